@@ -1,0 +1,34 @@
+"""The errors Petra raises on purpose.
+
+```
+PetraError
+├── PlaybookError    the author's document is wrong; carries every problem found in it
+├── ExpressionError  an expression could not be compiled or evaluated
+├── NetError         a net, a marking or a firing was asked for what it cannot do
+└── UsageError       a command or a call was given something it cannot use
+```
+
+Anything else that escapes is a bug in Petra. Each error says where, what and the next move.
+"""
+
+from __future__ import annotations
+
+
+class PetraError(Exception):
+    """The root of every deliberate error."""
+
+
+class PlaybookError(PetraError):
+    """The author's document is wrong."""
+
+
+class ExpressionError(PetraError):
+    """An expression could not be compiled or evaluated."""
+
+
+class NetError(PetraError):
+    """A net, a marking or a firing was asked for what it cannot do."""
+
+
+class UsageError(PetraError):
+    """A command or a call was given something it cannot use."""
