@@ -23,7 +23,30 @@ class PlaybookError(PetraError):
 
 
 class ExpressionError(PetraError):
-    """An expression could not be compiled or evaluated."""
+    """An expression could not be compiled or evaluated.
+
+    ``kind`` is one of syntax, statement, unknown_filter, unknown_test, unknown_function,
+    unknown_method, limit, undefined, type. ``offset`` counts characters into ``source``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "type",
+        offset: int | None = None,
+        hint: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.offset = offset
+        self.hint = hint
+        self.source = source
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 class NetError(PetraError):

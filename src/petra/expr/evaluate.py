@@ -1,0 +1,473 @@
+"""From a tree to closures: compiled once, called for every evaluation.
+
+Filters, tests, functions and methods are looked up here, so a wrong name is an error before anything
+runs. Nothing is folded: compiling an expression never evaluates any of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final
+
+from petra.errors import ExpressionError
+from petra.expr import tree
+from petra.expr.frame import Frame, Namespace, Undefined, Value
+from petra.expr.limits import MAX_RANGE
+from petra.expr.list_filters import FILTERS
+from petra.expr.methods import HINTS, METHODS, find_method
+from petra.expr.operators import ARITHMETIC, COMPARISONS, is_absent, look_up, negative, positive
+from petra.expr.predicates import PREDICATES, find_predicate
+from petra.expr.text_filters import need_int
+
+Run = Callable[[Frame], Value]
+
+HELPERS: Final = frozenset(("done", "ok", "fail", "running", "loop_done", "all_done", "any_done"))
+"""Functions that the scope brings along; they speak of the state of steps."""
+
+_BY_NAME: Final = {"map": 0, "select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
+"""Filters that take the name of a filter or test, and the place of that argument."""
+
+_ESCAPING: Final = (
+    TypeError, ValueError, ArithmeticError, LookupError, AttributeError, UnicodeError,
+)  # fmt: skip
+
+
+def _range(frame: Frame, start: Value, stop: Value = None, step: Value = 1) -> list[int]:
+    first, last = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise ExpressionError("the step of a range is not zero", kind="type")
+    numbers = range(need_int(first, "a bound"), need_int(last, "a bound"), need_int(step, "a step"))
+    if (last - first) // step > MAX_RANGE:
+        raise ExpressionError(f"a range has at most {MAX_RANGE:,} numbers", kind="limit")
+    frame.spend(len(numbers))
+    return list(numbers)
+
+
+def _dict(_frame: Frame, value: Value = None, **fields: Value) -> dict[str, Value]:
+    return {**(value or {}), **fields}
+
+
+def _namespace(_frame: Frame, **fields: Value) -> Namespace:
+    return Namespace(fields)
+
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
+    "range": _range, "dict": _dict, "namespace": _namespace,
+}  # fmt: skip
+
+
+class Compiler:
+    """Compiles the expressions of one template."""
+
+    def __init__(self, source: str, bound: frozenset[str] = frozenset()) -> None:
+        self._source = source
+        self._bound = bound
+
+    def compile(self, node: tree.Node) -> Run:  # noqa: C901, PLR0912 - a table
+        """Return a function that evaluates the node."""
+        match node:
+            case tree.Const(value=value):
+                return lambda _frame: value
+            case tree.Name():
+                return self._name(node)
+            case tree.Lookup():
+                return self._lookup(node)
+            case tree.Slice():
+                return self._slice(node)
+            case tree.Call():
+                return self._call(node)
+            case tree.Method():
+                return self._method(node)
+            case tree.Filter():
+                return self._filter(node)
+            case tree.Test():
+                return self._test(node)
+            case tree.Sequence(items=items):
+                return _sequence([self.compile(item) for item in items], node.start)
+            case tree.Mapping():
+                return self._mapping(node)
+            case tree.Unary():
+                return self._unary(node)
+            case tree.Chain():
+                return self._chain(node)
+            case tree.Compare():
+                return self._compare(node)
+            case tree.Logic():
+                return self._logic(node)
+            case tree.Choice():
+                return self._choice(node)
+            case _:
+                raise AssertionError(f"no such node: {node}")
+
+    def _name(self, node: tree.Name) -> Run:
+        name, offset = node.name, node.start
+        if name in self._bound:
+
+            def local(frame: Frame) -> Value:
+                if name in frame.bound:
+                    return frame.bound[name]
+                return frame.scope.get(name, Undefined(name, offset))
+
+            return local
+
+        def run(frame: Frame) -> Value:
+            try:
+                return frame.scope[name]
+            except KeyError:
+                return Undefined(name, offset)
+
+        return run
+
+    def _lookup(self, node: tree.Lookup) -> Run:
+        root = self.compile(node.root)
+        written = self._source[node.start : node.end]
+        keys = [part.key for part in node.parts]
+        if not all(isinstance(key, tree.Const) for key in keys):
+            return _computed_lookup(root, [self.compile(key) for key in keys], node, written)
+        constants = [key.value for key in keys if isinstance(key, tree.Const)]
+        offset = node.start
+
+        def run(frame: Frame) -> Value:
+            value = root(frame)
+            for key in constants:
+                if type(value) is dict and type(key) is str:
+                    try:
+                        value = value[key]
+                        continue
+                    except KeyError:
+                        return Undefined(written, offset)
+                value = look_up(value, key)
+                if is_absent(value):
+                    return Undefined(written, offset)
+            return value
+
+        return run
+
+    def _slice(self, node: tree.Slice) -> Run:
+        target = self.compile(node.target)
+        bounds = [
+            (lambda _frame: None) if bound is None else self.compile(bound)
+            for bound in (node.low, node.high, node.step)
+        ]
+
+        def run(frame: Frame) -> Value:
+            value = target(frame)
+            if type(value) is Undefined:
+                return frame.missing(value)
+            parts = [bound(frame) for bound in bounds]
+            if type(value) not in (list, str) or parts[2] == 0:
+                raise ExpressionError("only a list or a string can be sliced", kind="type")
+            for part in parts:
+                if part is not None:
+                    need_int(part, "a bound of a slice")
+            frame.spend(len(value) if type(value) is list else 1 + len(value) // 16)
+            return value[slice(*parts)]
+
+        return _placed(run, node.start)
+
+    def _arguments(
+        self, arguments: tree.Arguments
+    ) -> Callable[[Frame], tuple[list[Value], dict[str, Value]]]:
+        positional = [self.compile(item) for item in arguments.positional]
+        named = [(name, self.compile(item)) for name, item in arguments.named]
+
+        def run(frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+            return [item(frame) for item in positional], {name: item(frame) for name, item in named}
+
+        return run
+
+    def _call(self, node: tree.Call) -> Run:
+        name, arguments = node.name, self._arguments(node.arguments)
+        function = FUNCTIONS.get(name)
+        if function is None and name not in HELPERS:
+            raise self._unknown("function", name, (*FUNCTIONS, *HELPERS), node.start)
+        if function is not None:
+            self._check_arguments(function, node.arguments, node.start, f"{name}()", leading=1)
+
+        def run(frame: Frame) -> Value:
+            positional, named = arguments(frame)
+            gap = _first_undefined(positional, named)
+            if gap is not None:
+                return frame.missing(gap)
+            if function is not None:
+                return frame.made(function(frame, *positional, **named))
+            helper = frame.scope.get(name)
+            if not callable(helper):
+                message = f"{name}() is not available here"
+                raise ExpressionError(message, kind="unknown_function")
+            return helper(*positional, **named)
+
+        return _placed(run, node.start)
+
+    def _method(self, node: tree.Method) -> Run:
+        name, target, arguments = (
+            node.name,
+            self.compile(node.target),
+            self._arguments(node.arguments),
+        )
+        if name not in METHODS:
+            raise self._unknown("method", name, METHODS, node.name_start, HINTS.get(name))
+
+        def run(frame: Frame) -> Value:
+            value = target(frame)
+            if type(value) is Undefined:
+                return frame.missing(value)
+            positional, named = arguments(frame)
+            gap = _first_undefined(positional, named)
+            if gap is not None:
+                return frame.missing(gap)
+            return frame.made(find_method(value, name)(frame, value, *positional, **named))
+
+        return _placed(run, node.name_start)
+
+    def _filter(self, node: tree.Filter) -> Run:
+        name, target, arguments = (
+            node.name,
+            self.compile(node.target),
+            self._arguments(node.arguments),
+        )
+        function = FILTERS.get(name)
+        if function is None:
+            raise self._unknown("filter", name, FILTERS, node.name_start)
+        self._check_arguments(function, node.arguments, node.name_start, name, leading=2)
+        self._check_named(node)
+        takes_undefined = name in ("default", "d")
+
+        def run(frame: Frame) -> Value:
+            value = target(frame)
+            positional, named = arguments(frame)
+            if takes_undefined:
+                return function(frame, value, *positional, **named)
+            if type(value) is Undefined:
+                return frame.missing(value)
+            gap = _first_undefined(positional, named)
+            if gap is not None:
+                return frame.missing(gap)
+            return frame.made(function(frame, value, *positional, **named))
+
+        return _placed(run, node.name_start)
+
+    def _check_named(self, node: tree.Filter) -> None:
+        """Look up the filter or test that a filter such as ``map`` is told by name."""
+        place = _BY_NAME.get(node.name)
+        if place is None or len(node.arguments.positional) <= place:
+            return
+        argument = node.arguments.positional[place]
+        if not isinstance(argument, tree.Const) or type(argument.value) is not str:
+            return
+        if node.name == "map":
+            if argument.value not in FILTERS:
+                raise self._unknown("filter", argument.value, FILTERS, argument.start)
+        elif find_predicate(argument.value) is None:
+            raise self._unknown("test", argument.value, PREDICATES, argument.start)
+
+    def _test(self, node: tree.Test) -> Run:
+        target, arguments, negated = (
+            self.compile(node.target),
+            self._arguments(node.arguments),
+            node.negated,
+        )
+        test = find_predicate(node.name)
+        if test is None:
+            raise self._unknown("test", node.name, PREDICATES, node.name_start)
+        predicate = PREDICATES.get(node.name)
+        if predicate is not None:
+            self._check_arguments(predicate, node.arguments, node.name_start, node.name, leading=2)
+
+        def run(frame: Frame) -> Value:
+            value = target(frame)
+            positional, named = arguments(frame)
+            gap = _first_undefined(positional, named)
+            if gap is not None:
+                return frame.missing(gap)
+            return bool(test(frame, value, *positional, **named)) is not negated
+
+        return _placed(run, node.name_start)
+
+    def _mapping(self, node: tree.Mapping) -> Run:
+        pairs = [(self.compile(key), self.compile(value)) for key, value in node.pairs]
+
+        def run(frame: Frame) -> Value:
+            fields: dict[str, Value] = {}
+            for key_of, value_of in pairs:
+                key, value = key_of(frame), value_of(frame)
+                if type(key) is Undefined or type(value) is Undefined:
+                    return frame.missing(key if type(key) is Undefined else value)
+                if type(key) is not str:
+                    raise ExpressionError("a key of an object is a string", kind="type")
+                fields[key] = value
+            return frame.made(fields)
+
+        return _placed(run, node.start)
+
+    def _unary(self, node: tree.Unary) -> Run:
+        operand = self.compile(node.operand)
+        if node.operator == "not":
+            return lambda frame: not operand(frame)
+        apply = negative if node.operator == "-" else positive
+
+        def run(frame: Frame) -> Value:
+            value = operand(frame)
+            return frame.missing(value) if type(value) is Undefined else apply(value)
+
+        return _placed(run, node.start)
+
+    def _chain(self, node: tree.Chain) -> Run:
+        first = self.compile(node.first)
+        rest = [(ARITHMETIC[sign], self.compile(item)) for sign, item in node.rest]
+
+        def run(frame: Frame) -> Value:
+            value = first(frame)
+            for apply, operand in rest:
+                other = operand(frame)
+                if type(value) is Undefined:
+                    return frame.missing(value)
+                if type(other) is Undefined:
+                    return frame.missing(other)
+                value = apply(frame, value, other)
+            return value
+
+        return _placed(run, node.start)
+
+    def _compare(self, node: tree.Compare) -> Run:
+        first = self.compile(node.first)
+        rest = [
+            (sign in ("!=", "not in"), COMPARISONS[sign], self.compile(item))
+            for sign, item in node.rest
+        ]
+
+        def run(frame: Frame) -> Value:
+            left = first(frame)
+            for if_missing, holds, operand in rest:
+                right = operand(frame)
+                if type(left) is Undefined or type(right) is Undefined:
+                    frame.missing(left if type(left) is Undefined else right)
+                    if not if_missing:
+                        return False
+                elif not holds(frame, left, right):
+                    return False
+                left = right
+            return True
+
+        return _placed(run, node.start)
+
+    def _logic(self, node: tree.Logic) -> Run:
+        items, stops_at = [self.compile(item) for item in node.items], node.operator == "or"
+
+        def run(frame: Frame) -> Value:
+            value: Value = None
+            for item in items:
+                value = item(frame)
+                if bool(value) is stops_at:
+                    return value
+            return value
+
+        return run
+
+    def _choice(self, node: tree.Choice) -> Run:
+        condition, then = self.compile(node.condition), self.compile(node.then)
+        written, offset = self._source[node.start : node.end], node.start
+        if node.other is None:
+            return lambda frame: then(frame) if condition(frame) else Undefined(written, offset)
+        other = self.compile(node.other)
+        return lambda frame: then(frame) if condition(frame) else other(frame)
+
+    def _check_arguments(
+        self,
+        function: Callable[..., Value],
+        arguments: tree.Arguments,
+        offset: int,
+        name: str,
+        *,
+        leading: int,
+    ) -> None:
+        """Refuse too many, too few or misnamed arguments before anything runs."""
+        try:
+            _signature(function).bind(
+                *(None,) * (leading + len(arguments.positional)),
+                **dict.fromkeys(name for name, _ in arguments.named),
+            )
+        except TypeError as error:
+            message = f"{name}: {error}"
+            raise ExpressionError(
+                message, kind="type", offset=offset, source=self._source
+            ) from None
+
+    def _unknown(
+        self, what: str, name: str, known: Iterable[str], offset: int, hint: str | None = None
+    ) -> ExpressionError:
+        names = sorted(known)
+        close = get_close_matches(name[:80], names, n=1)
+        if hint is None:
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+        shown = name if len(name) <= 80 else name[:80] + "…"
+        message = f"there is no {what} {shown!r}"
+        return ExpressionError(
+            message, kind=f"unknown_{what}", offset=offset, hint=hint, source=self._source
+        )
+
+
+@lru_cache(maxsize=256)
+def _signature(function: Callable[..., Value]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _placed(run: Run, offset: int) -> Run:
+    """Give every error its place in the source, and turn what Python raises into our own error."""
+
+    def placed(frame: Frame) -> Value:
+        try:
+            return run(frame)
+        except ExpressionError as error:
+            if error.offset is None:
+                error.offset = offset
+            raise
+        except RecursionError:
+            raise ExpressionError(
+                "the value is nested too deeply", kind="limit", offset=offset
+            ) from None
+        except _ESCAPING as error:
+            message = f"this cannot be evaluated: {error}"
+            raise ExpressionError(message, kind="type", offset=offset) from None
+
+    return placed
+
+
+def _sequence(items: list[Run], offset: int) -> Run:
+    def run(frame: Frame) -> Value:
+        values = [item(frame) for item in items]
+        if frame.strict:
+            for value in values:
+                if type(value) is Undefined:
+                    raise value.error()
+        return frame.made(values)
+
+    return _placed(run, offset)
+
+
+def _computed_lookup(root: Run, keys: list[Run], node: tree.Lookup, written: str) -> Run:
+    def run(frame: Frame) -> Value:
+        value = root(frame)
+        for key_of in keys:
+            key = key_of(frame)
+            if type(key) is Undefined:
+                return frame.missing(key)
+            value = look_up(value, key)
+            if is_absent(value):
+                return Undefined(written, node.start)
+        return value
+
+    return _placed(run, node.start)
+
+
+def _first_undefined(positional: list[Value], named: dict[str, Value]) -> Undefined | None:
+    for value in positional:
+        if type(value) is Undefined:
+            return value
+    for value in named.values():
+        if type(value) is Undefined:
+            return value
+    return None

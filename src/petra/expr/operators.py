@@ -1,0 +1,299 @@
+"""Operators on JSON values, each checked for type and size before it works.
+
+Operands are defined here; what an undefined one means is decided by the caller.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
+from typing import Final
+
+import msgspec
+
+from petra.errors import ExpressionError
+from petra.expr.frame import Frame, Namespace, Undefined, Value, bounded, finite, kind_of, measure
+from petra.expr.limits import CELL, MAX_RESULT
+
+_NUMBERS: Final = frozenset((int, float, bool))
+_COLLECTIONS: Final = frozenset((list, dict))
+_ABSENT: Final = object()
+
+Binary = Callable[[Frame, Value, Value], Value]
+
+
+def add(frame: Frame, left: Value, right: Value) -> Value:
+    """``a + b``: numbers, strings or lists."""
+    kinds = (type(left), type(right))
+    if kinds[0] in _NUMBERS and kinds[1] in _NUMBERS:
+        return _number(left + right)
+    if kinds == (str, str):
+        frame.make_text(len(left) + len(right))
+        return left + right
+    if kinds == (list, list):
+        frame.spend(len(left) + len(right))
+        return frame.made(left + right)
+    raise _mismatch("+", left, right, "write '~' to join texts" if str in kinds else None)
+
+
+def subtract(_frame: Frame, left: Value, right: Value) -> Value:
+    """``a - b``."""
+    return _number(_numbers("-", left, right, operator.sub))
+
+
+def multiply(frame: Frame, left: Value, right: Value) -> Value:
+    """``a * b``: numbers, or a string or list repeated."""
+    if type(left) is int and type(right) in (str, list):
+        left, right = right, left
+    if type(right) is int:
+        if type(left) is str:
+            frame.make_text(len(left) * max(right, 0))
+            return left * right
+        if type(left) is list:
+            size = measure(left) * max(right, 0)
+            frame.make_text(size)
+            frame.spend(size // CELL)
+            return left * right
+    return _number(_numbers("*", left, right, operator.mul))
+
+
+def divide(_frame: Frame, left: Value, right: Value) -> Value:
+    """``a / b``, always a float."""
+    return _number(_numbers("/", left, right, operator.truediv))
+
+
+def floor_divide(_frame: Frame, left: Value, right: Value) -> Value:
+    """``a // b``."""
+    return _number(_numbers("//", left, right, operator.floordiv))
+
+
+def modulo(_frame: Frame, left: Value, right: Value) -> Value:
+    """``a % b``, of numbers only: a string on the left does not format."""
+    if type(left) is str:
+        hint = "write '%s'|format(value), or join with '~'"
+        raise ExpressionError("'%' does not format strings", kind="type", hint=hint)
+    return _number(_numbers("%", left, right, operator.mod))
+
+
+def power(_frame: Frame, left: Value, right: Value) -> Value:
+    """``a ** b``. Integers are judged by their length before the power is taken."""
+    if type(left) is int and type(right) is int and right >= 0:
+        if abs(left) > 1 and right * (left.bit_length() - 1) > 64:
+            raise ExpressionError("the power is too large", kind="limit")
+        return bounded(left**right)
+    value = _numbers("**", left, right, operator.pow)
+    if type(value) is complex:
+        raise ExpressionError("a root of a negative number is no number here", kind="type")
+    return _number(value)
+
+
+def concatenate(frame: Frame, left: Value, right: Value) -> Value:
+    """``a ~ b``: both as text."""
+    first, second = text(frame, left), text(frame, right)
+    frame.make_text(len(first) + len(second))
+    return first + second
+
+
+def equal(frame: Frame, left: Value, right: Value) -> bool:
+    """``a == b``."""
+    if type(left) in _COLLECTIONS and type(right) in _COLLECTIONS:
+        frame.spend(min(_weight(left), _weight(right)))
+    return bool(left == right)
+
+
+def unequal(frame: Frame, left: Value, right: Value) -> bool:
+    """``a != b``."""
+    return not equal(frame, left, right)
+
+
+def contains(frame: Frame, item: Value, container: Value) -> bool:
+    """``item in container``: an element, a key or a part of a text."""
+    kind = type(container)
+    if kind is list:
+        frame.spend(_weight(container) if type(item) in _COLLECTIONS else len(container))
+        return item in container
+    if isinstance(container, Mapping):
+        return type(item) is str and item in container
+    if kind is str:
+        if type(item) is not str:
+            raise _mismatch("in", item, container, "compare texts: write item|string in …")
+        frame.spend_text(len(container))
+        return item in container
+    raise ExpressionError(f"nothing can be in {kind_of(container)}", kind="type")
+
+
+def absent(frame: Frame, item: Value, container: Value) -> bool:
+    """``item not in container``."""
+    return not contains(frame, item, container)
+
+
+def _ordering(sign: str, compare: Callable[[Value, Value], bool]) -> Binary:
+    def ordered(frame: Frame, left: Value, right: Value) -> bool:
+        if type(left) in _COLLECTIONS and type(right) in _COLLECTIONS:
+            frame.spend(min(_weight(left), _weight(right)))
+        try:
+            return compare(left, right)
+        except TypeError:
+            raise _mismatch(sign, left, right, _number_hint(left, right)) from None
+
+    return ordered
+
+
+ARITHMETIC: Final[Mapping[str, Binary]] = {
+    "+": add, "-": subtract, "*": multiply, "/": divide, "//": floor_divide, "%": modulo,
+    "**": power, "~": concatenate,
+}  # fmt: skip
+COMPARISONS: Final[Mapping[str, Binary]] = {
+    "==": equal,
+    "!=": unequal,
+    "<": _ordering("<", operator.lt),
+    "<=": _ordering("<=", operator.le),
+    ">": _ordering(">", operator.gt),
+    ">=": _ordering(">=", operator.ge),
+    "in": contains,
+    "not in": absent,
+}
+
+
+def negative(value: Value) -> Value:
+    """``-a``."""
+    if type(value) in _NUMBERS:
+        return _number(-value)
+    raise ExpressionError(f"'-' needs a number, not {kind_of(value)}", kind="type")
+
+
+def positive(value: Value) -> Value:
+    """``+a``."""
+    if type(value) in _NUMBERS:
+        return +value
+    raise ExpressionError(f"'+' needs a number, not {kind_of(value)}", kind="type")
+
+
+def look_up(value: Value, key: Value) -> Value:
+    """``value[key]``; None if there is nothing, told apart from null by ``_ABSENT``."""
+    kind = type(value)
+    if kind is dict:
+        if type(key) is str:
+            return value.get(key, _ABSENT)
+        return value.get(str(key), _ABSENT) if type(key) is int else _ABSENT
+    if kind is list or kind is str:
+        if type(key) is int and -len(value) <= key < len(value):
+            return value[key]
+        return _ABSENT
+    if kind is Namespace:
+        return value.fields.get(key, _ABSENT) if type(key) is str else _ABSENT
+    if isinstance(value, Mapping) and type(key) is str:
+        return value.get(key, _ABSENT)
+    if kind is tuple:
+        return look_up(list(value), key)
+    return _ABSENT
+
+
+def is_absent(value: Value) -> bool:
+    """Tell whether ``look_up`` found nothing."""
+    return value is _ABSENT
+
+
+def text(frame: Frame, value: Value) -> str:
+    """Return how a value reads inside a text: strings as they are, all else as JSON."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is int:
+        return str(bounded(value))
+    if kind is Undefined:
+        raise value.error()
+    plain = json_value(value, frame)
+    frame.spend_text(CELL)
+    return msgspec.json.encode(plain).decode()
+
+
+def json_value(value: Value, frame: Frame | None = None, *, limited: bool = True) -> Value:
+    """Return a value as pure JSON: tuples become lists, NaN and functions are refused.
+
+    What needs no change is returned as it is, not copied.
+    """
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value if not limited or kind is not str else _short(value)
+    if kind is int:
+        return bounded(value)
+    if kind is float:
+        return finite(value)
+    if kind is Undefined:
+        raise value.error()
+    if limited:
+        size = measure(value)
+        if frame is not None:
+            frame.spend(size // CELL)
+    return _pure(value)
+
+
+def _short(value: str) -> str:
+    if len(value) > MAX_RESULT:
+        raise ExpressionError(f"the text has more than {MAX_RESULT:,} characters", kind="limit")
+    return value
+
+
+def _pure(value: Value) -> Value:
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int:
+        return bounded(value)
+    if kind is float:
+        return finite(value)
+    if kind is list:
+        items = [_pure(item) for item in value]
+        return value if all(map(operator.is_, items, value)) else items
+    if kind is dict:
+        fields = {_key(key): _pure(item) for key, item in value.items()}
+        return value if all(map(operator.is_, fields.values(), value.values())) else fields
+    if kind is Undefined:
+        raise value.error()
+    if isinstance(value, Mapping):
+        return {_key(key): _pure(item) for key, item in value.items()}
+    if isinstance(value, tuple | KeysView | ValuesView | ItemsView):
+        return [_pure(item) for item in value]
+    if isinstance(value, str | int | float):
+        return _pure(msgspec.to_builtins(value))
+    message = f"{type(value).__name__!r} is not a JSON value"
+    raise ExpressionError(message, kind="type")
+
+
+def _key(key: Value) -> str:
+    if type(key) is str:
+        return key
+    raise ExpressionError(f"a key must be a string, not {kind_of(key)}", kind="type")
+
+
+def _weight(value: Value) -> int:
+    return 1 + measure(value) // CELL
+
+
+def _number(value: Value) -> Value:
+    if type(value) is int:
+        return bounded(value)
+    return finite(value) if type(value) is float else value
+
+
+def _numbers(sign: str, left: Value, right: Value, apply: Callable[[Value, Value], Value]) -> Value:
+    if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
+        raise _mismatch(sign, left, right, _number_hint(left, right))
+    try:
+        return apply(left, right)
+    except ZeroDivisionError:
+        raise ExpressionError("division by zero", kind="type") from None
+    except OverflowError:
+        raise ExpressionError("the number is too large", kind="limit") from None
+
+
+def _number_hint(left: Value, right: Value) -> str | None:
+    if {type(left), type(right)} in ({str, int}, {str, float}):
+        return "write |int or |float to make a number of a text"
+    return None
+
+
+def _mismatch(sign: str, left: Value, right: Value, hint: str | None) -> ExpressionError:
+    message = f"'{sign}' does not work on {kind_of(left)} and {kind_of(right)}"
+    return ExpressionError(message, kind="type", hint=hint)

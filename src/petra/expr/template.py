@@ -1,0 +1,237 @@
+"""Templates: compiled once, rendered or tested against a scope.
+
+Rule 1: a string that is one ``{{ … }}`` gives the value itself; text around it makes a text.
+Rule 2: undefined is chainable. It is false in ``test`` and an error in ``render``.
+Rule 3: values are data. No string that comes out of a scope is ever parsed.
+Rule 4: results are JSON, and bounded (see ``limits``).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from petra.errors import ExpressionError
+from petra.expr import tree
+from petra.expr.blocks import parse_template
+from petra.expr.evaluate import Compiler, Run
+from petra.expr.frame import Frame, Undefined, Value
+from petra.expr.names import Path, PathUse, paths_of
+from petra.expr.operators import json_value
+from petra.expr.render import Out, bound_names, compile_body
+from petra.expr.tokens import has_tags
+
+if TYPE_CHECKING:
+    from petra.values import Json
+
+Scope = Mapping[str, Any]
+"""Names and what they stand for: JSON values, and functions for the helpers."""
+
+_TRUTH: Final = {
+    "true": True,
+    "false": False,
+    "": False,
+    "1": True,
+    "0": False,
+    "null": False,
+    "none": False,
+}
+_OPERAND_SIZE: Final = 1000
+
+
+class Profile(enum.Enum):
+    """Where a template runs: the server takes expressions only, a worker statements too."""
+
+    SERVER = "server"
+    WORKER = "worker"
+
+
+class Operand(NamedTuple):
+    """A part of a guard and what it came to; ``defined`` tells a null from nothing."""
+
+    text: str
+    value: Json
+    defined: bool
+
+
+class Template:
+    """A compiled string of a playbook. Made by ``compile_template``; immutable."""
+
+    __slots__ = (
+        "_passes_through",
+        "_run",
+        "_tree",
+        "is_constant",
+        "is_native",
+        "paths",
+        "reads",
+        "source",
+    )
+
+    def __init__(self, source: str, body: tree.Body, run: Run, *, passes_through: bool) -> None:
+        self.source: Final = source
+        self.is_constant: Final = not has_tags(source)
+        self.is_native: Final = _sole_output(body) is not None
+        self.paths: Final[tuple[PathUse, ...]] = paths_of(body)
+        self.reads: Final[frozenset[Path]] = frozenset(use.path for use in self.paths)
+        self._tree = body
+        self._run = run
+        self._passes_through = passes_through
+
+    def __repr__(self) -> str:
+        return f"Template({self.source!r})"
+
+    def render(self, scope: Scope) -> Json:
+        """Return the value.
+
+        Raises:
+            ExpressionError: something it needs is undefined, of the wrong type or too large.
+        """
+        if self.is_constant:
+            return self.source
+        frame = Frame(scope, strict=True)
+        return self._guarded(lambda: self._result(self._run(frame)))
+
+    def test(self, scope: Scope) -> bool:
+        """Tell whether a guard holds; what is undefined makes it false, not an error."""
+        if self.is_constant:
+            return self._truth(self.source)
+        frame = Frame(scope, strict=False)
+        try:
+            value = self._run(frame)
+        except ExpressionError as error:
+            if error.kind == "undefined":
+                return False
+            raise self._completed(error) from None
+        except RecursionError:
+            raise self._too_deep() from None
+        return bool(value) if self.is_native else self._truth(value)
+
+    def operands(self, scope: Scope) -> list[Operand]:
+        """Evaluate the comparisons, calls and paths of a guard one by one, to explain it.
+
+        Large values are left out (null); an operand that cannot be evaluated counts as undefined.
+        """
+        output = _sole_output(self._tree)
+        if output is None:
+            return []
+        return [
+            _operand(self.source[node.start : node.end], run, scope)
+            for node, run in _leaves(self.source, output.expression)
+        ]
+
+    def _result(self, value: Value) -> Json:
+        if type(value) is Undefined:
+            raise value.error()
+        result: Json = json_value(value, limited=not self._passes_through)
+        return result
+
+    def _truth(self, text: str) -> bool:
+        truth = _TRUTH.get(text.strip().lower()) if len(text) < 100 else None
+        if truth is None:
+            message = "a condition is one {{ expression }}, and this is a text"
+            hint = "put the whole condition inside one pair of braces"
+            raise ExpressionError(message, kind="type", offset=0, hint=hint, source=self.source)
+        return truth
+
+    def _guarded(self, evaluate: Callable[[], Json]) -> Json:
+        try:
+            return evaluate()
+        except ExpressionError as error:
+            raise self._completed(error) from None
+        except RecursionError:
+            raise self._too_deep() from None
+
+    def _completed(self, error: ExpressionError) -> ExpressionError:
+        error.source = self.source
+        if error.offset is None:
+            error.offset = 0
+        return error
+
+    def _too_deep(self) -> ExpressionError:
+        message = "the value is nested too deeply"
+        return ExpressionError(message, kind="limit", offset=0, source=self.source)
+
+
+def compile_template(source: str, profile: Profile) -> Template:
+    """Compile a string; the last few thousand are remembered.
+
+    Raises:
+        ExpressionError: of any kind but undefined, with the place of the fault.
+    """
+    if not has_tags(source):
+        return Template(source, (), _nothing, passes_through=False)
+    return _compiled(source, profile)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str, profile: Profile) -> Template:
+    body = parse_template(source)
+    if profile is Profile.SERVER:
+        _refuse_statements(source, body)
+    output = _sole_output(body)
+    compiler = Compiler(source, bound_names(body))
+    if output is not None:
+        passes = isinstance(output.expression, tree.Name | tree.Lookup)
+        return Template(source, body, compiler.compile(output.expression), passes_through=passes)
+    emit = compile_body(body, compiler)
+
+    def run(frame: Frame) -> Value:
+        out = Out()
+        emit(frame, out)
+        return out.text()
+
+    return Template(source, body, run, passes_through=False)
+
+
+def _nothing(_frame: Frame) -> Value:
+    return None
+
+
+def _sole_output(body: tree.Body) -> tree.Output | None:
+    """Return the one ``{{ … }}`` of a template that has nothing but white space around it."""
+    pieces = [
+        piece for piece in body if not (isinstance(piece, tree.Text) and not piece.text.strip())
+    ]
+    if len(pieces) == 1 and isinstance(pieces[0], tree.Output):
+        return pieces[0]
+    return None
+
+
+def _refuse_statements(source: str, body: tree.Body) -> None:
+    for piece in body:
+        if not isinstance(piece, tree.Text | tree.Output):
+            raise ExpressionError(
+                "statements {% … %} are not allowed here",
+                kind="statement", offset=source.find("{%"), source=source,
+                hint="use one {{ expression }}; statements work in the fields of tools",
+            )  # fmt: skip
+
+
+def _leaves(source: str, root: tree.Node) -> list[tuple[tree.Node, Run]]:
+    compiler = Compiler(source)
+    found: list[tree.Node] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tree.Compare | tree.Call | tree.Name | tree.Lookup | tree.Test):
+            found.append(node)
+        parts = tree.children(node)
+        # The root of `a.b` is no operand of its own; keys that are computed are.
+        stack.extend(parts if not isinstance(node, tree.Lookup) else list(parts)[1:])
+    found.sort(key=lambda node: (node.start, -node.end))
+    return [(node, compiler.compile(node)) for node in found]
+
+
+def _operand(text: str, run: Run, scope: Scope) -> Operand:
+    try:
+        value = run(Frame(scope, strict=False))
+        if type(value) is Undefined:
+            return Operand(text, None, defined=False)
+        plain = json_value(value)
+    except (ExpressionError, RecursionError):
+        return Operand(text, None, defined=False)
+    small = len(repr(plain)) <= _OPERAND_SIZE
+    return Operand(text, plain if small else None, defined=True)
