@@ -1,0 +1,280 @@
+"""What each tool kind takes: one frozen struct per kind, its fields and their meaning (S14, S15, S16, S22).
+
+The struct is the documentation, the JSON Schema and the check of a task's own keys; a plug-in brings a
+struct of its own. ``KNOBS`` are settings that may also stand in a ``spec`` further out (S5).
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from petra.expr.scopes import Use
+
+# What a worker renders.
+Text = Annotated[str, Meta(extra={"use": Use.TASK})]
+Data = Annotated[Any, Meta(extra={"use": Use.TASK})]
+Map = Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})]
+Texts = Annotated[list[str], Meta(extra={"use": Use.TASK})]
+Number = Annotated[int | float | str, Meta(extra={"use": Use.TASK})]
+Flag = Annotated[bool | str, Meta(extra={"use": Use.TASK})]
+# What the server renders.
+ServerText = Annotated[str, Meta(extra={"use": Use.SERVER_TASK})]
+ServerTexts = Annotated[list[str] | str, Meta(extra={"use": Use.SERVER_TASK})]
+ServerData = Annotated[Any, Meta(extra={"use": Use.SERVER_TASK})]
+ServerMap = Annotated[dict[str, Any] | str, Meta(extra={"use": Use.SERVER_TASK})]
+ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK})]
+# What nobody renders.
+Constant = Annotated[str, Meta(extra={"use": Use.CONSTANT})]
+Schema = Annotated[dict[str, Any], Meta(extra={"schema": True})]
+
+
+def says(description: str) -> Meta:
+    """Describe a field."""
+    return Meta(description=description)
+
+
+class Fields(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Keys that belong together."""
+
+
+class Noop(Fields):
+    """Does nothing: a place for a policy that decides or patches."""
+
+
+class Timeouts(Fields):
+    """Time limits of one request, in seconds."""
+
+    connect: Annotated[Number, says("Seconds to connect.")] = 10
+    read: Annotated[Number, says("Seconds between two parts of the answer.")] = 30
+
+
+class Http(Fields):
+    """One HTTP request; 4xx and 5xx answers are error outcomes."""
+
+    url: Annotated[Text, says("Where the request goes.")]
+    method: Annotated[Text, says("GET, POST, …")] = "GET"
+    params: Annotated[Map | None, says("The query string.")] = None
+    headers: Annotated[Map | None, says("Headers of the request.")] = None
+    json: Annotated[Data, says("A body sent as JSON.")] = None
+    data: Annotated[Data, says("A body: an object is sent as JSON, text as it is.")] = None
+    form: Annotated[Map | None, says("A body sent as a form.")] = None
+    body: Annotated[Text | None, says("A body sent as it is.")] = None
+    auth: Annotated[Text | None, says("A name of the keychain.")] = None
+    timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
+    follow_redirects: Annotated[Flag, says("Follow redirects.")] = True
+    verify: Annotated[Flag, says("Verify the server's certificate.")] = True
+    max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None
+
+
+class Sql(Fields):
+    """One SQL command with bound parameters."""
+
+    command: Annotated[Constant, says("The SQL, constant text; values are bound by `params`.")]
+    params: Annotated[Data, says("Values for the placeholders: a list, or an object by name.")] = (
+        None
+    )
+    auth: Annotated[Text | None, says("A name of the keychain.")] = None
+    max_rows: Annotated[Number | None, says("More rows than this are an error.")] = None
+
+
+class Postgres(Sql):
+    """One SQL command on PostgreSQL; placeholders are `$1`, `$2`, …"""
+
+    url: Annotated[Text | None, says("A connection URL, when no `auth` names one.")] = None
+
+
+class Sqlite(Sql):
+    """One SQL command on an SQLite file."""
+
+    database: Annotated[Text | None, says("The file.")] = None
+
+
+class Duckdb(Sql):
+    """One SQL command on DuckDB."""
+
+    database: Annotated[Text | None, says("The file; in memory when absent.")] = None
+
+
+class Python(Fields):
+    """Python code, run on the worker."""
+
+    code: Annotated[Constant | None, says("Code that defines `main(…)` or sets `result`.")] = None
+    function: Annotated[Constant | None, says("`module:function` to call instead of `code`.")] = (
+        None
+    )
+
+
+class Shell(Fields):
+    """A command of the operating system."""
+
+    argv: Annotated[Texts | None, says("The program and its arguments, without a shell.")] = None
+    script: Annotated[Constant | None, says("Text for `sh`; values come in through `env`.")] = None
+    env: Annotated[Map | None, says("Environment variables.")] = None
+    cwd: Annotated[Text | None, says("The folder to run in.")] = None
+
+
+class Artifact(Fields):
+    """Reads or writes a large result by reference."""
+
+    action: Annotated[Literal["get", "put"], says("What to do.")]
+    ref: Annotated[Data, says("The reference to read.")] = None
+    value: Annotated[Data, says("What to store.")] = None
+    schema_hint: Annotated[Text | None, says("What the stored value is.")] = None
+
+
+class Endpoint(Fields):
+    """One end of a transfer."""
+
+    kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
+    auth: Annotated[Text | None, says("A name of the keychain.")] = None
+    url: Annotated[Text | None, says("Address or connection URL.")] = None
+    database: Annotated[Text | None, says("The file.")] = None
+    query: Annotated[Constant | None, says("What to read.")] = None
+    params: Annotated[Data, says("Values for the placeholders.")] = None
+    table: Annotated[Text | None, says("Where to write.")] = None
+    mode: Annotated[Literal["append", "replace", "upsert"], says("How to write.")] = "append"
+    key: Annotated[Texts | None, says("Columns that identify a row, for upsert.")] = None
+
+
+class Transfer(Fields):
+    """Moves rows from one store to another in chunks."""
+
+    source: Annotated[Endpoint, says("Where rows come from.")]
+    target: Annotated[Endpoint, says("Where rows go.")]
+    chunk_size: Annotated[Number, says("Rows per chunk.")] = 1000
+    mapping: Annotated[Map | None, says("Target column to source column.")] = None
+
+
+class SubPlaybook(Fields):
+    """Runs another playbook as an execution of its own (S16)."""
+
+    path: Annotated[ServerText, says("`metadata.path` or `metadata.name` of the playbook.")]
+    version: Annotated[ServerText | int | None, says("A version; the latest when absent.")] = None
+    wait: Annotated[bool, says("Wait for the child; else its id is the result at once.")] = True
+    on_failure: Annotated[
+        Literal["propagate", "catch"], says("A failed child is an error, or an ok with its status.")
+    ] = "propagate"
+    inherit_artifacts: Annotated[bool, says("The child may read the parent's references.")] = False
+
+
+class Assignees(Fields):
+    """Who may act on a work item."""
+
+    users: Annotated[ServerTexts, says("Names of users.")] = []
+    roles: Annotated[ServerTexts, says("Names of roles.")] = []
+
+
+class Exclude(Fields):
+    """Who may not act on a work item (four eyes)."""
+
+    users: Annotated[ServerTexts, says("Names of users.")] = []
+    completed_by: Annotated[
+        list[str] | str | None,
+        Meta(description="Whoever completed this step's work item.", extra={"step": True}),
+    ] = None
+
+
+class Escalation(Fields):
+    """What happens when a work item stays open."""
+
+    after_s: Annotated[ServerNumber, says("Seconds after the offer.")]
+    to: Annotated[
+        Assignees | ServerText | None, says("Who gets it then: assignees, or one name.")
+    ] = None
+    do: Annotated[
+        ServerText | None, says("`notify`, `reassign`, `expire`, or one of the actions.")
+    ] = None
+
+
+class Human(Fields):
+    """A work item for a person (S14)."""
+
+    title: Annotated[ServerText | None, says("One line in the inbox.")] = None
+    description: Annotated[ServerText | None, says("What to decide, and on what grounds.")] = None
+    form: Annotated[Schema | None, says("JSON Schema of the data a completion carries.")] = None
+    assignees: Annotated[Assignees | None, says("Who may act; anyone when absent.")] = None
+    exclude: Annotated[Exclude | None, says("Who may not act (four eyes).")] = None
+    actions: Annotated[list[str], says("What a person may choose.")] = field(
+        default_factory=lambda: ["approve", "reject"]
+    )
+    due_s: Annotated[ServerNumber | None, says("Seconds until it expires.")] = None
+    remind_s: Annotated[ServerNumber | None, says("Seconds until a reminder goes out.")] = None
+    escalate: Annotated[list[Escalation], says("What happens while it stays open.")] = []
+    priority: Annotated[ServerNumber, says("Lower comes first in the inbox.")] = 0
+    proposal: Annotated[ServerData, says("Data the person may edit.")] = None
+
+
+class Signal(Fields):
+    """A signal to wait for."""
+
+    name: Annotated[ServerText, says("The name it is sent under.")]
+    key: Annotated[ServerData, says("Only a signal with this key serves.")] = None
+    delivery: Annotated[
+        Literal["persistent", "transient"], says("Kept until used, or lost when nobody waits.")
+    ] = "persistent"
+
+
+class Alternative(Fields):
+    """One of several things to wait for; the first wins."""
+
+    for_s: Annotated[ServerNumber | None, says("Seconds from now.")] = None
+    until: Annotated[ServerText | None, says("A point in time, ISO 8601.")] = None
+    signal: Annotated[Signal | ServerText | None, says("A signal.")] = None
+    human: Annotated[Human | None, says("A work item.")] = None
+    name: Annotated[str | None, says("What `which` says when this one wins.")] = field(
+        name="as", default=None
+    )
+
+
+class Wait(Fields):
+    """Waits for time or a signal (S15)."""
+
+    for_s: Annotated[ServerNumber | None, says("Seconds from now.")] = None
+    until: Annotated[ServerText | None, says("A point in time, ISO 8601.")] = None
+    signal: Annotated[Signal | ServerText | None, says("A signal.")] = None
+    any_of: Annotated[list[Alternative] | None, says("The first of these wins.")] = None
+
+
+KINDS = MappingProxyType(
+    {
+        "noop": Noop,
+        "http": Http,
+        "postgres": Postgres,
+        "sqlite": Sqlite,
+        "duckdb": Duckdb,
+        "python": Python,
+        "shell": Shell,
+        "artifact": Artifact,
+        "transfer": Transfer,
+        "playbook": SubPlaybook,
+        "human": Human,
+        "wait": Wait,
+    }
+)
+"""The built-in kinds."""
+
+SERVER_KINDS = frozenset({"playbook", "human", "wait"})
+"""Kinds that the server runs itself: the only task of their step (S5)."""
+
+
+class Knobs(Fields):
+    """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
+
+    timeout: Annotated[Timeouts | Number | None, says("http: time limits of the request.")] = None
+    follow_redirects: Annotated[Flag | None, says("http: follow redirects.")] = None
+    verify: Annotated[Flag | None, says("http: verify the server's certificate.")] = None
+    max_bytes: Annotated[Number | None, says("http, shell: largest answer that is read.")] = None
+    max_rows: Annotated[Number | None, says("SQL: more rows than this are an error.")] = None
+    isolation: Annotated[
+        Literal["thread", "process"] | None, says("python: where the code runs.")
+    ] = None
+    memory_mb: Annotated[Number | None, says("python, shell in a process: memory limit.")] = None
+
+
+KNOBS = frozenset(info.encode_name for info in msgspec.structs.fields(Knobs))

@@ -1,0 +1,53 @@
+"""What every check looks at: the model, where its parts were written, and where problems go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from petra.playbook.decode import Path
+from petra.playbook.model import Playbook, Step, Task
+from petra.playbook.problems import START, Mark, Problems
+
+
+@dataclass(slots=True, weakref_slot=False)
+class _Base:
+    playbook: Playbook
+    marks: Mapping[Path, Mark]
+    problems: Problems
+    text: str
+
+
+class Document(_Base):
+    """A decoded playbook on its way through the checks."""
+
+    def at(self, *path: str | int) -> Mark:
+        """Where a part was written, or the nearest part around it."""
+        while path:
+            if path in self.marks:
+                return self.marks[path]
+            path = path[:-1]
+        return START
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the header is NoETL's: what Petra does not know is ignored with a warning."""
+        return self.playbook.api_version.startswith("noetl.io/")
+
+    @cached_property
+    def steps(self) -> dict[str, Step]:
+        """The steps by name; of two with one name, the first."""
+        found: dict[str, Step] = {}
+        for step in self.playbook.workflow:
+            if step.step:
+                found.setdefault(step.step, step)
+        return found
+
+    def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:
+        """Yield every pipeline with its place: those of steps and of compensations."""
+        for index, step in enumerate(self.playbook.workflow):
+            yield ("workflow", index, "tool"), step, step.tool
+            if step.spec.compensate is not None:
+                path = ("workflow", index, "spec", "compensate", "tool")
+                yield path, step, step.spec.compensate.tool

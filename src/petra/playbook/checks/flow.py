@@ -1,0 +1,189 @@
+"""Flow: steps that nothing reaches, choices that may choose nothing, writes that may collide.
+
+All but the first are warnings: they hold for some runs and not for others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from petra.playbook.checks.document import Document
+from petra.playbook.checks.names import actions
+from petra.playbook.decode import Path
+from petra.playbook.model import Arc, Loop, Step
+
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_COMPARISON = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
+
+
+def check_flow(document: Document) -> None:
+    """Check where tokens can and cannot go."""
+    _reachable(document)
+    for index, step in enumerate(document.playbook.workflow):
+        _exhaustive(document, ("workflow", index), step)
+        _errors_pass(document, ("workflow", index), step)
+        _parallel_writes(document, ("workflow", index), step)
+        _empty_groups(document, ("workflow", index), step)
+
+
+def _reachable(document: Document) -> None:
+    spec = document.playbook.executor.spec
+    first = document.playbook.workflow[0].step if document.playbook.workflow else ""
+    waiting = deque(name for name in (spec.entry_step or first, spec.final_step) if name)
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.popleft()
+        if name in seen or name not in document.steps:
+            continue
+        seen.add(name)
+        waiting.extend(arc.step for arc in document.steps[name].arcs)
+    for index, step in enumerate(document.playbook.workflow):
+        if step.step and step.step not in seen:
+            at = document.at("workflow", index, "step")
+            document.problems.warn(
+                "P201", at, f"nothing leads to step '{step.step}'", "add an arc to it, or remove it"
+            )
+
+
+def _exhaustive(document: Document, path: Path, step: Step) -> None:
+    arcs = step.arcs
+    if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
+        return
+    document.problems.warn(
+        "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
+        "add a last arc without 'when', or a guard for the rest",
+    )  # fmt: skip
+
+
+def _always(arc: Arc) -> bool:
+    return arc.when is True or (isinstance(arc.when, str) and _inner(arc.when) in ("true", "True"))
+
+
+def _inner(guard: str) -> str:
+    text = " ".join(guard.split())
+    if text.startswith("{{") and text.endswith("}}"):
+        text = text[2:-2].strip(" -")
+    while text.startswith("(") and text.endswith(")") and _balanced(text[1:-1]):
+        text = text[1:-1].strip()
+    return text
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _covers(step: Step, arcs: list[Arc]) -> bool:
+    """Tell whether some guard holds after every success, as far as the texts show it."""
+    guards = {_inner(arc.when) for arc in arcs if isinstance(arc.when, str)}
+    done = "loop.done" if step.loop is not None else "step.done"
+    if guards & {
+        f"event.name == '{done}'",
+        f'event.name == "{done}"',
+        "event.status == 'ok'",
+        'event.status == "ok"',
+    }:
+        return True
+    return any(_negated(guard) & guards for guard in guards)
+
+
+def _negated(guard: str) -> set[str]:
+    opposites = {f"not {guard}", f"not ({guard})"}
+    simple = not re.search(r"\b(and|or|not|if|in|is)\b", guard)
+    if simple and (match := _COMPARISON.fullmatch(guard)):
+        left, sign, right = match.groups()
+        opposites.add(f"{left} {_OPPOSITE[sign]} {right}")
+    return opposites
+
+
+def _errors_pass(document: Document, path: Path, step: Step) -> None:
+    for index, task in enumerate(step.tool):
+        policy = task.policy
+        if task.kind == "noop" or policy is None or not policy.rules:
+            continue
+        looks = any(
+            isinstance(rule.guard, str) and "outcome" in rule.guard for rule in policy.rules
+        )
+        stops = (
+            all(rule.action.do == "fail" for rule in policy.rules) and policy.on_unmatched == "fail"
+        )
+        if not looks and not stops:
+            document.problems.warn(
+                "P203", document.at(*path, "tool", index, "spec", "policy"),
+                f"the policy of task '{task.name}' never looks at 'outcome', so errors pass",
+                "add a rule for \"{{ outcome.status == 'error' }}\"",
+            )  # fmt: skip
+
+
+def _parallel_writes(document: Document, path: Path, step: Step) -> None:
+    if not any(loop.spec.mode == "parallel" for loop in _loops(step.loop)):
+        return
+    reducers = document.playbook.executor.spec.ctx
+    for index, task in enumerate(step.tool):
+        for place, action in actions(task, (*path, "tool", index)):
+            for key in action.set_ctx or {}:
+                if key not in reducers or reducers[key].reduce is None:
+                    document.problems.warn(
+                        "P204", document.at(*place, "set_ctx", key),
+                        f"parallel iterations write 'ctx.{key}' and may conflict",
+                        f"say how writes combine: executor.spec.ctx.{key}.reduce, or use set_iter",
+                    )  # fmt: skip
+
+
+def _loops(loop: Loop | None) -> Iterator[Loop]:
+    while loop is not None:
+        yield loop
+        loop = loop.loop
+
+
+def fans_out(step: Step) -> bool:
+    """Tell whether a firing of this step makes a group (S8)."""
+    return step.inclusive or any(_multiplies(arc) for arc in step.arcs)
+
+
+def _multiplies(arc: Arc) -> bool:
+    return arc.foreach is not None or arc.copies is not None
+
+
+def _empty_groups(document: Document, path: Path, step: Step) -> None:
+    """A group that may be empty needs exactly one join to fire."""
+    if not any(_multiplies(arc) for arc in step.arcs):
+        return
+    named = [
+        s.step for s in document.playbook.workflow if s.spec.join and s.spec.join.of == step.step
+    ]
+    joins = named or sorted(closing_joins(document.steps, step))
+    if len(joins) > 1:
+        shown = ", ".join(f"'{name}'" for name in joins)
+        document.problems.error(
+            "P123", document.at(*path, "next"),
+            f"step '{step.step}' may fan out into nothing, and several joins could close that group: {shown}",
+            f"add 'of: {step.step}' to the one that should",
+        )  # fmt: skip
+
+
+def closing_joins(steps: dict[str, Step], fan_out: Step) -> set[str]:
+    """Return the joins that tokens of a fan-out reach first, groups inside it left out."""
+    found: set[str] = set()
+    seen: set[tuple[str, int]] = set()
+    waiting = deque((arc.step, 0) for arc in fan_out.arcs)
+    while waiting:
+        name, depth = waiting.popleft()
+        if (name, depth) in seen or name not in steps or depth > len(steps):
+            continue
+        seen.add((name, depth))
+        step = steps[name]
+        if step.spec.join is not None and step.spec.join.of in (None, fan_out.step):
+            if depth == 0 or step.spec.join.of is not None:
+                found.add(name)
+                continue
+            depth -= 1
+        inner = depth + 1 if fans_out(step) else depth
+        waiting.extend((arc.step, inner) for arc in step.arcs)
+    return found

@@ -1,0 +1,236 @@
+"""Names: each is unique where it must be, and each that is mentioned exists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from petra.expr.scopes import BUILT_IN, RESERVED
+from petra.playbook.checks.document import Document
+from petra.playbook.decode import Path
+from petra.playbook.leaves import leaves
+from petra.playbook.model import Action, Task
+from petra.playbook.problems import did_you_mean
+
+# The engine itself writes this key (S7).
+_ENGINE_KEYS = frozenset({"_last_error"})
+_ITER_KEYS = frozenset({"index", "parent"})
+
+
+def check_names(document: Document) -> None:
+    """Check the names of steps, tasks, regions, resources and credentials."""
+    _unique_steps(document)
+    _known_steps(document)
+    _resources(document)
+    _credentials(document)
+    for path, _, tasks in document.pipelines():
+        _unique_tasks(document, path, tasks)
+        _jumps(document, path, tasks)
+    _writes(document)
+
+
+def _unique_steps(document: Document) -> None:
+    first: dict[str, int] = {}
+    for index, step in enumerate(document.playbook.workflow):
+        at = document.at("workflow", index, "step")
+        if step.step in first and step.step:
+            line = document.at("workflow", first[step.step], "step").line
+            document.problems.error(
+                "P105",
+                at,
+                f"step '{step.step}' is already written on line {line}",
+                "rename one of the two",
+            )
+        first.setdefault(step.step, index)
+        if step.step in BUILT_IN:
+            document.problems.warn(
+                "P206",
+                at,
+                f"in templates '{step.step}' is the built-in name, not this step",
+                "rename the step",
+            )
+
+
+def _known_steps(document: Document) -> None:
+    regions = document.playbook.executor.spec.regions
+    for leaf in leaves(document.playbook):
+        if leaf.facts.get("step"):
+            names = leaf.value if isinstance(leaf.value, list) else [leaf.value]
+            for name in names:
+                if isinstance(name, str) and name and "{{" not in name:
+                    _known_step(document, name, leaf.path)
+        elif leaf.facts.get("step_or_region"):
+            for index, name in enumerate(leaf.value):
+                if name not in document.steps and name not in regions:
+                    hint = did_you_mean(name, [*document.steps, *regions])
+                    at = document.at(*leaf.path, index)
+                    document.problems.error(
+                        "P124", at, f"'{name}' is neither a step nor a region", hint
+                    )
+
+
+def _known_step(document: Document, name: str, path: Path) -> None:
+    if name in document.steps:
+        return
+    what = (
+        "arc leads to"
+        if "arcs" in path
+        else f"'{path[-1]}' names"
+        if isinstance(path[-1], str)
+        else "names"
+    )
+    document.problems.error(
+        "P104",
+        document.at(*path),
+        f"{what} unknown step '{name}'",
+        did_you_mean(name, document.steps),
+    )
+
+
+def _unique_tasks(document: Document, path: Path, tasks: Iterable[Task]) -> None:
+    counted = Counter(task.name for task in tasks if task.name)
+    seen: set[str] = set()
+    for index, task in enumerate(tasks):
+        if counted[task.name] > 1 and task.name in seen:
+            at = document.at(*path, index, "name")
+            document.problems.error(
+                "P105", at, f"task '{task.name}' stands twice in this step", "rename one of the two"
+            )
+        seen.add(task.name)
+
+
+def actions(task: Task, path: Path) -> Iterator[tuple[Path, Action]]:
+    """Yield the actions of a task's policy with their places."""
+    for index, rule in enumerate(task.policy.rules if task.policy else ()):
+        place: Path = (*path, "spec", "policy", "rules", index)
+        if rule.otherwise is not None:
+            yield (*place, "else", "then"), rule.otherwise.then
+        elif rule.then is not None:
+            yield (*place, "then"), rule.then
+
+
+def _jumps(document: Document, path: Path, tasks: list[Task]) -> None:
+    own = [task.name for task in tasks]
+    for index, task in enumerate(tasks):
+        for place, action in actions(task, (*path, index)):
+            at = document.at(*place, "to")
+            if action.do != "jump":
+                continue
+            if action.to is None:
+                document.problems.error(
+                    "P102", at, "a jump has no 'to'", "name a task of the same step"
+                )
+            elif action.to not in own:
+                _bad_jump(document, place, action.to, own)
+
+
+def _bad_jump(document: Document, place: Path, target: str, own: list[str]) -> None:
+    at = document.at(*place, "to")
+    homes = [
+        step.step
+        for _, step, tasks in document.pipelines()
+        if any(task.name == target for task in tasks)
+    ]
+    if homes:
+        document.problems.error(
+            "P109", at, f"'{target}' is a task of step '{homes[0]}'; a jump stays inside its step",
+            f"route to '{homes[0]}' with an arc of 'next'",
+        )  # fmt: skip
+    elif target in document.steps:
+        document.problems.error(
+            "P110",
+            at,
+            f"'{target}' is a step; a task policy never starts a step",
+            "route to it with an arc of 'next'",
+        )
+    else:
+        document.problems.error(
+            "P108", at, f"jump to unknown task '{target}'", did_you_mean(target, own)
+        )
+
+
+def _resources(document: Document) -> None:
+    declared = document.playbook.executor.spec.resources
+    holders: list[tuple[Path, list[str]]] = [
+        (
+            ("workflow", index, "spec", "policy", "resources"),
+            [r.name for r in step.spec.policy.resources],
+        )
+        for index, step in enumerate(document.playbook.workflow)
+    ]
+    defaults = document.playbook.executor.spec.policy.defaults.resources
+    holders.append(
+        (("executor", "spec", "policy", "defaults", "resources"), [r.name for r in defaults])
+    )
+    for path, names in holders:
+        for index, name in enumerate(names):
+            if name not in declared:
+                hint = (
+                    did_you_mean(name, declared)
+                    or f"declare it: executor.spec.resources: {{{name}: 1}}"
+                )
+                document.problems.error(
+                    "P120",
+                    document.at(*path, index, "name"),
+                    f"resource '{name}' is not declared",
+                    hint,
+                )
+
+
+def _credentials(document: Document) -> None:
+    seen: set[str] = set()
+    for index, credential in enumerate(document.playbook.keychain):
+        if credential.name in seen:
+            at = document.at("keychain", index, "name")
+            document.problems.error(
+                "P105",
+                at,
+                f"keychain name '{credential.name}' stands twice",
+                "rename one of the two",
+            )
+        seen.add(credential.name)
+    if document.is_foreign:
+        return  # there, 'auth' may also name a credential that the server keeps
+    for path, _, tasks in document.pipelines():
+        for index, task in enumerate(tasks):
+            auth = task.fields.get("auth")
+            if isinstance(auth, str) and "{{" not in auth and auth not in seen:
+                hint = (
+                    did_you_mean(auth, seen)
+                    or f"add it to the keychain: '- {{name: {auth}, kind: credential}}'"
+                )
+                at = document.at(*path, index, "auth")
+                document.problems.warn("P209", at, f"the keychain does not declare '{auth}'", hint)
+
+
+def _writes(document: Document) -> None:
+    """Nothing writes to a name that is the engine's."""
+    spec = document.playbook.executor.spec
+    written: list[tuple[Path, str]] = [(("executor", "spec", "ctx", key), key) for key in spec.ctx]
+    for index, step in enumerate(document.playbook.workflow):
+        if step.spec.join is not None and step.spec.join.merge is not None:
+            place: Path = ("workflow", index, "spec", "join", "merge", "into")
+            written.append((place, step.spec.join.merge.into))
+        loop, place = step.loop, ("workflow", index, "loop")
+        while loop is not None:
+            if loop.iterator in _ITER_KEYS:
+                at = document.at(*place, "iterator")
+                document.problems.error(
+                    "P117",
+                    at,
+                    f"'iter.{loop.iterator}' is the engine's own",
+                    "choose another name for the item",
+                )
+            loop, place = loop.loop, (*place, "loop")
+    for path, _, tasks in document.pipelines():
+        for index, task in enumerate(tasks):
+            for place, action in actions(task, (*path, index)):
+                written += [((*place, "set_ctx", key), key) for key in action.set_ctx or {}]
+    for place, key in written:
+        if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
+            document.problems.error(
+                "P117",
+                document.at(*place),
+                f"'{key}' is reserved and cannot be written to",
+                "choose another name",
+            )

@@ -1,0 +1,138 @@
+"""Tasks: fields that belong together, exclude each other, or need another place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from petra.kinds import SERVER_KINDS
+from petra.playbook.checks.document import Document
+from petra.playbook.decode import Path
+from petra.playbook.leaves import leaves
+from petra.playbook.model import Step, Task
+
+# Exactly one of these, for the kinds that have a choice.
+_ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "python": ("code", "function"),
+        "shell": ("argv", "script"),
+        "wait": ("for_s", "until", "signal", "any_of"),
+    }
+)
+_BODIES = ("json", "data", "form", "body")
+_ALTERNATIVES = ("for_s", "until", "signal", "human")
+_ESCALATIONS = ("notify", "reassign", "expire")
+
+
+def check_tasks(document: Document) -> None:
+    """Check what the grammar of a task's kind cannot say."""
+    for index, step in enumerate(document.playbook.workflow):
+        _step(document, ("workflow", index), step)
+    for path, step, tasks in document.pipelines():
+        for index, task in enumerate(tasks):
+            _task(document, (*path, index), task)
+            if task.kind in SERVER_KINDS and len(tasks) > 1:
+                document.problems.error(
+                    "P121", document.at(*path, index, "kind"),
+                    f"a '{task.kind}' task is run by the server and must be the only task of step '{step.step}'",
+                    "move it into a step of its own",
+                )  # fmt: skip
+    _schemas(document)
+
+
+def _step(document: Document, path: Path, step: Step) -> None:
+    if not step.tool and step.next is None:
+        document.problems.error(
+            "P114",
+            document.at(*path),
+            f"step '{step.step}' has neither 'tool' nor 'next'",
+            "add one of the two, e.g. 'tool: {kind: noop}'",
+        )
+    if step.loop is not None and not step.tool:
+        document.problems.error(
+            "P114",
+            document.at(*path, "loop"),
+            f"the loop of step '{step.step}' has no task to run",
+            "add a 'tool'",
+        )
+
+
+def _task(document: Document, path: Path, task: Task) -> None:
+    given = task.fields
+    if task.kind in _ONE_OF and not document.is_foreign:
+        _exactly_one(document, path, given, _ONE_OF[task.kind], f"a '{task.kind}' task")
+    if task.kind == "http":
+        bodies = [key for key in _BODIES if given.get(key) is not None]
+        if len(bodies) > 1:
+            document.problems.error(
+                "P122",
+                document.at(*path, bodies[1]),
+                f"'{bodies[0]}' and '{bodies[1]}' are both a body",
+                "keep one of them",
+            )
+    if task.kind == "wait":
+        for index, item in enumerate(given.get("any_of") or ()):
+            if isinstance(item, dict):
+                place: Path = (*path, "any_of", index)
+                _exactly_one(document, place, item, _ALTERNATIVES, "an alternative")
+                _human(document, (*place, "human"), item.get("human") or {})
+    if task.kind == "human":
+        _human(document, path, given)
+
+
+def _exactly_one(
+    document: Document, path: Path, given: Mapping[str, Any], words: tuple[str, ...], what: str
+) -> None:
+    present = [word for word in words if given.get(word) is not None]
+    shown = ", ".join(f"'{word}'" for word in words)
+    if not present:
+        document.problems.error(
+            "P102", document.at(*path), f"{what} needs one of {shown}", "add it"
+        )
+    elif len(present) > 1:
+        document.problems.error(
+            "P122",
+            document.at(*path, present[1]),
+            f"{what} takes only one of {shown}",
+            f"keep '{present[0]}' or '{present[1]}'",
+        )
+
+
+def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    actions = given.get("actions") or ["approve", "reject"]
+    for index, item in enumerate(given.get("escalate") or ()):
+        do = item.get("do") if isinstance(item, dict) else None
+        if isinstance(do, str) and "{{" not in do and do not in (*_ESCALATIONS, *actions):
+            at = document.at(*path, "escalate", index, "do")
+            document.problems.error(
+                "P106",
+                at,
+                f"an escalation cannot '{do}'",
+                "one of " + ", ".join((*_ESCALATIONS, *actions)),
+            )
+
+
+def _schemas(document: Document) -> None:
+    for leaf in leaves(document.playbook):
+        if leaf.facts.get("schema") and isinstance(leaf.value, dict):
+            reason = _schema_fault(leaf.value)
+            if reason is not None:
+                document.problems.error(
+                    "P126",
+                    document.at(*leaf.path),
+                    f"not a JSON Schema: {reason}",
+                    "see json-schema.org for the keywords",
+                )
+
+
+def _schema_fault(schema: dict[str, Any]) -> str | None:
+    from jsonschema_rs import ValidationError, meta  # noqa: PLC0415 - most playbooks have no schema
+
+    try:
+        meta.validate(schema)
+    except ValidationError as error:
+        return str(error.message)
+    except Exception as error:  # noqa: BLE001 - an unknown $schema is reported in many ways
+        return str(error)
+    return None

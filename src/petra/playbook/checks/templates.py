@@ -1,0 +1,185 @@
+"""Templates: each compiles, reads only names its place has, and lets no secret reach the server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from petra.errors import ExpressionError
+from petra.expr import PathUse, Profile, Template, compile_template
+from petra.expr.scopes import BUILT_IN, HELPERS, SCOPES, Use
+from petra.playbook.checks.document import Document
+from petra.playbook.decode import Path
+from petra.playbook.leaves import Leaf, leaves, strings
+from petra.playbook.problems import Mark, did_you_mean
+
+_GUARD_WORDS = frozenset({"true", "false"})
+_TEMPLATE = re.compile(
+    r"\{\{-?\s*(?:" + "|".join(sorted(BUILT_IN - HELPERS)) + r")\b|\{%-?\s*(?:if|for|set)\b"
+)
+
+
+def check_templates(document: Document) -> None:
+    """Check every template of the playbook."""
+    check = _Templates(document)
+    for leaf in leaves(document.playbook):
+        if leaf.use is not None:
+            check.leaf(leaf, leaf.use)
+    for path, text in strings(document.playbook.workload, ("workload",)):
+        if "{{" in text:
+            document.problems.warn(
+                "P210", document.at(*path), "workload is data: this template is never rendered",
+                "write the value, or compute it in the first step",
+            )  # fmt: skip
+
+
+class _Templates:
+    """Holds what the playbook's own names are."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems = document.problems
+        self.steps = frozenset(document.steps)
+        self.secrets = frozenset(credential.name for credential in document.playbook.keychain)
+        self.workload = frozenset(document.playbook.workload)
+        self.lines = document.text.splitlines()
+        self.reported: set[tuple[str, int]] = set()
+
+    def leaf(self, leaf: Leaf, use: Use) -> None:
+        """Check every string inside one value."""
+        if use is Use.CONSTANT:
+            self._constant(leaf)
+            return
+        for path, text in strings(leaf.value, leaf.path):
+            if "{{" in text or "{%" in text or "{#" in text:
+                self._template(path, text, use)
+            elif path[-1] == "when" and text.strip().lower() not in _GUARD_WORDS:
+                self._bare_guard(path, text)
+
+    def _constant(self, leaf: Leaf) -> None:
+        if not isinstance(leaf.value, str) or not _TEMPLATE.search(leaf.value):
+            return
+        report = self.problems.warn if self.document.is_foreign else self.problems.error
+        key = leaf.path[-1]
+        hint = (
+            "pass values through 'args'"
+            if key in ("code", "function")
+            else "bind values with 'params'"
+        )
+        report(
+            "P125",
+            self.document.at(*leaf.path),
+            f"'{key}' is constant text: its template is never rendered",
+            hint,
+        )
+
+    def _bare_guard(self, path: Path, text: str) -> None:
+        at = self.document.at(*path)
+        if not text.strip():
+            self.problems.error("P119", at, "the condition is empty", "write one, or remove 'when'")
+            return
+        shown = " ".join(text.split())
+        shown = shown if len(shown) <= 40 else "…"
+        self.problems.error("P119", at, "a condition needs braces", f'write "{{{{ {shown} }}}}"')
+
+    def _template(self, path: Path, text: str, use: Use) -> None:
+        profile = Profile.WORKER if use.has_statements else Profile.SERVER
+        try:
+            template = compile_template(text, profile)
+        except ExpressionError as error:
+            at = self._place(self.document.at(*path), text, error.offset or 0)
+            self.problems.error("P119", at, error.message, error.hint or "")
+            return
+        self._names(path, template, use)
+
+    def _names(self, path: Path, template: Template, use: Use) -> None:
+        known = SCOPES[use] | self.steps | self._local(path, use)
+        for read in template.paths:
+            first = read.path[0]
+            at = self._place(self.document.at(*path), template.source, read.start)
+            if read.call:
+                self._call(read, at, use)
+            elif first == "keychain":
+                self._secret(read, at, use)
+            elif first == "step" and len(read.path) > 1:
+                self._step(read.path[1], at)
+            elif first not in known:
+                self._unknown(first, at, use, known)
+
+    def _local(self, path: Path, use: Use) -> frozenset[str]:
+        """Return the names that only this place has: tasks of the pipeline, the item of an arc."""
+        if use is Use.ARC and len(path) > 4 and path[2:4] == ("next", "arcs"):
+            router = self.document.playbook.workflow[int(path[1])].next
+            arc = router.arcs[int(path[4])] if router else None
+            return frozenset({arc.item} if arc and arc.foreach is not None else ())
+        if use in (Use.TASK, Use.POLICY, Use.PATCH):
+            if path[0] == "workbook":
+                return frozenset(self.document.playbook.workbook)
+            if path[0] == "workflow":
+                step = self.document.playbook.workflow[int(path[1])]
+                undo = step.spec.compensate.tool if step.spec.compensate else []
+                return frozenset(task.name for task in (*step.tool, *undo))
+        return frozenset()
+
+    def _call(self, read: PathUse, at: Mark, use: Use) -> None:
+        name = read.path[0].removesuffix("()")
+        if name not in HELPERS:
+            return
+        if name not in SCOPES[use]:
+            self.problems.error(
+                "P119",
+                at,
+                f"{name}() is not available in {use.value}",
+                "the server knows it, a worker does not; decide in an arc",
+            )
+        for step in read.path[1:]:
+            self._step(step, at)
+
+    def _step(self, name: str, at: Mark) -> None:
+        if name not in self.steps:
+            self.problems.error(
+                "P104", at, f"template names unknown step '{name}'", did_you_mean(name, self.steps)
+            )
+
+    def _secret(self, read: PathUse, at: Mark, use: Use) -> None:
+        if use.on_server:
+            self.problems.error(
+                "P118", at, f"{use.value} cannot read the keychain: its value would be stored",
+                "read secrets in the fields of a task only",
+            )  # fmt: skip
+        elif (
+            len(read.path) > 1 and read.path[1] not in self.secrets and not self.document.is_foreign
+        ):
+            hint = did_you_mean(read.path[1], self.secrets) or "add it to the keychain"
+            self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
+
+    def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
+        if (name, at.line) in self.reported:
+            return
+        self.reported.add((name, at.line))
+        if name in self.workload:
+            hint = f"write 'workload.{name}'"
+        elif name in BUILT_IN:
+            hint = f"'{name}' has no meaning in {use.value}"
+        else:
+            near = did_you_mean(name, known)
+            hint = (
+                near
+                if near.startswith("did you mean")
+                else f"write 'workload.{name}' or 'ctx.{name}', or give it a 'default'"
+            )
+        self.problems.warn("P205", at, f"nothing provides the name '{name}' here", hint)
+
+    def _place(self, mark: Mark, text: str, offset: int) -> Mark:
+        """Find the column of a fault inside a template, where the template stands on one line."""
+        before = text[:offset]
+        row = mark.line + before.count("\n")
+        fragment = text.splitlines()[before.count("\n")] if text else ""
+        for number in (row, row + 1):  # the text of a block scalar begins on the next line
+            line = self.lines[number - 1] if number <= len(self.lines) else ""
+            start = line.find(fragment.strip()) if fragment.strip() else -1
+            if start >= 0:
+                lead = len(fragment) - len(fragment.lstrip())
+                inside = len(before) - (before.rfind("\n") + 1)
+                return Mark(number, start + 1 + max(0, inside - lead))
+        return mark

@@ -1,0 +1,337 @@
+"""Tree to struct: every mistake reported, none twice, and always a struct in the end.
+
+A broken value becomes the default of its field (or an empty value), so that the checks that follow can
+still look at everything else. Where anything was reported as an error, the result is not for running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.playbook.problems import Mark, Problems, did_you_mean
+from petra.playbook.tree import Map, Seq, Tree
+
+S = TypeVar("S", bound=msgspec.Struct)
+Path = tuple[str | int, ...]
+
+_WORDS = {
+    "any": "a value", "text": "text", "int": "a whole number", "number": "a number", "bool": "true or false",
+    "null": "nothing", "list": "a list", "map": "a mapping", "struct": "a mapping",
+}  # fmt: skip
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "text": str, "int": int, "number": int, "bool": bool, "list": list, "map": dict,
+}  # fmt: skip
+
+
+class Decoder:
+    """Decodes one document, and remembers where each part of it was written.
+
+    ``unknown`` is told of every key that no grammar knows: (struct, map, key, path) -> handled?
+    """
+
+    def __init__(
+        self,
+        problems: Problems,
+        unknown: Callable[[type[msgspec.Struct], Map, str, Path], bool] = lambda *_: False,
+    ) -> None:
+        self.problems = problems
+        self.unknown = unknown
+        self.marks: dict[Path, Mark] = {}
+
+    def struct(self, node: Tree, struct: type[S], path: Path, at: Mark) -> S:
+        """Decode a mapping into a struct."""
+        self.marks[path] = at
+        if not isinstance(node, Map):
+            if node is not None or _has_required(struct):
+                self._wrong(at, path, _WORDS["struct"], node)
+            node = Map(at)
+        grammar = fields_of(struct)
+        values: dict[str, Any] = {}
+        for key, found in grammar.items():
+            if key in node:
+                values[found.name] = self._field(node, found, path)
+            else:
+                values[found.name] = found.default()
+                if found.required:
+                    self._missing(node, at, path, struct, found)
+        self._extras(node, struct, path, values)
+        return struct(**values)
+
+    def _field(self, node: Map, found: Field, path: Path) -> Any:
+        value, at = node[found.key], node.value_at(found.key)
+        inner = (*path, found.key)
+        self.marks[inner] = at
+        if value is None and not found.required and not _takes_null(found.shape):
+            return found.default()  # an empty value is an absent one
+        return self.value(value, found.shape, inner, at)
+
+    def _missing(
+        self, node: Map, at: Mark, path: Path, struct: type[msgspec.Struct], found: Field
+    ) -> None:
+        unknown = [k for k in node if k not in fields_of(struct)]
+        known = did_you_mean(found.key, unknown) if unknown else ""
+        hint = (
+            known.replace("did you mean", "is it written as")
+            if "did you mean" in known
+            else f"add '{found.key}:'"
+        )
+        self.problems.error("P102", at, f"{where(path)} has no '{found.key}'", hint)
+
+    def _extras(
+        self, node: Map, struct: type[msgspec.Struct], path: Path, values: dict[str, Any]
+    ) -> None:
+        extra = extra_of(struct)
+        taken: dict[str, Any] = {}
+        grammar = fields_of(struct)
+        for key in node:
+            if key in grammar:
+                continue
+            if extra is not None and not self.unknown(struct, node, key, path):
+                taken[key] = plain(node[key])
+                self._remember(node[key], (*path, key), node.value_at(key))
+            elif extra is None and not self.unknown(struct, node, key, path):
+                self.unknown_key(node, key, path, grammar)
+        if extra is not None:
+            values[extra] = taken
+
+    def unknown_key(self, node: Map, key: str, path: Path, known: Iterable[str]) -> None:
+        """Report a key that nothing knows."""
+        self.problems.error(
+            "P101",
+            node.key_at(key),
+            f"unknown key '{key}' in {where(path)}",
+            did_you_mean(key, known),
+        )
+
+    def value(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
+        """Decode a value; a wrong one is reported and replaced by an empty one."""
+        self.marks[path] = at
+        match shape.kind:
+            case "any":
+                self._remember(node, path, at)
+                return plain(node)
+            case "struct":
+                assert shape.struct is not None
+                return self.struct(node, shape.struct, path, at)
+            case "union":
+                return self._union(node, shape, path, at)
+            case "list":
+                return self._list(node, shape, path, at)
+            case "map":
+                return self._map(node, shape, path, at)
+            case "choice":
+                return self._choice(node, shape, path, at)
+            case _:
+                return self._scalar(node, shape, path, at)
+
+    def _union(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
+        fitting = [option for option in shape.options if _fits(node, option)]
+        structs = [option for option in fitting if option.kind == "struct"]
+        if len(structs) > 1:  # the one whose keys the author used
+            structs.sort(
+                key=lambda o: -len(set(node) & set(fields_of(o.struct))) if o.struct else 0
+            )
+        chosen = structs or fitting
+        if not chosen:
+            if isinstance(node, str) and (
+                words := [o for o in shape.options if o.kind == "choice"]
+            ):
+                return self._choice(node, words[0], path, at)
+            self._wrong(
+                at, path, " or ".join(_describe(o) for o in shape.options if o.kind != "null"), node
+            )
+            return None
+        return self.value(node, chosen[0], path, at)
+
+    def _list(self, node: Tree, shape: Shape, path: Path, at: Mark) -> list[Any]:
+        assert shape.item is not None
+        if not isinstance(node, Seq):
+            self._wrong(at, path, _WORDS["list"], node)
+            return []
+        if shape.note.longest == 0 and node:
+            self._reserved(at, path)
+            return []
+        if shape.note.shortest and len(node) < shape.note.shortest:
+            self.problems.error("P103", at, f"{where(path)} is empty", "add at least one entry")
+        return [
+            self.value(item, shape.item, (*path, index), node.item_at(index))
+            for index, item in enumerate(node)
+        ]
+
+    def _map(self, node: Tree, shape: Shape, path: Path, at: Mark) -> dict[str, Any]:
+        assert shape.item is not None
+        if not isinstance(node, Map):
+            self._wrong(at, path, _WORDS["map"], node)
+            return {}
+        if shape.note.longest == 0 and node:
+            self._reserved(at, path)
+            return {}
+        return {
+            key: self.value(item, shape.item, (*path, key), node.value_at(key))
+            for key, item in node.items()
+        }
+
+    def _choice(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
+        if node in shape.choices and isinstance(node, str):
+            return node
+        shown = ", ".join(f"'{choice}'" for choice in shape.choices)
+        if len(shape.choices) == 1 and path[-1] == "mode":
+            self._reserved(at, path)
+        elif isinstance(node, str):
+            self.problems.error(
+                "P106",
+                at,
+                f"{where(path)} cannot be '{_short(node)}'",
+                did_you_mean(node, shape.choices) or f"one of {shown}",
+            )
+        else:
+            self._wrong(at, path, f"one of {shown}", node)
+        return shape.choices[0]
+
+    def _scalar(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
+        if not _fits(node, shape):
+            self._wrong(at, path, _WORDS[shape.kind], node)
+            return _EMPTY.get(shape.kind, lambda: None)()
+        note = shape.note
+        if note.shortest and isinstance(node, str) and len(node) < note.shortest:
+            self.problems.error("P103", at, f"{where(path)} is empty", "write its name")
+        if note.longest and isinstance(node, str) and len(node) > note.longest:
+            self.problems.error(
+                "P103", at, f"{where(path)} is longer than {note.longest} characters", "shorten it"
+            )
+        if isinstance(node, int | float) and not isinstance(node, bool):
+            if note.least is not None and node < note.least:
+                self.problems.error(
+                    "P103", at, f"{where(path)} is {node}", f"at least {note.least:g}"
+                )
+            if note.above is not None and node <= note.above:
+                self.problems.error(
+                    "P103", at, f"{where(path)} is {node}", f"must be more than {note.above:g}"
+                )
+        return node
+
+    def _wrong(self, at: Mark, path: Path, wanted: str, node: Tree) -> None:
+        self.problems.error(
+            "P103",
+            at,
+            f"{where(path)} must be {wanted}, not {name_of(node)}",
+            _advice(wanted, node),
+        )
+
+    def _reserved(self, at: Mark, path: Path) -> None:
+        self.problems.error(
+            "P113",
+            at,
+            f"{where(path)} is a placeholder for which only the default is supported",
+            f"remove '{path[-1]}'",
+        )
+
+    def _remember(self, node: Tree, path: Path, at: Mark) -> None:
+        """Keep the marks of free data, so that templates inside it have a place."""
+        self.marks[path] = at
+        if isinstance(node, Map):
+            for key, value in node.items():
+                self._remember(value, (*path, key), node.value_at(key))
+        elif isinstance(node, Seq):
+            for index, value in enumerate(node):
+                self._remember(value, (*path, index), node.item_at(index))
+
+
+def plain(node: Tree) -> Any:
+    """Turn a tree into plain JSON."""
+    if isinstance(node, dict):
+        return {key: plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [plain(value) for value in node]
+    return node
+
+
+def where(path: Path) -> str:
+    """Say a place in the document in words a reader can follow: ``workflow[2].next.arcs[0]``."""
+    shown = ""
+    for part in path:
+        shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
+    return f"'{shown}'" if shown else "the playbook"
+
+
+def name_of(node: Tree) -> str:
+    """Name a value for an error message, short."""
+    match node:
+        case None:
+            return "empty"
+        case bool():
+            return "true" if node else "false"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text '{_short(node)}'"
+        case _:
+            return f"the number {_short(str(node))}"
+
+
+def _short(words: str) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= 40 else words[:39] + "…"
+
+
+def _advice(wanted: str, node: Tree) -> str:
+    if wanted == "a list" and isinstance(node, dict):
+        return "start each entry with '- '"
+    if wanted.startswith("a mapping") and isinstance(node, list):
+        return "remove the '- ' in front of the keys"
+    if isinstance(node, str) and "{{" in node:
+        return "a template cannot stand here"
+    if wanted == "text" and not isinstance(node, dict | list):
+        return "put it in quotes" if node is not None else "write a value"
+    return ""
+
+
+def _has_required(struct: type[msgspec.Struct]) -> bool:
+    return any(found.required for found in fields_of(struct).values())
+
+
+def _takes_null(shape: Shape) -> bool:
+    return shape.kind in ("any", "null") or any(_takes_null(option) for option in shape.options)
+
+
+def _describe(shape: Shape) -> str:
+    if shape.kind == "choice":
+        return "one of " + ", ".join(f"'{choice}'" for choice in shape.choices)
+    if shape.kind == "struct" and shape.struct is not None:
+        return "a mapping with " + ", ".join(
+            f"'{key}'" for key in list(fields_of(shape.struct))[:4]
+        )
+    if shape.kind == "union":
+        return " or ".join(_describe(option) for option in shape.options if option.kind != "null")
+    return _WORDS[shape.kind]
+
+
+def _fits(node: Tree, shape: Shape) -> bool:
+    """Tell whether a value is of the outer form of a shape."""
+    match shape.kind:
+        case "any":
+            return True
+        case "null":
+            return node is None
+        case "bool":
+            return isinstance(node, bool)
+        case "int":
+            return isinstance(node, int) and not isinstance(node, bool)
+        case "number":
+            return isinstance(node, int | float) and not isinstance(node, bool)
+        case "text":
+            return isinstance(node, str)
+        case "choice":
+            return isinstance(node, str) and node in shape.choices
+        case "list":
+            return isinstance(node, Seq)
+        case "map" | "struct":
+            return isinstance(node, Map)
+        case "union":
+            return any(_fits(node, option) for option in shape.options)

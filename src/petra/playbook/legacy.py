@@ -1,0 +1,364 @@
+"""The older dialect, rewritten into canonical words, construct by construct (S1).
+
+| older | becomes |
+|---|---|
+| ``step.when`` | admission, once |
+| ``bind`` | a leading noop task with ``set_ctx`` |
+| ``next: […]`` | a router: inclusive without any ``when``, else exclusive |
+| ``case: […]`` | arcs |
+| ``loop.collection/element`` | ``in``/``iterator`` |
+| ``tool.result.as/pick/collect/sink`` | ``set_ctx``, a reducer, a further task |
+| ``eval``, ``expr`` | policy rules, ``when`` |
+| fields under ``tool.spec``, ``endpoint`` | fields of the task, ``url`` |
+
+Names that ``bind`` and ``result`` defined could be read bare; those reads become ``ctx.<name>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from petra.expr import rewrite
+from petra.expr.scopes import RESERVED
+from petra.kinds import KINDS, KNOBS
+from petra.playbook import walk
+from petra.playbook.dialects import patch_on_success
+from petra.playbook.grammar import fields_of
+from petra.playbook.notes import Notes
+from petra.playbook.problems import Mark
+from petra.playbook.tree import (
+    AnyMap,
+    Tree,
+    as_map,
+    as_seq,
+    child,
+    key_mark,
+    new_map,
+    new_seq,
+    put,
+    rename,
+    value_mark,
+)
+
+# Words of single tools that changed their name.
+_FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "http": {"endpoint": "url", "payload": "json", "verify_ssl": "verify"},
+        "postgres": {"query": "command"},
+        "duckdb": {"query": "command", "db_path": "database"},
+        "sqlite": {"query": "command"},
+        "playbook": {"payload": "args"},
+    }
+)
+_THIS = {"this": ("outcome", "result"), "result": ("outcome", "result")}
+_TASK_KEYS = frozenset({"policy", "timeout_s"}) | KNOBS
+
+
+class Legacy:
+    """Rewrites one document, in place."""
+
+    def __init__(self, document: AnyMap, notes: Notes) -> None:
+        self.document = document
+        self.notes = notes
+        self.names: set[str] = set()
+
+    def rewrite(self) -> None:
+        """Rewrite every older construct."""
+        for step in walk.steps(self.document):
+            self._step(step)
+        if self.names:
+            self._qualify_names()
+
+    def _step(self, step: AnyMap) -> None:
+        for task in list(walk.tasks(step)):
+            self._task(task, step)
+        self._args(step)
+        self._bind(step)
+        self._when(step)
+        self._loop(as_map(step.get("loop")))
+        self._case(step)
+        self._next(step)
+
+    # Steps
+
+    def _args(self, step: AnyMap) -> None:
+        """Older files give arguments to a step; they belong to its tasks."""
+        given = as_map(step.get("args"))
+        if given is None or not (tasks := list(walk.tasks_of(step.get("tool")))):
+            return
+        mark = key_mark(step, "args")
+        self.notes.legacy(mark, "args on a step", "args of its tasks")
+        for task in tasks:
+            args = child(task, "args", mark)
+            for name, value in given.items():
+                if name not in args:
+                    put(args, name, value, value_mark(given, name))
+        del step["args"]
+
+    def _when(self, step: AnyMap) -> None:
+        if "when" not in step:
+            return
+        mark = key_mark(step, "when")
+        self.notes.legacy(mark, "when on a step", "spec.policy.admit with once: true")
+        guard = step.pop("when")
+        admit = child(child(child(step, "spec", mark), "policy", mark), "admit", mark)
+        allow = new_map({"allow": True}, mark, like=step)
+        rule = new_map({"when": _braced(guard), "then": allow}, mark, like=step)
+        put(admit, "rules", new_seq([rule], mark, like=step), mark)
+        put(admit, "once", value=True, mark=mark)
+
+    def _bind(self, step: AnyMap) -> None:
+        if "bind" not in step:
+            return
+        mark = key_mark(step, "bind")
+        bound = as_map(step.pop("bind")) or {}
+        self.notes.legacy(mark, "bind", "a noop task with set_ctx")
+        for name in bound:
+            self._define(name, mark)
+        patch = new_map(dict(bound), mark, like=step)
+        action = new_map({"do": "continue", "set_ctx": patch}, mark, like=step)
+        closing = new_map({"else": new_map({"then": action}, mark, like=step)}, mark, like=step)
+        policy = new_map({"rules": new_seq([closing], mark, like=step)}, mark, like=step)
+        spec = new_map({"policy": policy}, mark, like=step)
+        task = new_map({"name": "bind", "kind": "noop", "spec": spec}, mark, like=step)
+        self._pipeline(step, mark, first=[task])
+
+    def _pipeline(
+        self,
+        step: AnyMap,
+        mark: Mark,
+        first: list[Tree] | None = None,
+        last: list[Tree] | None = None,
+    ) -> None:
+        """Make the step's tool a list, with tasks added in front or at the end."""
+        tool = step.get("tool")
+        single = as_map(tool)
+        if single is not None and "name" not in single:
+            put(single, "name", f"{step.get('step', 'step')}_task", mark)
+        present = [single] if single is not None else list(as_seq(tool) or ())
+        whole = new_seq([*(first or []), *present, *(last or [])], mark, like=step)
+        put(step, "tool", whole, mark)
+
+    def _loop(self, loop: AnyMap | None) -> None:
+        if loop is None:
+            return
+        for old, new in (("collection", "in"), ("element", "iterator")):
+            if old in loop and new not in loop:
+                self.notes.legacy(key_mark(loop, old), f"loop.{old}", f"loop.{new}")
+                rename(loop, old, new)
+        for word in ("mode", "max_in_flight"):
+            if word in loop:
+                mark = key_mark(loop, word)
+                self.notes.legacy(mark, f"loop.{word}", f"loop.spec.{word}")
+                value = loop.pop(word)
+                put(child(loop, "spec", mark), word, value, mark)
+        self._loop(as_map(loop.get("loop")))
+
+    def _case(self, step: AnyMap) -> None:
+        if "case" not in step:
+            return
+        mark = key_mark(step, "case")
+        self.notes.legacy(mark, "case", "next.arcs")
+        arcs: list[Tree] = []
+        for item in as_seq(step.pop("case")) or ():
+            arcs.extend(self._case_arcs(as_map(item) or {}, mark))
+        plain = as_seq(step.get("next")) or ()
+        arcs.extend(plain)
+        put(step, "next", new_seq(arcs, mark, like=step), mark)
+
+    def _case_arcs(self, case: Mapping[str, Tree], mark: Mark) -> list[Tree]:
+        otherwise = case.get("else")
+        body = as_map(case.get("then", otherwise)) or {}
+        rest = sorted(set(body) - {"next", "step", "args"})
+        if rest:
+            self.notes.refuse(
+                mark,
+                f"'{rest[0]}' inside 'case' has no counterpart",
+                "put it into a step of its own and route to it",
+            )
+        targets = as_seq(body.get("next")) or ([body] if "step" in body else [])
+        arcs: list[Tree] = []
+        for target in targets:
+            arc = as_map(target)
+            if arc is None:
+                arc = new_map({"step": target}, mark, like=self.document)
+            if "when" in case and "when" not in arc:
+                put(arc, "when", _braced(case["when"]), mark)
+            arcs.append(arc)
+        return arcs
+
+    def _next(self, step: AnyMap) -> None:
+        target = step.get("next")
+        listed = as_seq(target)
+        if isinstance(target, str):
+            mark = value_mark(step, "next")
+            listed = new_seq([new_map({"step": target}, mark, like=step)], mark, like=step)
+        elif (single := as_map(target)) is not None and "step" in single and "arcs" not in single:
+            listed = new_seq([single], value_mark(step, "next"), like=step)
+        if listed is None:
+            return
+        mark = key_mark(step, "next")
+        self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
+        guarded = False
+        for index, item in enumerate(listed):
+            if isinstance(item, str):
+                listed[index] = new_map({"step": item}, mark, like=step)
+            elif (arc := as_map(item)) is not None:
+                self._expr(arc)
+                guarded = guarded or "when" in arc
+        mode = "exclusive" if guarded else "inclusive"
+        router = new_map({"spec": new_map({"mode": mode}, mark, like=step)}, mark, like=step)
+        if len(listed) < 2:
+            router = new_map({}, mark, like=step)
+        put(router, "arcs", listed, value_mark(step, "next"))
+        put(step, "next", router, mark)
+
+    # Tasks
+
+    def _task(self, task: AnyMap, step: AnyMap) -> None:
+        self._move_up(task)
+        kind = task.get("kind")
+        for old, new in _FIELD_WORDS.get(kind if isinstance(kind, str) else "", {}).items():
+            if old in task and new not in task:
+                self.notes.legacy(key_mark(task, old), f"{kind}.{old}", f"{kind}.{new}")
+                rename(task, old, new)
+        self._eval(task)
+        for rule in walk.rules(task):
+            self._expr(rule)
+            action = walk.action_of(rule)
+            if action is not None and action.get("backoff") == "fixed":
+                self.notes.legacy(value_mark(action, "backoff"), "backoff: fixed", "backoff: none")
+                put(action, "backoff", "none", value_mark(action, "backoff"))
+        self._result(task, step)
+
+    def _move_up(self, task: AnyMap) -> None:
+        """Older tools kept their fields under ``spec``."""
+        spec = as_map(task.get("spec"))
+        kind = task.get("kind")
+        if spec is None or not isinstance(kind, str) or kind not in KINDS:
+            return
+        known = set(fields_of(KINDS[kind])) | set(_FIELD_WORDS.get(kind, {})) | {"args"}
+        for key in [key for key in spec if key in known and key not in _TASK_KEYS]:
+            mark = key_mark(spec, key)
+            self.notes.legacy(mark, f"{key} under tool.spec", f"{key} of the task")
+            put(task, key, spec.pop(key), mark)
+        if not spec:
+            del task["spec"]
+
+    def _expr(self, holder: AnyMap) -> None:
+        if "expr" in holder and "when" not in holder:
+            self.notes.legacy(key_mark(holder, "expr"), "expr", "when")
+            rename(holder, "expr", "when")
+            holder["when"] = _braced(holder["when"])
+
+    def _eval(self, task: AnyMap) -> None:
+        if "eval" not in task:
+            return
+        mark = key_mark(task, "eval")
+        self.notes.legacy(mark, "eval", "spec.policy.rules")
+        items = as_seq(task["eval"])
+        del task["eval"]
+        if items is None:
+            self.notes.refuse(mark, "'eval' must be a list of rules", "write spec.policy.rules")
+            return
+        rules = [self._eval_rule(as_map(item) or {}, mark) for item in items]
+        policy = child(child(task, "spec", mark), "policy", mark)
+        put(policy, "rules", new_seq(rules, mark, like=task), mark)
+
+    def _eval_rule(self, item: Mapping[str, Tree], mark: Mark) -> Tree:
+        body = as_map(item.get("else")) if "else" in item else item
+        given = as_map((body or {}).get("then")) or {
+            key: value for key, value in (body or {}).items() if key not in ("expr", "when", "else")
+        }
+        action = new_map(dict(given), mark, like=self.document)
+        if "else" in item:
+            closing = new_map({"then": action}, mark, like=self.document)
+            return new_map({"else": closing}, mark, like=self.document)
+        guard = _braced(item.get("when", item.get("expr", True)))
+        return new_map({"when": guard, "then": action}, mark, like=self.document)
+
+    def _result(self, task: AnyMap, step: AnyMap) -> None:
+        if "result" not in task:
+            return
+        mark = key_mark(task, "result")
+        self.notes.legacy(mark, "tool.result", "set_ctx, and a further task for a sink")
+        result = as_map(task.pop("result")) or {}
+        picked = _this(_braced(result.get("pick", "{{ outcome.result }}")))
+        found: dict[str, Tree] = {}
+        if isinstance(name := result.get("as"), str):
+            self._define(name, mark)
+            found[name] = picked
+        collect = as_map(result.get("collect")) or {}
+        if isinstance(into := collect.get("into"), str):
+            self._define(into, mark)
+            found[into] = picked
+            keys = child(child(child(self.document, "executor", mark), "spec", mark), "ctx", mark)
+            put(child(keys, into, mark), "reduce", "append", mark)
+        patch_on_success(task, {"set_ctx": found} if found else {}, mark)
+        sinks = as_seq(result.get("sink")) or ([result["sink"]] if result.get("sink") else [])
+        self._sinks(step, sinks, picked, mark)
+
+    def _sinks(self, step: AnyMap, sinks: Tree, picked: Tree, mark: Mark) -> None:
+        made = []
+        for number, item in enumerate(sinks):
+            sink = as_map(item)
+            if sink is not None and "kind" not in sink and "tool" in sink:
+                rename(sink, "tool", "kind")
+            if sink is not None and "kind" not in sink and len(sink) == 1:
+                kind = next(iter(sink))
+                body = as_map(sink[kind]) or {}
+                sink = new_map({"kind": kind, **body}, mark, like=step)
+            if sink is None or "kind" not in sink:
+                self.notes.refuse(
+                    mark, "a sink must name the tool that stores", "write a task of that kind"
+                )
+                continue
+            if "name" not in sink:
+                put(sink, "name", f"sink_{number}", mark)
+            args = child(sink, "args", mark)
+            if "data" not in args:
+                put(args, "data", rewrite(str(picked), _previous), mark)
+            self._task(sink, step)
+            made.append(sink)
+        if made:
+            self._pipeline(step, mark, last=made)
+
+    # Names
+
+    def _define(self, name: str, mark: Mark) -> None:
+        if name in RESERVED:
+            self.notes.refuse(
+                mark, f"'{name}' is reserved and cannot be written to", "choose another name"
+            )
+        else:
+            self.names.add(name)
+
+    def _qualify_names(self) -> None:
+        taken = {str(step.get("step")) for step in walk.steps(self.document)}
+        names = self.names - taken
+
+        def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
+            return ("ctx", *path) if path[0] in names else None
+
+        for step in walk.steps(self.document):
+            walk.edit_strings(step, lambda text: rewrite(text, qualify))
+
+
+def _braced(guard: Tree) -> Tree:
+    """Older conditions could be written without braces."""
+    if not isinstance(guard, str) or "{{" in guard or "{%" in guard or not guard.strip():
+        return guard
+    return type(guard)("{{ " + guard.strip() + " }}")
+
+
+def _this(text: Tree) -> Tree:
+    if not isinstance(text, str):
+        return text
+    return type(text)(
+        rewrite(text, lambda path: (*_THIS[path[0]], *path[1:]) if path[0] in _THIS else None)
+    )
+
+
+def _previous(path: tuple[str, ...]) -> tuple[str, ...] | None:
+    return ("_prev", *path[2:]) if path[:2] == ("outcome", "result") else None

@@ -1,0 +1,43 @@
+"""Notes: what a rewrite changed, where, and why; the reader warns of some, ``migrate`` tells all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from petra.playbook.problems import Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One construct that was rewritten."""
+
+    mark: Mark
+    kind: Literal["renamed", "legacy"]
+    old: str
+    new: str
+
+
+@dataclass(slots=True)
+class Notes:
+    """Collects the changes of a rewrite, and what it could not rewrite."""
+
+    changes: list[Change] = field(default_factory=list)
+    refused: list[tuple[Mark, str, str]] = field(default_factory=list)
+    ignored: list[tuple[Mark, str, str]] = field(default_factory=list)
+
+    def renamed(self, mark: Mark, old: str, new: str) -> None:
+        """Tell of a word of the renamed dialect, which is as good as the canonical one."""
+        self.changes.append(Change(mark, "renamed", old, new))
+
+    def legacy(self, mark: Mark, old: str, new: str) -> None:
+        """Tell of an older construct."""
+        self.changes.append(Change(mark, "legacy", old, new))
+
+    def refuse(self, mark: Mark, message: str, hint: str) -> None:
+        """Tell of an older construct that has no counterpart."""
+        self.refused.append((mark, message, hint))
+
+    def ignore(self, mark: Mark, message: str, hint: str) -> None:
+        """Tell of something that loses part of its meaning."""
+        self.ignored.append((mark, message, hint))

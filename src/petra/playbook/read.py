@@ -1,0 +1,187 @@
+"""Text to playbook: the front door of the language.
+
+    text ─yaml12→ tree ─dialects, legacy→ canonical tree ─shapes→ one shape ─decode→ model ─checks→ problems
+
+Reading never raises for what an author wrote: it returns a playbook, or problems, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from petra.playbook import model
+from petra.playbook.checks import Document, check
+from petra.playbook.decode import Decoder, Path, name_of
+from petra.playbook.dialects import rewrite_renamed
+from petra.playbook.legacy import Legacy
+from petra.playbook.model import API_VERSIONS, Playbook
+from petra.playbook.notes import Change, Notes
+from petra.playbook.problems import (
+    START,
+    InvalidPlaybookError,
+    Mark,
+    Problem,
+    Problems,
+    did_you_mean,
+)
+from petra.playbook.shapes import normalise
+from petra.playbook.tree import Map, Tree
+from petra.playbook.unknown import UnknownKeys, check_kind
+from petra.playbook.yaml12 import parse
+
+_ROOT_KEYS = frozenset(
+    {"apiVersion", "metadata", "workflow", "workload", "keychain", "executor", "workbook"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading one text."""
+
+    name: str
+    text: str
+    playbook: Playbook | None
+    problems: tuple[Problem, ...]
+    marks: Mapping[Path, Mark]
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the playbook may run: it has no errors, though perhaps warnings."""
+        return self.playbook is not None and not any(p.severity == "error" for p in self.problems)
+
+    def checked(self) -> Playbook:
+        """Return the playbook.
+
+        Raises:
+            InvalidPlaybookError: it has errors.
+        """
+        if self.playbook is None or not self.ok:
+            raise InvalidPlaybookError(self.problems, self.text, self.name)
+        return self.playbook
+
+    def at(self, *path: str | int) -> Mark:
+        """Where a part of the playbook was written, or the nearest part around it."""
+        while path:
+            if path in self.marks:
+                return self.marks[path]
+            path = path[:-1]
+        return START
+
+
+def read(text: str, name: str = "playbook.yaml") -> Reading:
+    """Read a playbook; every problem is in the result, in the order of the text."""
+    problems = Problems()
+    tree = parse(text, problems)
+    if not isinstance(tree, Map) or not _is_playbook(tree, problems):
+        _not_a_playbook(tree, problems)
+        return Reading(name, text, None, tuple(problems), {})
+    notes = Notes()
+    _header(tree, problems)
+    foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    canonicalise(tree, notes)
+    _tell(notes, problems)
+    normalise(tree, problems)
+    decoder = _decoder(problems, foreign=foreign)
+    playbook = decoder.struct(tree, Playbook, (), tree.mark)
+    check(Document(playbook, decoder.marks, problems, text))
+    return Reading(name, text, playbook, tuple(problems), decoder.marks, tuple(notes.changes))
+
+
+def read_bytes(raw: bytes, name: str = "playbook.yaml") -> Reading:
+    """Read a playbook from a file's bytes."""
+    try:
+        return read(raw.decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8", "replace")
+        mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        problems = Problems()
+        problems.error("P002", mark, "the file is not text in UTF-8", "save it as UTF-8")
+        return Reading(name, "", None, tuple(problems), {})
+
+
+def canonicalise(tree: Tree, notes: Notes) -> None:
+    """Rewrite the dialects into canonical words, in place; serves ``petra migrate`` too."""
+    rewrite_renamed(tree, notes)
+    Legacy(tree, notes).rewrite()
+
+
+def _decoder(problems: Problems, *, foreign: bool) -> Decoder:
+    unknown = UnknownKeys(problems, foreign=foreign)
+
+    class PlaybookDecoder(Decoder):
+        def struct(
+            self, node: Tree, struct: type[msgspec.Struct], path: Path, at: Mark
+        ) -> msgspec.Struct:  # type: ignore[override]
+            if struct is model.Task and isinstance(node, Map):
+                check_kind(problems, node, path, at, foreign=foreign)
+            return super().struct(node, struct, path, at)
+
+    unknown.decoder = PlaybookDecoder(problems, unknown)
+    return unknown.decoder
+
+
+def _is_playbook(tree: Map, problems: Problems) -> bool:
+    kind = tree.get("kind")
+    if kind == "Test":
+        problems.error(
+            "P008",
+            tree.key_at("kind"),
+            "this is a test file, not a playbook",
+            "run it with 'petra test'",
+        )
+        return False
+    return bool(_ROOT_KEYS & set(tree)) and (kind in (None, "Playbook") or "workflow" in tree)
+
+
+def _not_a_playbook(tree: Tree, problems: Problems) -> None:
+    if problems:
+        return
+    hint = "a playbook has 'apiVersion: petra/v1', 'kind: Playbook', 'metadata' and 'workflow'; see 'petra init'"
+    if tree is None:
+        problems.error("P008", START, "the file is empty", hint)
+    elif isinstance(tree, Map):
+        problems.error("P008", START, "this mapping is not a playbook", hint)
+    else:
+        problems.error("P008", START, f"a playbook is a mapping, not {name_of(tree)}", hint)
+
+
+def _header(tree: Map, problems: Problems) -> None:
+    version = tree.get("apiVersion")
+    if "apiVersion" in tree and version not in API_VERSIONS:
+        at = tree.value_at("apiVersion")
+        if version == "noetl.io/v1":
+            problems.warn(
+                "P207", at, "'noetl.io/v1' is read as 'noetl.io/v2'", "run 'petra migrate'"
+            )
+            tree["apiVersion"] = "noetl.io/v2"
+        else:
+            hint = did_you_mean(str(version), API_VERSIONS)
+            problems.error("P107", at, f"unknown apiVersion {name_of(version)}", hint)
+            tree["apiVersion"] = "petra/v1"
+    if "kind" in tree and tree["kind"] != "Playbook":
+        problems.error(
+            "P107",
+            tree.value_at("kind"),
+            f"unknown kind {name_of(tree['kind'])}",
+            "write 'kind: Playbook'",
+        )
+        tree["kind"] = "Playbook"
+
+
+def _tell(notes: Notes, problems: Problems) -> None:
+    for change in notes.changes:
+        if change.kind == "legacy":
+            problems.warn(
+                "P207",
+                change.mark,
+                f"'{change.old}' is an older way of writing",
+                f"now: {change.new}; 'petra migrate' rewrites it",
+            )
+    for mark, message, hint in notes.refused:
+        problems.error("P117" if "written to" in message else "P113", mark, message, hint)
+    for mark, message, hint in notes.ignored:
+        problems.warn("P208", mark, message, hint)

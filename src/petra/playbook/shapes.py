@@ -1,0 +1,213 @@
+"""Shapes: the ways a task list, a rule or a workbook may be written become one (S5, 002§7).
+
+Rule 1: a single task becomes a list of one, called ``<step>_task``; unnamed tasks become ``task_0…``.
+Rule 2: ``kind: workbook`` is replaced by the workbook's task; keys given at the call win.
+Rule 3: a malformed shape that has one obvious meaning is reported with its fix and then read as meant,
+so that the rest of it is still checked.
+"""
+
+from __future__ import annotations
+
+from petra.playbook import walk
+from petra.playbook.problems import Mark, Problems, did_you_mean
+from petra.playbook.sugar import expand
+from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, new_map
+
+_RULE_WORDS = frozenset({"when", "then", "else"})
+
+
+def normalise(document: Map, problems: Problems) -> None:
+    """Bring every task list, rule and workbook of a document into the one shape."""
+    book = _workbook(document, problems)
+    for step in walk.steps(document):
+        assert isinstance(step, Map)
+        name = str(step.get("step", "step"))
+        _single_keys(step)
+        if "tool" in step:
+            _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
+        undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))
+        if isinstance(undo, Map) and "tool" in undo:
+            _set(undo, "tool", _pipeline(undo, f"{name}_compensate", book, problems))
+        for rule in walk.rules(step, "admit"):
+            _rule(rule, problems)
+        for task in walk.tasks(step):
+            for rule in walk.rules(task):
+                _rule(rule, problems)
+    for task in book.values():
+        for rule in walk.rules(task):
+            _rule(rule, problems)
+
+
+def _single_keys(step: Map) -> None:
+    """``cancels: [a]`` is short for ``cancels: {steps: [a]}``; loop settings may stand under policy."""
+    spec = as_map(step.get("spec"))
+    if isinstance(spec, Map) and isinstance(spec.get("cancels"), Seq | str):
+        listed = spec["cancels"]
+        at = spec.value_at("cancels")
+        if isinstance(listed, str):
+            one = Seq(at)
+            one.write(listed, at)
+            listed = one
+        _set(spec, "cancels", new_map({"steps": listed}, at))
+    loop = as_map(step.get("loop"))
+    while isinstance(loop, Map):
+        _loop_policy(as_map(loop.get("spec")))
+        loop = as_map(loop.get("loop"))
+
+
+def _loop_policy(spec: Tree) -> None:
+    policy = as_map(spec.get("policy")) if isinstance(spec, Map) else None
+    if not isinstance(policy, Map):
+        return
+    for word in ("mode", "max_in_flight"):
+        if word in policy and word not in spec:
+            spec.write(word, policy[word], policy.key_at(word), policy.value_at(word))
+        policy.pop(word, None)
+
+
+def _workbook(document: Map, problems: Problems) -> dict[str, Map]:
+    """Make the workbook a map of name to task."""
+    written = document.get("workbook")
+    made = Map(getattr(written, "mark", document.mark))
+    inner = as_map(written)
+    if (
+        isinstance(inner, Map)
+        and set(inner) == {"tasks"}
+        and "kind" not in (as_map(inner["tasks"]) or {})
+    ):
+        written = inner["tasks"]
+    if isinstance(written, Map):
+        for name, task in written.items():
+            made.write(name, _named(task, name), written.key_at(name), written.value_at(name))
+    elif isinstance(written, Seq):
+        for index, item in enumerate(written):
+            at = written.item_at(index)
+            name = item.get("name") if isinstance(item, Map) else None
+            if not isinstance(name, str):
+                problems.error(
+                    "P102", at, "a workbook task has no 'name'", "add 'name:' to this task"
+                )
+            elif name in made:
+                problems.error(
+                    "P105",
+                    at,
+                    f"workbook task '{name}' is already written on line {made.key_at(name).line}",
+                    "rename one of the two",
+                )
+            else:
+                made.write(name, _named(item, name), at, at)
+    elif written is not None:
+        return {}
+    if "workbook" in document:
+        _set(document, "workbook", made)
+    return {name: task for name, task in made.items() if isinstance(task, Map)}
+
+
+def _named(task: Tree, name: str) -> Tree:
+    """A workbook entry may hold its task under ``tool``."""
+    if not isinstance(task, Map):
+        return task
+    wrapped = task.get("tool")
+    if "kind" not in task and isinstance(wrapped, Map):
+        task = wrapped
+    if "name" not in task:
+        task.write("name", name, task.mark, task.mark)
+    return task
+
+
+def _pipeline(holder: Map, single: str, book: dict[str, Map], problems: Problems) -> Tree:
+    tool = holder["tool"]
+    at = holder.value_at("tool")
+    if isinstance(tool, Map):
+        one = Seq(at)
+        one.write(tool, at)
+        if "name" not in tool:
+            tool.write("name", single, tool.mark, tool.mark)
+        tool = one
+    if not isinstance(tool, Seq):
+        return tool
+    _labels(tool, problems)
+    tool = expand(tool, problems)
+    made = Seq(tool.mark)
+    for index, task in enumerate(tool):
+        if isinstance(task, Map):
+            if "name" not in task:
+                task.write("name", f"task_{index}", task.mark, task.mark)
+            task = _inline(task, book, problems)  # noqa: PLW2901 - the task, inlined
+        made.write(task, tool.item_at(index))
+    return made
+
+
+def _labels(tool: Seq, problems: Problems) -> None:
+    """``- fetch: {kind: http}`` names a task by its key: refused, with the fix, then read as meant."""
+    for index, item in enumerate(tool):
+        if not isinstance(item, Map) or "kind" in item or len(item) != 1:
+            continue
+        (label,) = item
+        body = item[label]
+        if label in walk.SUGAR or not isinstance(body, Map) or "kind" not in body:
+            continue
+        problems.error(
+            "P112", item.key_at(label), f"task '{label}' is written under its name",
+            f"write '- name: {label}' and put its keys beside it",
+        )  # fmt: skip
+        if "name" not in body:
+            body.write("name", label, item.key_at(label), item.key_at(label))
+        tool[index] = body
+
+
+def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
+    if task.get("kind") != "workbook":
+        return task
+    called = task.get("task", task["name"])
+    if not isinstance(called, str) or called not in book:
+        problems.error(
+            "P116",
+            task.value_at("name"),
+            f"the workbook has no task '{called}'",
+            did_you_mean(str(called), book),
+        )
+        task["kind"] = "noop"
+        return task
+    made = copy_tree(book[called])
+    assert isinstance(made, Map)
+    for key, value in task.items():
+        if key not in ("kind", "task"):
+            made.write(key, value, task.key_at(key), task.value_at(key))
+    return made
+
+
+def _rule(rule: Tree, problems: Problems) -> None:
+    """``- else:`` with ``then:`` beside it, instead of inside it, is a common slip."""
+    if not isinstance(rule, Map) or "else" not in rule:
+        return
+    if "then" in rule and not isinstance(rule["else"], Map):
+        problems.error(
+            "P111", rule.key_at("then"), "'then' stands beside 'else' instead of inside it",
+            "indent 'then' so that it is a child of 'else'",
+        )  # fmt: skip
+        inner = Map(rule.key_at("then"))
+        inner.write("then", rule["then"], rule.key_at("then"), rule.value_at("then"))
+        del rule["then"]
+        _set(rule, "else", inner)
+    elif (
+        isinstance(rule["else"], Map)
+        and "then" not in rule["else"]
+        and not _RULE_WORDS & set(rule["else"])
+    ):
+        body = rule["else"]
+        if {"do", "allow"} & set(body):
+            problems.error(
+                "P111",
+                rule.key_at("else"),
+                "'else' holds the action itself",
+                "put it under 'then': 'else: {then: {…}}'",
+            )
+            inner = Map(body.mark)
+            inner.write("then", body, body.mark, body.mark)
+            _set(rule, "else", inner)
+
+
+def _set(node: Map, key: str, value: Tree) -> None:
+    at: Mark = node.value_at(key)
+    node.write(key, value, node.key_at(key), at)
