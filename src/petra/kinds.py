@@ -43,18 +43,18 @@ class Fields(
     """Keys that belong together."""
 
 
-class Noop(Fields):
+class Noop(Fields, frozen=True):
     """Does nothing: a place for a policy that decides or patches."""
 
 
-class Timeouts(Fields):
+class Timeouts(Fields, frozen=True):
     """Time limits of one request, in seconds."""
 
     connect: Annotated[Number, says("Seconds to connect.")] = 10
     read: Annotated[Number, says("Seconds between two parts of the answer.")] = 30
 
 
-class Http(Fields):
+class Http(Fields, frozen=True):
     """One HTTP request; 4xx and 5xx answers are error outcomes."""
 
     url: Annotated[Text, says("Where the request goes.")]
@@ -72,7 +72,7 @@ class Http(Fields):
     max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None
 
 
-class Sql(Fields):
+class Sql(Fields, frozen=True):
     """One SQL command with bound parameters."""
 
     command: Annotated[Constant, says("The SQL, constant text; values are bound by `params`.")]
@@ -83,25 +83,25 @@ class Sql(Fields):
     max_rows: Annotated[Number | None, says("More rows than this are an error.")] = None
 
 
-class Postgres(Sql):
-    """One SQL command on PostgreSQL; placeholders are `$1`, `$2`, …"""
+class Postgres(Sql, frozen=True):
+    """One SQL command on PostgreSQL; placeholders are `$1`, `$2` and so on."""
 
     url: Annotated[Text | None, says("A connection URL, when no `auth` names one.")] = None
 
 
-class Sqlite(Sql):
+class Sqlite(Sql, frozen=True):
     """One SQL command on an SQLite file."""
 
     database: Annotated[Text | None, says("The file.")] = None
 
 
-class Duckdb(Sql):
+class Duckdb(Sql, frozen=True):
     """One SQL command on DuckDB."""
 
     database: Annotated[Text | None, says("The file; in memory when absent.")] = None
 
 
-class Python(Fields):
+class Python(Fields, frozen=True):
     """Python code, run on the worker."""
 
     code: Annotated[Constant | None, says("Code that defines `main(…)` or sets `result`.")] = None
@@ -110,7 +110,7 @@ class Python(Fields):
     )
 
 
-class Shell(Fields):
+class Shell(Fields, frozen=True):
     """A command of the operating system."""
 
     argv: Annotated[Texts | None, says("The program and its arguments, without a shell.")] = None
@@ -119,7 +119,7 @@ class Shell(Fields):
     cwd: Annotated[Text | None, says("The folder to run in.")] = None
 
 
-class Artifact(Fields):
+class Artifact(Fields, frozen=True):
     """Reads or writes a large result by reference."""
 
     action: Annotated[Literal["get", "put"], says("What to do.")]
@@ -128,7 +128,7 @@ class Artifact(Fields):
     schema_hint: Annotated[Text | None, says("What the stored value is.")] = None
 
 
-class Endpoint(Fields):
+class Endpoint(Fields, frozen=True):
     """One end of a transfer."""
 
     kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
@@ -142,7 +142,7 @@ class Endpoint(Fields):
     key: Annotated[Texts | None, says("Columns that identify a row, for upsert.")] = None
 
 
-class Transfer(Fields):
+class Transfer(Fields, frozen=True):
     """Moves rows from one store to another in chunks."""
 
     source: Annotated[Endpoint, says("Where rows come from.")]
@@ -151,7 +151,7 @@ class Transfer(Fields):
     mapping: Annotated[Map | None, says("Target column to source column.")] = None
 
 
-class SubPlaybook(Fields):
+class SubPlaybook(Fields, frozen=True):
     """Runs another playbook as an execution of its own (S16)."""
 
     path: Annotated[ServerText, says("`metadata.path` or `metadata.name` of the playbook.")]
@@ -163,14 +163,14 @@ class SubPlaybook(Fields):
     inherit_artifacts: Annotated[bool, says("The child may read the parent's references.")] = False
 
 
-class Assignees(Fields):
+class Assignees(Fields, frozen=True):
     """Who may act on a work item."""
 
     users: Annotated[ServerTexts, says("Names of users.")] = []
     roles: Annotated[ServerTexts, says("Names of roles.")] = []
 
 
-class Exclude(Fields):
+class Exclude(Fields, frozen=True):
     """Who may not act on a work item (four eyes)."""
 
     users: Annotated[ServerTexts, says("Names of users.")] = []
@@ -180,7 +180,7 @@ class Exclude(Fields):
     ] = None
 
 
-class Escalation(Fields):
+class Escalation(Fields, frozen=True):
     """What happens when a work item stays open."""
 
     after_s: Annotated[ServerNumber, says("Seconds after the offer.")]
@@ -192,7 +192,7 @@ class Escalation(Fields):
     ] = None
 
 
-class Human(Fields):
+class Human(Fields, frozen=True):
     """A work item for a person (S14)."""
 
     title: Annotated[ServerText | None, says("One line in the inbox.")] = None
@@ -210,7 +210,7 @@ class Human(Fields):
     proposal: Annotated[ServerData, says("Data the person may edit.")] = None
 
 
-class Signal(Fields):
+class Signal(Fields, frozen=True):
     """A signal to wait for."""
 
     name: Annotated[ServerText, says("The name it is sent under.")]
@@ -220,7 +220,7 @@ class Signal(Fields):
     ] = "persistent"
 
 
-class Alternative(Fields):
+class Alternative(Fields, frozen=True):
     """One of several things to wait for; the first wins."""
 
     for_s: Annotated[ServerNumber | None, says("Seconds from now.")] = None
@@ -232,7 +232,7 @@ class Alternative(Fields):
     )
 
 
-class Wait(Fields):
+class Wait(Fields, frozen=True):
     """Waits for time or a signal (S15)."""
 
     for_s: Annotated[ServerNumber | None, says("Seconds from now.")] = None
@@ -263,7 +263,7 @@ SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""
 
 
-class Knobs(Fields):
+class Knobs(Fields, frozen=True):
     """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
 
     timeout: Annotated[Timeouts | Number | None, says("http: time limits of the request.")] = None

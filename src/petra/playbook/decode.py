@@ -6,8 +6,8 @@ still look at everything else. Where anything was reported as an error, the resu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -27,19 +27,27 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 
 
+class Keys(Protocol):
+    """Knows about keys that are no field of a struct."""
+
+    def enter(self, struct: type[msgspec.Struct], node: Map, path: Path, at: Mark) -> None:
+        """Look at a mapping before it is decoded."""
+
+    def take(
+        self, decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, path: Path
+    ) -> bool:
+        """Decide about a key without a field: whether the struct's extra field takes it.
+
+        What is not taken has been reported.
+        """
+
+
 class Decoder:
-    """Decodes one document, and remembers where each part of it was written.
+    """Decodes one document, and remembers where each part of it was written."""
 
-    ``unknown`` is told of every key that no grammar knows: (struct, map, key, path) -> handled?
-    """
-
-    def __init__(
-        self,
-        problems: Problems,
-        unknown: Callable[[type[msgspec.Struct], Map, str, Path], bool] = lambda *_: False,
-    ) -> None:
+    def __init__(self, problems: Problems, keys: Keys) -> None:
         self.problems = problems
-        self.unknown = unknown
+        self.keys = keys
         self.marks: dict[Path, Mark] = {}
 
     def struct(self, node: Tree, struct: type[S], path: Path, at: Mark) -> S:
@@ -49,6 +57,7 @@ class Decoder:
             if node is not None or _has_required(struct):
                 self._wrong(at, path, _WORDS["struct"], node)
             node = Map(at)
+        self.keys.enter(struct, node, path, at)
         grammar = fields_of(struct)
         values: dict[str, Any] = {}
         for key, found in grammar.items():
@@ -84,28 +93,13 @@ class Decoder:
     def _extras(
         self, node: Map, struct: type[msgspec.Struct], path: Path, values: dict[str, Any]
     ) -> None:
-        extra = extra_of(struct)
         taken: dict[str, Any] = {}
-        grammar = fields_of(struct)
         for key in node:
-            if key in grammar:
-                continue
-            if extra is not None and not self.unknown(struct, node, key, path):
+            if key not in fields_of(struct) and self.keys.take(self, struct, node, key, path):
                 taken[key] = plain(node[key])
                 self._remember(node[key], (*path, key), node.value_at(key))
-            elif extra is None and not self.unknown(struct, node, key, path):
-                self.unknown_key(node, key, path, grammar)
-        if extra is not None:
+        if (extra := extra_of(struct)) is not None:
             values[extra] = taken
-
-    def unknown_key(self, node: Map, key: str, path: Path, known: Iterable[str]) -> None:
-        """Report a key that nothing knows."""
-        self.problems.error(
-            "P101",
-            node.key_at(key),
-            f"unknown key '{key}' in {where(path)}",
-            did_you_mean(key, known),
-        )
 
     def value(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
         """Decode a value; a wrong one is reported and replaced by an empty one."""
@@ -250,12 +244,23 @@ def plain(node: Tree) -> Any:
     return node
 
 
+_ITEMS = {
+    "workflow": "step", "tool": "task", "arcs": "arc", "rules": "rule", "keychain": "keychain entry",
+    "resources": "resource", "escalate": "escalation", "any_of": "alternative", "workbook": "task",
+}  # fmt: skip
+
+
 def where(path: Path) -> str:
-    """Say a place in the document in words a reader can follow: ``workflow[2].next.arcs[0]``."""
-    shown = ""
-    for part in path:
-        shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
-    return f"'{shown}'" if shown else "the playbook"
+    """Name a place in few words; its line says the rest: ``this arc``, ``'then.do'``."""
+    last = max((i for i, part in enumerate(path) if isinstance(part, int)), default=-1)
+    tail = path[last + 1 :]
+    if tail[:1] == ("workbook",) and len(tail) == 2:
+        return f"workbook task '{tail[1]}'"
+    if tail:
+        return "'" + ".".join(str(part) for part in tail) + "'"
+    if last < 0:
+        return "the playbook"
+    return f"this {_ITEMS.get(str(path[last - 1]), f'entry of {path[last - 1]}')}"
 
 
 def name_of(node: Tree) -> str:
@@ -312,26 +317,23 @@ def _describe(shape: Shape) -> str:
     return _WORDS[shape.kind]
 
 
+_FORMS: dict[str, Callable[[Tree], bool]] = {
+    "any": lambda _: True,
+    "null": lambda node: node is None,
+    "bool": lambda node: isinstance(node, bool),
+    "int": lambda node: isinstance(node, int) and not isinstance(node, bool),
+    "number": lambda node: isinstance(node, int | float) and not isinstance(node, bool),
+    "text": lambda node: isinstance(node, str),
+    "list": lambda node: isinstance(node, Seq),
+    "map": lambda node: isinstance(node, Map),
+    "struct": lambda node: isinstance(node, Map),
+}
+
+
 def _fits(node: Tree, shape: Shape) -> bool:
     """Tell whether a value is of the outer form of a shape."""
-    match shape.kind:
-        case "any":
-            return True
-        case "null":
-            return node is None
-        case "bool":
-            return isinstance(node, bool)
-        case "int":
-            return isinstance(node, int) and not isinstance(node, bool)
-        case "number":
-            return isinstance(node, int | float) and not isinstance(node, bool)
-        case "text":
-            return isinstance(node, str)
-        case "choice":
-            return isinstance(node, str) and node in shape.choices
-        case "list":
-            return isinstance(node, Seq)
-        case "map" | "struct":
-            return isinstance(node, Map)
-        case "union":
-            return any(_fits(node, option) for option in shape.options)
+    if shape.kind == "choice":
+        return isinstance(node, str) and node in shape.choices
+    if shape.kind == "union":
+        return any(_fits(node, option) for option in shape.options)
+    return _FORMS[shape.kind](node)

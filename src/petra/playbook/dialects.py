@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from petra.expr import rewrite
 from petra.playbook import walk
 from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark
@@ -90,7 +89,7 @@ def _task(task: AnyMap, notes: Notes) -> None:
         notes.renamed(mark, "set on a task", "patches of its policy, on success")
         found = patches(task.pop("set"), task, notes)
         patch_on_success(task, found, mark)
-    walk.edit_strings(task, lambda text: rewrite(text, _args))
+    walk.edit_strings(task, lambda text: walk.renamed(text, _args))
 
 
 def _arc(arc: AnyMap, notes: Notes) -> None:
@@ -128,7 +127,7 @@ def _default_args(step: AnyMap, key: str, pipeline: list[AnyMap], notes: Notes) 
         for name, value in given.items():
             if name not in args:
                 put(args, name, value, value_mark(given, name))
-        walk.edit_strings(args, lambda text: rewrite(text, _args))
+        walk.edit_strings(args, lambda text: walk.renamed(text, _args))
     if not pipeline:
         notes.refuse(
             mark, f"a step without a task has no use for '{key}'", "pass args on the arc instead"
@@ -141,7 +140,7 @@ def _edit(node: AnyMap, path: Callable[[Path], Path | None], notes: Notes) -> No
 
     def edit(text: str) -> str:
         nonlocal changed
-        new = rewrite(text, path)
+        new = walk.renamed(text, path)
         changed = changed or new != text
         return new
 
@@ -201,9 +200,9 @@ def patches(given: Tree, holder: AnyMap, notes: Notes) -> dict[str, dict[str, Tr
     for patch in found.values():
         for key, value in patch.items():
             if isinstance(value, str):
-                patch[key] = type(value)(rewrite(value, _outcome))
+                patch[key] = type(value)(walk.renamed(value, _outcome))
             else:
-                walk.edit_strings(value, lambda text: rewrite(text, _outcome))
+                walk.edit_strings(value, lambda text: walk.renamed(text, _outcome))
     return found
 
 

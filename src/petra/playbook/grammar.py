@@ -121,7 +121,8 @@ def _bare(hint: Any, note: Note) -> Shape:
 
 def _default(info: msgspec.structs.FieldInfo) -> Callable[[], Any]:
     if info.default_factory is not NODEFAULT:
-        return info.default_factory
+        factory: Callable[[], Any] = info.default_factory
+        return factory
     value = None if info.default is NODEFAULT else info.default
     return lambda: value
 

@@ -84,12 +84,19 @@ def _struct(value: dict[str, Any], struct: type[msgspec.Struct], path: Path) -> 
             yield Leaf((*path, key), item, {"use": Use.TASK})
 
 
+_FORMS: Mapping[Any, tuple[str, ...]] = {
+    dict: ("struct", "map"), list: ("list",), str: ("choice", "text"),
+}  # fmt: skip
+
+
 def _option(value: Any, shape: Shape) -> Shape:
     """Choose the option of a union that a value was read by."""
     wanted = {dict: ("struct", "map"), list: ("list",), str: ("choice", "text")}.get(
         type(value), ()
     )
-    fitting = [option for option in shape.options if option.kind in wanted]
+    fitting = [
+        option for option in shape.options if option.kind in wanted or option.kind == "union"
+    ]
     if isinstance(value, dict):
         fitting.sort(
             key=lambda o: -len(set(value) & set(fields_of(o.struct))) if o.struct is not None else 0

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from petra.expr import rewrite
 from petra.expr.scopes import RESERVED
 from petra.kinds import KINDS, KNOBS
 from petra.playbook import walk
@@ -318,7 +317,7 @@ class Legacy:
                 put(sink, "name", f"sink_{number}", mark)
             args = child(sink, "args", mark)
             if "data" not in args:
-                put(args, "data", rewrite(str(picked), _previous), mark)
+                put(args, "data", walk.renamed(str(picked), _previous), mark)
             self._task(sink, step)
             made.append(sink)
         if made:
@@ -342,7 +341,7 @@ class Legacy:
             return ("ctx", *path) if path[0] in names else None
 
         for step in walk.steps(self.document):
-            walk.edit_strings(step, lambda text: rewrite(text, qualify))
+            walk.edit_strings(step, lambda text: walk.renamed(text, qualify))
 
 
 def _braced(guard: Tree) -> Tree:
@@ -356,7 +355,7 @@ def _this(text: Tree) -> Tree:
     if not isinstance(text, str):
         return text
     return type(text)(
-        rewrite(text, lambda path: (*_THIS[path[0]], *path[1:]) if path[0] in _THIS else None)
+        walk.renamed(text, lambda path: (*_THIS[path[0]], *path[1:]) if path[0] in _THIS else None)
     )
 
 

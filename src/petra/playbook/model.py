@@ -41,19 +41,19 @@ class Part(
 # Rules
 
 
-class Allow(Part):
+class Allow(Part, frozen=True):
     """The verdict of an admission rule."""
 
     allow: Annotated[bool, says("Let the token in.")]
 
 
-class AdmitElse(Part):
+class AdmitElse(Part, frozen=True):
     """The closing admission rule."""
 
     then: Allow
 
 
-class AdmitRule(Part):
+class AdmitRule(Part, frozen=True):
     """One admission rule: `when` and `then`, or a closing `else`."""
 
     when: AdmitGuard | None = None
@@ -72,7 +72,7 @@ class AdmitRule(Part):
         return verdict is not None and verdict.allow
 
 
-class Action(Part):
+class Action(Part, frozen=True):
     """What a task policy does with an outcome (S5)."""
 
     do: Annotated[
@@ -95,13 +95,13 @@ class Action(Part):
     ] = None
 
 
-class PolicyElse(Part):
+class PolicyElse(Part, frozen=True):
     """The closing rule of a task policy."""
 
     then: Action
 
 
-class PolicyRule(Part):
+class PolicyRule(Part, frozen=True):
     """One rule of a task policy: `when` and `then`, or a closing `else`."""
 
     when: PolicyGuard | None = None
@@ -120,7 +120,7 @@ class PolicyRule(Part):
         return action or Action()
 
 
-class TaskPolicy(Part):
+class TaskPolicy(Part, frozen=True):
     """What happens after each outcome of a task; the first rule that matches decides."""
 
     rules: list[PolicyRule]
@@ -136,7 +136,7 @@ class TaskPolicy(Part):
 # Tasks
 
 
-class TaskSpec(Part):
+class TaskSpec(Part, frozen=True):
     """How a task runs; kind settings are overlaid from the outer specs."""
 
     extra = "knobs"
@@ -146,7 +146,7 @@ class TaskSpec(Part):
     knobs: Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})] = {}
 
 
-class Task(Part):
+class Task(Part, frozen=True):
     """One entry of a step's pipeline; the keys of its kind are in ``fields``."""
 
     extra = "fields"
@@ -169,7 +169,7 @@ class Task(Part):
 # Routing
 
 
-class Arc(Part):
+class Arc(Part, frozen=True):
     """Leads a token to another step (S7)."""
 
     step: Annotated[StepName, says("The step it leads to.")]
@@ -190,7 +190,7 @@ class Arc(Part):
     ] = None
 
 
-class RouterSpec(Part):
+class RouterSpec(Part, frozen=True):
     """How a router chooses."""
 
     mode: Annotated[Literal["exclusive", "inclusive"], says("The first match, or all of them.")] = (
@@ -199,7 +199,7 @@ class RouterSpec(Part):
     policy: Annotated[dict[str, Any], Meta(description="Reserved.", max_length=0)] = {}
 
 
-class Router(Part):
+class Router(Part, frozen=True):
     """Where tokens go after a step."""
 
     spec: RouterSpec = field(default_factory=RouterSpec)
@@ -209,7 +209,7 @@ class Router(Part):
 # Loops
 
 
-class LoopPolicy(Part):
+class LoopPolicy(Part, frozen=True):
     """How iterations are handed out."""
 
     exec: Annotated[
@@ -220,7 +220,7 @@ class LoopPolicy(Part):
     dedupe: Annotated[Any, Meta(description="Reserved.", extra={"placeholder": True})] = None
 
 
-class LoopSpec(Part):
+class LoopSpec(Part, frozen=True):
     """How a loop runs."""
 
     extra = "knobs"
@@ -239,7 +239,7 @@ class LoopSpec(Part):
     knobs: Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})] = {}
 
 
-class Loop(Part):
+class Loop(Part, frozen=True):
     """Runs the pipeline once per item (S9)."""
 
     items: Annotated[
@@ -247,13 +247,13 @@ class Loop(Part):
     ] = field(name="in")
     iterator: Annotated[Name, says("The name of the item in `iter`.")]
     spec: LoopSpec = field(default_factory=LoopSpec)
-    loop: Annotated["Loop | None", says("A loop inside, run per item.")] = None
+    loop: Annotated[Loop | None, says("A loop inside, run per item.")] = None
 
 
 # Steps
 
 
-class Admit(Part):
+class Admit(Part, frozen=True):
     """Whether a token may start a step (S4)."""
 
     rules: list[AdmitRule] = []
@@ -265,14 +265,14 @@ class Admit(Part):
     mode: Annotated[Literal["exclusive"], says("Reserved.")] = "exclusive"
 
 
-class Lifecycle(Part):
+class Lifecycle(Part, frozen=True):
     """Time limits of a step run."""
 
     timeout_s: Annotated[Seconds | None, says("Limit of the run, in seconds.")] = None
     deadline_s: Annotated[Seconds | None, says("Limit from the start of the execution.")] = None
 
 
-class Failure(Part):
+class Failure(Part, frozen=True):
     """What a failure means."""
 
     mode: Annotated[
@@ -280,7 +280,7 @@ class Failure(Part):
     ]
 
 
-class Resource(Part):
+class Resource(Part, frozen=True):
     """What a step run holds from start to end (S15)."""
 
     name: Annotated[Name, says("A declared resource.")]
@@ -290,13 +290,13 @@ class Resource(Part):
     units: Annotated[int, Meta(ge=1, description="How much of it.")] = 1
 
 
-class Emit(Part):
+class Emit(Part, frozen=True):
     """Reserved."""
 
     events: Annotated[list[Any], Meta(max_length=0)] = []
 
 
-class StepPolicy(Part):
+class StepPolicy(Part, frozen=True):
     """Admission, time limits, failure and resources of a step."""
 
     admit: Admit | None = None
@@ -306,7 +306,7 @@ class StepPolicy(Part):
     emit: Emit | None = None
 
 
-class MOfN(Part):
+class MOfN(Part, frozen=True):
     """A join that needs some of the branches."""
 
     m_of_n: Annotated[
@@ -315,13 +315,13 @@ class MOfN(Part):
     ]
 
 
-class JoinWhen(Part):
+class JoinWhen(Part, frozen=True):
     """A join with a condition over `arrived`, `total` and `outputs`."""
 
     when: JoinGuard
 
 
-class Merge(Part, kw_only=True):
+class Merge(Part, frozen=True, kw_only=True):
     """How the outputs of the branches become one value in ctx."""
 
     strategy: Literal[
@@ -331,7 +331,7 @@ class Merge(Part, kw_only=True):
     source: Annotated[str | None, says("A dotted path into the output.")] = None
 
 
-class Join(Part):
+class Join(Part, frozen=True):
     """How sibling tokens become one (S8)."""
 
     of: Annotated[
@@ -350,7 +350,7 @@ class Join(Part):
     merge: Merge | None = None
 
 
-class Cancels(Part):
+class Cancels(Part, frozen=True):
     """What a step withdraws (S13)."""
 
     steps: Annotated[
@@ -359,13 +359,13 @@ class Cancels(Part):
     on: Annotated[Literal["done", "start"], says("When.")] = "done"
 
 
-class Compensate(Part):
+class Compensate(Part, frozen=True):
     """What undoes a done step (S13)."""
 
     tool: list[Task]
 
 
-class StepSpec(Part):
+class StepSpec(Part, frozen=True):
     """How a step behaves."""
 
     extra = "knobs"
@@ -383,7 +383,7 @@ class StepSpec(Part):
     knobs: Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})] = {}
 
 
-class Step(Part):
+class Step(Part, frozen=True):
     """One step of the workflow: a pipeline of tasks, or a pure router."""
 
     step: Annotated[Name, says("Its name.")]
@@ -412,34 +412,34 @@ class Step(Part):
 # Executor
 
 
-class DefaultTimeouts(Part):
+class DefaultTimeouts(Part, frozen=True):
     """Default time limits, in seconds."""
 
     task_s: Annotated[Seconds | None, says("For one attempt of a task.")] = None
     step_s: Annotated[Seconds | None, says("For a step run.")] = None
 
 
-class Defaults(Part):
+class Defaults(Part, frozen=True):
     """Defaults for all steps and tasks."""
 
     timeouts: DefaultTimeouts = field(default_factory=DefaultTimeouts)
     resources: list[Resource] = []
 
 
-class Results(Part):
+class Results(Part, frozen=True):
     """How results are kept (S18)."""
 
     reference_first: Annotated[bool, says("Store every result by reference.")] = False
 
 
-class Limits(Part):
+class Limits(Part, frozen=True):
     """Limits of one execution."""
 
     max_jumps: Annotated[int, Meta(ge=0, description="Jumps per step run.")] = 10_000
     max_payload_bytes: Annotated[int, Meta(ge=0, description="Largest inline value.")] = 65_536
 
 
-class ExecutorPolicy(Part):
+class ExecutorPolicy(Part, frozen=True):
     """Defaults and limits of the whole playbook."""
 
     defaults: Defaults = field(default_factory=Defaults)
@@ -451,7 +451,7 @@ class ExecutorPolicy(Part):
     ] = "never"
 
 
-class CtxKey(Part):
+class CtxKey(Part, frozen=True):
     """What a ctx key holds and how writes to it combine (S10)."""
 
     reduce: Annotated[
@@ -461,7 +461,7 @@ class CtxKey(Part):
     schema: Annotated[Schema | bool | None, says("JSON Schema of the value.")] = None
 
 
-class ExecutorSpec(Part):
+class ExecutorSpec(Part, frozen=True):
     """How the whole playbook runs."""
 
     extra = "knobs"
@@ -490,7 +490,7 @@ class ExecutorSpec(Part):
     knobs: Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})] = {}
 
 
-class Executor(Part):
+class Executor(Part, frozen=True):
     """Settings of the whole playbook."""
 
     spec: ExecutorSpec = field(default_factory=ExecutorSpec)
@@ -499,7 +499,7 @@ class Executor(Part):
 # The document
 
 
-class Credential(Part):
+class Credential(Part, frozen=True):
     """A secret the playbook needs (S20); the keys of its kind are in ``settings``."""
 
     extra = "settings"
@@ -509,7 +509,7 @@ class Credential(Part):
     settings: dict[str, Any] = {}
 
 
-class Metadata(Part):
+class Metadata(Part, frozen=True):
     """What the playbook is called; further keys are free."""
 
     extra = "more"
@@ -522,7 +522,7 @@ class Metadata(Part):
     more: dict[str, Any] = {}
 
 
-class Playbook(Part, kw_only=True):
+class Playbook(Part, frozen=True, kw_only=True):
     """A whole playbook."""
 
     api_version: Annotated[

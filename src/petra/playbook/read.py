@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import msgspec
-
-from petra.playbook import model
 from petra.playbook.checks import Document, check
 from petra.playbook.decode import Decoder, Path, name_of
 from petra.playbook.dialects import rewrite_renamed
@@ -29,7 +26,7 @@ from petra.playbook.problems import (
 )
 from petra.playbook.shapes import normalise
 from petra.playbook.tree import Map, Tree
-from petra.playbook.unknown import UnknownKeys, check_kind
+from petra.playbook.unknown import UnknownKeys
 from petra.playbook.yaml12 import parse
 
 _ROOT_KEYS = frozenset(
@@ -85,7 +82,7 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)
-    decoder = _decoder(problems, foreign=foreign)
+    decoder = Decoder(problems, UnknownKeys(problems, foreign=foreign))
     playbook = decoder.struct(tree, Playbook, (), tree.mark)
     check(Document(playbook, decoder.marks, problems, text))
     return Reading(name, text, playbook, tuple(problems), decoder.marks, tuple(notes.changes))
@@ -107,21 +104,6 @@ def canonicalise(tree: Tree, notes: Notes) -> None:
     """Rewrite the dialects into canonical words, in place; serves ``petra migrate`` too."""
     rewrite_renamed(tree, notes)
     Legacy(tree, notes).rewrite()
-
-
-def _decoder(problems: Problems, *, foreign: bool) -> Decoder:
-    unknown = UnknownKeys(problems, foreign=foreign)
-
-    class PlaybookDecoder(Decoder):
-        def struct(
-            self, node: Tree, struct: type[msgspec.Struct], path: Path, at: Mark
-        ) -> msgspec.Struct:  # type: ignore[override]
-            if struct is model.Task and isinstance(node, Map):
-                check_kind(problems, node, path, at, foreign=foreign)
-            return super().struct(node, struct, path, at)
-
-    unknown.decoder = PlaybookDecoder(problems, unknown)
-    return unknown.decoder
 
 
 def _is_playbook(tree: Map, problems: Problems) -> bool:

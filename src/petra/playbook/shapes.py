@@ -77,8 +77,8 @@ def _workbook(document: Map, problems: Problems) -> dict[str, Map]:
     ):
         written = inner["tasks"]
     if isinstance(written, Map):
-        for name, task in written.items():
-            made.write(name, _named(task, name), written.key_at(name), written.value_at(name))
+        for key, task in written.items():
+            made.write(key, _named(task, key), written.key_at(key), written.value_at(key))
     elif isinstance(written, Seq):
         for index, item in enumerate(written):
             at = written.item_at(index)

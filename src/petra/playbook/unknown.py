@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, KNOBS, Knobs
+from petra.kinds import KINDS, Knobs
 from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
-from petra.playbook.grammar import extra_of, fields_of
+from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
 from petra.playbook.tree import Map
 
@@ -58,97 +58,81 @@ class UnknownKeys:
     def __init__(self, problems: Problems, *, foreign: bool) -> None:
         self.problems = problems
         self.foreign = foreign
-        self.decoder: Decoder | None = None
 
-    def __call__(self, struct: type[msgspec.Struct], node: Map, key: str, path: Path) -> bool:
-        """Return whether the key has been dealt with; otherwise the struct's extra field takes it."""
-        if struct is model.Metadata:
-            return False
+    def enter(self, struct: type[msgspec.Struct], node: Map, path: Path, at: Mark) -> None:
+        """Check a task's kind before its keys."""
         if struct is model.Task:
-            return self._of_task(node, key, path)
-        if struct is model.Credential:
-            return self._of_credential(node, key, path)
-        if extra_of(struct) == "knobs" and key in KNOBS:
-            self._decode(node, key, Knobs, path)
-            return False
-        if struct is model.Action and key in _STARTS_STEPS:
-            self.problems.error(
-                "P110",
-                node.key_at(key),
-                "a task policy never starts a step",
-                "route to it with an arc of 'next'",
-            )
+            self._kind(node, path, at)
+
+    def take(
+        self, decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, path: Path
+    ) -> bool:
+        """Return whether the extra field of the struct takes the key; else it has been reported."""
+        grammar = self._grammar(struct, node)
+        if grammar is None:
             return True
-        known = [*fields_of(struct), *(KNOBS if extra_of(struct) == "knobs" else ())]
-        self._report(struct, node, key, path, known)
-        return True
-
-    def _of_task(self, node: Map, key: str, path: Path) -> bool:
-        kind = node.get("kind")
-        if not isinstance(kind, str) or kind not in KINDS:
+        if key in grammar:
+            if grammar[key] is not None:
+                self._decode(decoder, node, key, grammar[key], path)
+            return True
+        if struct is model.Action and key in _STARTS_STEPS:
+            hint = "route to it with an arc of 'next'"
+            self.problems.error("P110", node.key_at(key), "a task policy never starts a step", hint)
             return False
-        if key in fields_of(KINDS[kind]):
-            self._decode(node, key, KINDS[kind], path)
-            return False
-        self._report(model.Task, node, key, path, [*fields_of(KINDS[kind]), *fields_of(model.Task)])
-        return True
+        self._report(struct, node, key, path, [*grammar, *fields_of(struct)])
+        return False
 
-    def _of_credential(self, node: Map, key: str, path: Path) -> bool:
-        known = model.CREDENTIAL_KINDS.get(str(node.get("kind")))
-        if known is None or key in known or self.foreign:
-            return False
-        self._report(model.Credential, node, key, path, known)
-        return True
+    def _grammar(
+        self, struct: type[msgspec.Struct], node: Map
+    ) -> Mapping[str, Field | None] | None:
+        """Return the further keys a struct may have; None where every key is free."""
+        kind = str(node.get("kind"))
+        if struct is model.Task:
+            return fields_of(KINDS[kind]) if kind in KINDS else None
+        if struct is model.Credential:
+            known = model.CREDENTIAL_KINDS.get(kind)
+            return None if known is None or self.foreign else dict.fromkeys(known)
+        if struct is model.Metadata:
+            return None
+        return fields_of(Knobs) if extra_of(struct) == "knobs" else {}
 
-    def _decode(self, node: Map, key: str, struct: type[msgspec.Struct], path: Path) -> None:
+    def _decode(
+        self, decoder: Decoder, node: Map, key: str, found: Field | None, path: Path
+    ) -> None:
         """Check a value by the grammar it belongs to."""
-        assert self.decoder is not None
-        found = fields_of(struct)[key]
+        assert found is not None
         if node[key] is not None or found.required:
-            self.decoder.value(node[key], found.shape, (*path, key), node.value_at(key))
+            decoder.value(node[key], found.shape, (*path, key), node.value_at(key))
 
     def _report(
-        self,
-        struct: type[msgspec.Struct],
-        node: Map,
-        key: str,
-        path: Path,
-        known: list[str] | tuple[str, ...],
+        self, struct: type[msgspec.Struct], node: Map, key: str, path: Path, known: list[str]
     ) -> None:
         if self.foreign and _is_lenient(path):
-            self.problems.warn(
-                "P208",
-                node.key_at(key),
-                f"'{key}' in {where(path)} is ignored",
-                "Petra does not know this key",
-            )
+            words = f"'{key}' in {where(path)} is ignored"
+            self.problems.warn("P208", node.key_at(key), words, "Petra does not know this key")
             return
         hint = _ADVICE.get(struct, {}).get(key) or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
-
-def check_kind(problems: Problems, node: Map, path: Path, at: Mark, *, foreign: bool) -> None:
-    """Check a task's kind, and that the fields its kind needs are there."""
-    kind = node.get("kind")
-    if not isinstance(kind, str) or not kind:
-        return
-    if kind not in KINDS:
-        if foreign:
-            problems.warn(
-                "P115",
-                node.value_at("kind"),
-                f"unknown kind '{kind}'",
-                "this task cannot run here without a plug-in",
+    def _kind(self, node: Map, path: Path, at: Mark) -> None:
+        """Check that the kind is known, and that the fields it needs are there."""
+        kind = node.get("kind")
+        if not isinstance(kind, str) or not kind:
+            return
+        report = self.problems.warn if self.foreign else self.problems.error
+        if kind not in KINDS:
+            hint = (
+                "this task cannot run here without a plug-in"
+                if self.foreign
+                else did_you_mean(kind, KINDS)
             )
-        else:
-            problems.error(
-                "P115", node.value_at("kind"), f"unknown kind '{kind}'", did_you_mean(kind, KINDS)
-            )
-        return
-    for key, found in fields_of(KINDS[kind]).items():
-        if found.required and node.get(key) is None:
-            report = problems.warn if foreign else problems.error
-            report("P102", at, f"{where(path)} of kind '{kind}' has no '{key}'", f"add '{key}:'")
+            report("P115", node.value_at("kind"), f"unknown kind '{kind}'", hint)
+            return
+        for key, found in fields_of(KINDS[kind]).items():
+            if found.required and node.get(key) is None:
+                report(
+                    "P102", at, f"{where(path)} of kind '{kind}' has no '{key}'", f"add '{key}:'"
+                )
 
 
 def _is_lenient(path: Path) -> bool:

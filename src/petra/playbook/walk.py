@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from petra.errors import ExpressionError
+from petra.expr import Path, rewrite
 from petra.playbook.tree import AnyMap, Tree, as_map, as_seq
 
 SUGAR = ("choose", "while", "until")
@@ -73,6 +75,16 @@ def arcs(step: AnyMap) -> Iterator[AnyMap]:
     for item in as_seq(router.get("arcs")) or ():
         if (arc := as_map(item)) is not None:
             yield arc
+
+
+def renamed(text: str, path: Callable[[Path], Path | None]) -> str:
+    """Rename what a template reads; one that cannot be read is left to the checks."""
+    if "{" not in text:
+        return text
+    try:
+        return rewrite(text, path)
+    except ExpressionError:
+        return text
 
 
 def edit_strings(

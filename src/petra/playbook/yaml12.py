@@ -149,6 +149,7 @@ class _Builder:
         self._add(closed.node, event, closed.mark)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
+        assert event.anchor is not None
         if any(open_.anchor == event.anchor for open_ in self.stack):
             self._bad_alias(event, f"alias '*{event.anchor}' stands inside what it repeats")
         if event.anchor not in self.anchors:
@@ -292,8 +293,8 @@ class _Builder:
 
     def _not_text(self, error: yaml.YAMLError | UnicodeEncodeError) -> None:
         reason = getattr(error, "reason", None) or str(error)
-        position = getattr(error, "position", None) or getattr(error, "start", 0)
-        before = self.text[: int(position)]
+        position: int = getattr(error, "position", None) or getattr(error, "start", None) or 0
+        before = self.text[:position]
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         self.problems.error("P002", mark, f"not text: {reason}", "save the file as UTF-8 text")
         raise _Stop
@@ -348,6 +349,7 @@ class _Builder:
 
 def _mark(event: yaml.Event) -> Mark:
     at = event.start_mark
+    assert at is not None
     return Mark(at.line + 1, at.column + 1)
 
 

@@ -11,16 +11,14 @@ from petra.playbook.model import Playbook, Step, Task
 from petra.playbook.problems import START, Mark, Problems
 
 
-@dataclass(slots=True, weakref_slot=False)
-class _Base:
+@dataclass
+class Document:
+    """A decoded playbook on its way through the checks."""
+
     playbook: Playbook
     marks: Mapping[Path, Mark]
     problems: Problems
     text: str
-
-
-class Document(_Base):
-    """A decoded playbook on its way through the checks."""
 
     def at(self, *path: str | int) -> Mark:
         """Where a part was written, or the nearest part around it."""
