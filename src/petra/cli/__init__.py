@@ -1,5 +1,90 @@
-"""The command line."""
+"""The command line: one file per verb, each imported only when it is called.
+
+Rule 1: a result goes to stdout, words about the work to stderr.
+Rule 2: exit codes: 0 ok, 1 problems found or failed, 2 wrong usage.
+Rule 3: no traceback reaches a user; a bug says that it is one and where to report it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import MappingProxyType
+
+import click
+
+from petra import __version__
+from petra.errors import PetraError
+
+_VERBS = MappingProxyType(
+    {
+        "init": "Write a first playbook and its test.",
+        "check": "Check playbooks: every problem, with its place and its fix.",
+        "graph": "Draw a playbook.",
+        "migrate": "Rewrite an older playbook into canonical words.",
+        "schema": "Print the JSON Schema of playbooks, for editors.",
+    }
+)
+
+
+class _LazyGroup(click.Group):
+    """Knows every verb by name and help; imports one when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs in the order a newcomer meets them."""
+        return [*_VERBS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the verb's module; an unknown verb gets a suggestion from click."""
+        if name not in _VERBS:
+            return super().get_command(ctx, name)
+        module = importlib.import_module(f"petra.cli.{name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the verbs without importing them."""
+        rows = list(_VERBS.items())
+        rows += [(name, found.get_short_help_str()) for name, found in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer an unknown verb with the nearest known one."""
+        name = args[0]
+        if self.get_command(ctx, name) is None:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
+            close = get_close_matches(name, [*_VERBS, *self.commands], n=1)
+            hint = f"did you mean '{close[0]}'?" if close else "see 'petra --help'"
+            raise click.UsageError(f"there is no command '{name}'; {hint}", ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="petra %(version)s")
+def petra() -> None:
+    """Durable workflows on Petri nets: proved before they run, replayable afterwards.
+
+    Start with 'petra init hello', then 'petra check hello.yaml'.
+    """
+
+
+@petra.command("version")
+def version() -> None:
+    """Print the version."""
+    click.echo(__version__)
 
 
 def main() -> None:
     """Run ``petra``."""
+    try:
+        petra(prog_name="petra")
+    except PetraError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output, e.g. head, has gone
+        sys.stderr.close()
+        sys.exit(0)

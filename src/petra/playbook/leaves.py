@@ -91,9 +91,7 @@ _FORMS: Mapping[Any, tuple[str, ...]] = {
 
 def _option(value: Any, shape: Shape) -> Shape:
     """Choose the option of a union that a value was read by."""
-    wanted = {dict: ("struct", "map"), list: ("list",), str: ("choice", "text")}.get(
-        type(value), ()
-    )
+    wanted = _FORMS.get(type(value), ())
     fitting = [
         option for option in shape.options if option.kind in wanted or option.kind == "union"
     ]

@@ -33,6 +33,7 @@ from petra.playbook.tree import (
     as_seq,
     child,
     key_mark,
+    move,
     new_map,
     new_seq,
     put,
@@ -150,8 +151,7 @@ class Legacy:
             if word in loop:
                 mark = key_mark(loop, word)
                 self.notes.legacy(mark, f"loop.{word}", f"loop.spec.{word}")
-                value = loop.pop(word)
-                put(child(loop, "spec", mark), word, value, mark)
+                move(loop, word, child(loop, "spec", mark))
         self._loop(as_map(loop.get("loop")))
 
     def _case(self, step: AnyMap) -> None:
@@ -241,7 +241,7 @@ class Legacy:
         for key in [key for key in spec if key in known and key not in _TASK_KEYS]:
             mark = key_mark(spec, key)
             self.notes.legacy(mark, f"{key} under tool.spec", f"{key} of the task")
-            put(task, key, spec.pop(key), mark)
+            move(spec, key, task)
         if not spec:
             del task["spec"]
 

@@ -160,3 +160,19 @@ def child(node: AnyMap, key: str, mark: Mark) -> AnyMap:
         found = new_map({}, mark, like=node)
         put(node, key, found, mark)
     return found
+
+
+def move(source: AnyMap, key: str, target: AnyMap, new: str | None = None) -> None:
+    """Move a key into another mapping, with its marks and comments."""
+    name = new or key
+    mark, value = value_mark(source, key), source[key]
+    key_at = key_mark(source, key)
+    comments = getattr(getattr(source, "ca", None), "items", {})
+    comment = comments.pop(key, None)
+    del source[key]
+    if isinstance(target, Map):
+        target.write(name, value, key_at, mark)
+    else:
+        target[name] = value
+        if comment is not None:
+            target.ca.items[name] = comment  # type: ignore[attr-defined]

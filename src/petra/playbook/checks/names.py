@@ -196,7 +196,7 @@ def _credentials(document: Document) -> None:
             auth = task.fields.get("auth")
             if isinstance(auth, str) and "{{" not in auth and auth not in seen:
                 hint = (
-                    did_you_mean(auth, seen)
+                    did_you_mean(auth, sorted(seen))
                     or f"add it to the keychain: '- {{name: {auth}, kind: credential}}'"
                 )
                 at = document.at(*path, index, "auth")

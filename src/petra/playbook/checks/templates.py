@@ -138,7 +138,10 @@ class _Templates:
     def _step(self, name: str, at: Mark) -> None:
         if name not in self.steps:
             self.problems.error(
-                "P104", at, f"template names unknown step '{name}'", did_you_mean(name, self.steps)
+                "P104",
+                at,
+                f"template names unknown step '{name}'",
+                did_you_mean(name, self.document.steps),
             )
 
     def _secret(self, read: PathUse, at: Mark, use: Use) -> None:
@@ -150,7 +153,7 @@ class _Templates:
         elif (
             len(read.path) > 1 and read.path[1] not in self.secrets and not self.document.is_foreign
         ):
-            hint = did_you_mean(read.path[1], self.secrets) or "add it to the keychain"
+            hint = did_you_mean(read.path[1], sorted(self.secrets)) or "add it to the keychain"
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
     def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
@@ -162,7 +165,7 @@ class _Templates:
         elif name in BUILT_IN:
             hint = f"'{name}' has no meaning in {use.value}"
         else:
-            near = did_you_mean(name, known)
+            near = did_you_mean(name, sorted(known))
             hint = (
                 near
                 if near.startswith("did you mean")

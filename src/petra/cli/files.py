@@ -1,0 +1,56 @@
+"""Files of playbooks: finding them and reading them, with a problem instead of an exception."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from petra.playbook import Reading, read_bytes
+from petra.playbook.problems import START, Problems
+from petra.playbook.yaml12 import TEXT_BYTES_MAX
+
+_SUFFIXES = frozenset({".yaml", ".yml"})
+_SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
+
+
+def playbook_files(paths: Iterable[str]) -> Iterator[Path]:
+    """Yield the files that are meant: files as given, and the playbooks below folders, sorted."""
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            yield from sorted(found for found in path.rglob("*") if _is_playbook(found))
+        else:
+            yield path
+
+
+def _is_playbook(path: Path) -> bool:
+    return (
+        path.suffix in _SUFFIXES
+        and not path.name.endswith((".test.yaml", ".test.yml"))
+        and not _SKIPPED & set(path.parts)
+        and path.is_file()
+    )
+
+
+def load(path: Path) -> Reading:
+    """Read a playbook file; what keeps it from being read is a problem like any other."""
+    try:
+        with path.open("rb") as file:
+            return read_bytes(file.read(TEXT_BYTES_MAX + 1), str(path))
+    except OSError as error:
+        problems = Problems()
+        problems.error("P001", START, *_words(path, error))
+        return Reading(str(path), "", None, tuple(problems), {})
+
+
+def _words(path: Path, error: OSError) -> tuple[str, str]:
+    if error.errno == errno.ENOENT:
+        near = sorted(path.parent.glob("*.y*ml"))[:3] if path.parent.is_dir() else []
+        hint = "there is " + ", ".join(found.name for found in near) if near else "check the path"
+        return "there is no such file", hint
+    if error.errno == errno.EISDIR:
+        return "this is a folder", "name a file in it"
+    if error.errno == errno.EACCES:
+        return "the file may not be read", "check its permissions"
+    return f"the file cannot be read: {error.strerror or error}", "check the path"

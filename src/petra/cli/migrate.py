@@ -1,0 +1,58 @@
+"""``petra migrate``: an older playbook in canonical words, comments kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from petra.cli.files import load
+from petra.cli.output import as_json, count, print_json, print_problem
+from petra.playbook.migrate import Migration, migrate
+
+
+@click.command("migrate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--write", is_flag=True, help="Change the file instead of printing the result.")
+@as_json
+def command(file: Path, *, write: bool, output: str) -> None:
+    """Rewrite an older playbook into canonical words; comments and order are kept.
+
+    The new text goes to stdout, the list of changes to stderr.
+    """
+    reading = load(file)
+    migration = (
+        migrate(reading.text, str(file)) if reading.text else Migration("", (), reading.problems)
+    )
+    if migration.problems:
+        for problem in migration.problems:
+            print_problem(problem, reading.text.splitlines(), str(file))
+        click.echo("\nnothing was changed: mend these first, then migrate", err=True)
+        sys.exit(1)
+    if write and migration.changed:
+        file.write_text(migration.text, encoding="utf-8")
+    if output == "json":
+        changes = [
+            {
+                "line": c.mark.line,
+                "column": c.mark.column,
+                "kind": c.kind,
+                "old": c.old,
+                "new": c.new,
+            }
+            for c in migration.changes
+        ]
+        print_json({"file": str(file), "changes": changes, "text": migration.text})
+        return
+    if not write:
+        click.echo(migration.text, nl=False)
+    for change in migration.changes:
+        click.echo(f"{file}:{change.mark.line}: {change.old} → {change.new}", err=True)
+    done = "written" if write else "not written; '--write' changes the file"
+    words = (
+        f"{count(len(migration.changes), 'change')}, {done}"
+        if migration.changed
+        else "nothing to change"
+    )
+    click.echo(f"{file}: {words}", err=True)

@@ -1,0 +1,63 @@
+"""What people see: problems on a terminal, in 80 columns, with or without colour."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from petra.playbook import Problem
+from petra.playbook.problems import excerpt
+
+_COLOURS = {"error": "red", "warning": "yellow"}
+
+as_json = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How to print the result.",
+)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on stdout."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
+    """Print a problem: place, message and fix, then the line with a caret."""
+    place = f"{name}:{problem.line}:{problem.column}:"
+    label = "" if problem.severity == "error" else " warning:"
+    words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+    head = _folded(f"{place}{label} {words} [{problem.code}]")
+    styled = click.style(place, bold=True) + click.style(label, fg=_COLOURS[problem.severity])
+    click.echo(styled + head[len(place) + len(label) :])
+    if shown := excerpt(problem, lines, _width()):
+        source, caret = shown.split("\n")
+        click.echo(click.style(source, dim=True))
+        click.echo(click.style(caret, fg=_COLOURS[problem.severity]))
+
+
+def count(number: int, word: str) -> str:
+    """Say a number with its noun."""
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((100, 24)).columns, 120) if sys.stdout.isatty() else 100
+
+
+def _folded(text: str) -> str:
+    """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
+    if not sys.stdout.isatty() or len(text) <= _width():
+        return text
+    folded = textwrap.wrap(
+        text, _width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(folded)

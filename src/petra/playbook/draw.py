@@ -1,0 +1,120 @@
+"""A playbook as a drawing of its steps: Mermaid and Graphviz text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from petra.playbook.model import Arc, Playbook, Step
+
+_LABEL_MAX = 32
+
+
+class Edge(NamedTuple):
+    """An arc on its way to a drawing."""
+
+    source: str
+    target: str
+    label: str
+
+
+def mermaid(playbook: Playbook) -> str:
+    """Draw the steps as a Mermaid flowchart."""
+    ids = {step.step: f"s{index}" for index, step in enumerate(playbook.workflow)}
+    lines = ["flowchart TD", f"  start(( )) --> {ids[playbook.entry]}"]
+    for step in playbook.workflow:
+        left, right = _MERMAID[_form(step)]
+        lines.append(f'  {ids[step.step]}{left}"{_mermaid_text(_caption(step))}"{right}')
+    for edge in _edges(playbook):
+        label = f'|"{_mermaid_text(edge.label)}"|' if edge.label else ""
+        lines.append(f"  {ids[edge.source]} -->{label} {ids[edge.target]}")
+    final = playbook.executor.spec.final_step
+    if final is not None:
+        lines.append(f"  finally((finally)) -.-> {ids[final]}")
+    return "\n".join(lines) + "\n"
+
+
+def dot(playbook: Playbook) -> str:
+    """Draw the steps as a Graphviz digraph."""
+    lines = [
+        f"digraph {_quoted(playbook.metadata.name)} {{",
+        '  rankdir=TB; node [fontname="sans-serif" style=rounded]; edge [fontname="sans-serif"];',
+        '  start [shape=circle label="" width=0.2 style=filled fillcolor=black];',
+        f"  start -> {_quoted(playbook.entry)};",
+    ]
+    for step in playbook.workflow:
+        lines.append(
+            f"  {_quoted(step.step)} [shape={_DOT[_form(step)]} label={_quoted(_caption(step))}];"
+        )
+    lines.extend(
+        f"  {_quoted(edge.source)} -> {_quoted(edge.target)}"
+        + (f" [label={_quoted(edge.label)}]" if edge.label else "")
+        + ";"
+        for edge in _edges(playbook)
+    )
+    final = playbook.executor.spec.final_step
+    if final is not None:
+        lines.append('  finally [shape=circle label="finally"];')
+        lines.append(f"  finally -> {_quoted(final)} [style=dashed];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+_MERMAID = {
+    "router": ("{", "}"),
+    "join": ("[[", "]]"),
+    "human": ("([", "])"),
+    "wait": (">", "]"),
+    "task": ("[", "]"),
+}
+_DOT = {"router": "diamond", "join": "box3d", "human": "ellipse", "wait": "octagon", "task": "box"}
+
+
+def _form(step: Step) -> str:
+    if step.spec.join is not None:
+        return "join"
+    if step.is_router:
+        return "router"
+    kind = step.tool[0].kind
+    return kind if kind in ("human", "wait") else "task"
+
+
+def _caption(step: Step) -> str:
+    kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool if task.kind != "noop"))
+    marks = [kinds] if kinds else []
+    if step.loop is not None:
+        marks.append(f"for each {step.loop.iterator}")
+    if step.spec.join is not None:
+        mode = step.spec.join.mode
+        marks.append(f"join {mode}" if isinstance(mode, str) else "join")
+    return step.step + (f" · {' · '.join(marks)}" if marks else "")
+
+
+def _edges(playbook: Playbook) -> Iterator[Edge]:
+    known = {step.step for step in playbook.workflow}
+    for step in playbook.workflow:
+        for arc in step.arcs:
+            if arc.step in known:
+                yield Edge(step.step, arc.step, _edge_label(arc))
+
+
+def _edge_label(arc: Arc) -> str:
+    parts = []
+    if isinstance(arc.when, str):
+        text = " ".join(arc.when.split()).removeprefix("{{").removesuffix("}}").strip()
+        parts.append(text if len(text) <= _LABEL_MAX else text[: _LABEL_MAX - 1] + "…")
+    if arc.foreach is not None:
+        parts.append(f"each {arc.item}")
+    if arc.copies is not None:
+        parts.append(f"× {arc.copies}")
+    return " · ".join(parts)
+
+
+def _mermaid_text(text: str) -> str:
+    return (
+        text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

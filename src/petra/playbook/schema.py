@@ -1,0 +1,177 @@
+"""The grammar as a JSON Schema, for editors (``petra schema``).
+
+It describes what an author may write in canonical words. It cannot say everything: whether a step exists
+or a template compiles is for ``petra check``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.kinds import KINDS, Knobs
+from petra.playbook import model
+from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.playbook.walk import SUGAR
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TYPES = {"text": "string", "int": "integer", "number": "number", "bool": "boolean", "null": "null"}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a playbook."""
+    return _Schema().build()
+
+
+class _Schema:
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def build(self) -> dict[str, Any]:
+        root = self._struct(model.Playbook)
+        tasks = {
+            "oneOf": [
+                {"$ref": "#/$defs/Task"},
+                {"type": "array", "items": {"$ref": "#/$defs/TaskItem"}},
+            ]
+        }
+        self.definitions["Step"]["properties"]["tool"] = tasks
+        self.definitions["Compensate"]["properties"]["tool"] = tasks
+        self.definitions["Task"] = self._task()
+        self.definitions["TaskItem"] = {
+            "anyOf": [{"$ref": "#/$defs/Task"}, {"$ref": "#/$defs/Sugar"}]
+        }
+        self.definitions["Sugar"] = self._sugar()
+        self._short_forms(root)
+        return {
+            "$schema": DIALECT,
+            "title": "Petra playbook",
+            **root,
+            "$defs": dict(sorted(self.definitions.items())),
+        }
+
+    def _short_forms(self, root: dict[str, Any]) -> None:
+        """Allow what the reader takes beside the one shape of the model."""
+        task = {"$ref": "#/$defs/Task"}
+        root["properties"]["workbook"] = {
+            "description": "Reusable tasks: a list with names, or a map by name.",
+            "anyOf": [
+                {"type": "array", "items": task},
+                {"type": "object", "additionalProperties": task},
+            ],
+        }
+        cancels = self.definitions["StepSpec"]["properties"]["cancels"]
+        short = {"type": "array", "items": {"type": "string"}}
+        self.definitions["StepSpec"]["properties"]["cancels"] = {"anyOf": [short, cancels]}
+        loop = fields_of(model.LoopSpec)
+        for word in ("mode", "max_in_flight"):
+            self.definitions["LoopPolicy"]["properties"][word] = self._field(loop[word])
+
+    def _struct(self, struct: type[msgspec.Struct]) -> dict[str, Any]:
+        grammar = fields_of(struct)
+        properties = {key: self._field(found) for key, found in grammar.items()}
+        if extra_of(struct) == "knobs":
+            properties |= {key: self._field(found) for key, found in fields_of(Knobs).items()}
+        schema: dict[str, Any] = {
+            "type": "object",
+            "description": (struct.__doc__ or "").splitlines()[0],
+            "properties": properties,
+        }
+        required = [key for key, found in grammar.items() if found.required]
+        if required:
+            schema["required"] = required
+        if extra_of(struct) in (None, "knobs"):
+            schema["additionalProperties"] = False
+        return schema
+
+    def _task(self) -> dict[str, Any]:
+        """A task's further keys depend on its kind."""
+        common = self._struct(model.Task)
+        common["required"] = ["kind"]
+        common["properties"]["kind"] = {"description": "The tool.", "enum": [*KINDS, "workbook"]}
+        common["allOf"] = [
+            {
+                "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+                "then": {
+                    "properties": {
+                        key: self._field(found) for key, found in fields_of(fields).items()
+                    },
+                    "required": [key for key, found in fields_of(fields).items() if found.required],
+                    "description": (fields.__doc__ or "").splitlines()[0],
+                },
+            }
+            for kind, fields in KINDS.items()
+        ]
+        return common
+
+    def _sugar(self) -> dict[str, Any]:
+        items = {"type": "array", "items": {"$ref": "#/$defs/TaskItem"}}
+        guard = {"type": ["string", "boolean"]}
+        branch = {"type": "object", "properties": {"when": guard, "do": items, "else": items}}
+        block = {
+            "type": "object",
+            "properties": {"when": guard, "do": items, "max": {"type": "integer", "minimum": 1}},
+            "required": ["when", "do"],
+        }
+        bodies: dict[str, Any] = dict.fromkeys(SUGAR, block)
+        bodies["choose"] = {"type": "array", "items": branch}
+        return {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, **bodies},
+            "minProperties": 1,
+        }
+
+    def _field(self, found: Field) -> dict[str, Any]:
+        schema = self._shape(found.shape)
+        if not found.required:
+            default = found.default()
+            if isinstance(default, str | int | float | bool):
+                schema["default"] = default
+        return schema
+
+    def _shape(self, shape: Shape) -> dict[str, Any]:
+        schema = self._bare(shape)
+        note = shape.note
+        if note.description:
+            schema["description"] = note.description
+        bounds = {
+            "minimum": note.least,
+            "exclusiveMinimum": note.above,
+            {"list": "minItems", "map": "minProperties"}.get(
+                shape.kind, "minLength"
+            ): note.shortest,
+            {"list": "maxItems", "map": "maxProperties"}.get(shape.kind, "maxLength"): note.longest,
+        }
+        schema.update({key: value for key, value in bounds.items() if value is not None})
+        return schema
+
+    def _bare(self, shape: Shape) -> dict[str, Any]:
+        match shape.kind:
+            case "any":
+                return {}
+            case "choice":
+                return {"enum": list(shape.choices)}
+            case "list":
+                assert shape.item is not None
+                return {"type": "array", "items": self._shape(shape.item)}
+            case "map":
+                assert shape.item is not None
+                return {"type": "object", "additionalProperties": self._shape(shape.item) or True}
+            case "union":
+                options = [option for option in shape.options if option.kind != "null"]
+                if len(options) == 1:
+                    return self._shape(options[0])
+                return {"anyOf": [self._shape(option) for option in options]}
+            case "struct":
+                assert shape.struct is not None
+                return self._reference(shape.struct)
+            case _:
+                return {"type": _TYPES[shape.kind]}
+
+    def _reference(self, struct: type[msgspec.Struct]) -> dict[str, Any]:
+        name = struct.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}
+            self.definitions[name] = self._struct(struct)
+        return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,106 @@
+"""What server and worker say to each other: frozen structs, the same on every transport.
+
+A worker gets an ``Assignment`` (a step run, or a chunk of the iterations of a loop) and answers with one
+``Report`` per run or iteration, which holds every attempt and every decision a policy made (S5).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+ErrorKind = Literal[
+    "connection", "timeout", "rate_limit", "auth", "not_found", "client_error", "server_error", "schema",
+    "parse", "transform", "constraint", "deadlock", "quota", "denied", "cancelled", "limit", "unknown",
+]  # fmt: skip
+Do = Literal["continue", "retry", "jump", "break", "fail"]
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Anything that crosses between server and worker."""
+
+
+class Error(Wire, frozen=True):
+    """Why an attempt, a run or an execution failed."""
+
+    kind: str = "unknown"
+    message: str = ""
+    code: str | int | None = None
+    retryable: bool | None = None
+    details: Any = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what templates see."""
+        return {
+            "kind": self.kind,
+            "code": self.code,
+            "message": self.message,
+            "retryable": self.retryable,
+            "details": self.details,
+        }
+
+
+class Outcome(Wire, frozen=True):
+    """What one attempt of a task came to; ``more`` is what its kind adds (http, pg, py, shell)."""
+
+    status: Literal["ok", "error"]
+    result: Any = None
+    error: Error | None = None
+    more: dict[str, Any] = {}
+    has_result: bool = True
+
+
+class Attempt(Wire, frozen=True):
+    """One try of a task and what its policy decided."""
+
+    task: str
+    number: int
+    status: Literal["ok", "error"]
+    action: Do
+    rule: int | None = None
+    duration_ms: float = 0.0
+    error: Error | None = None
+    delay_s: float | None = None
+
+
+class Write(Wire, frozen=True):
+    """One write to a ctx key, in the order it was made."""
+
+    key: str
+    value: Any
+
+
+class Report(Wire, frozen=True):
+    """What a step run, or one iteration of a loop, came to."""
+
+    status: Literal["ok", "error"]
+    result: Any = None
+    error: Error | None = None
+    attempts: list[Attempt] = []
+    writes: list[Write] = []
+    branch: Any | UnsetType = UNSET
+
+
+class Assignment(Wire, frozen=True):
+    """A step run, or some iterations of it, handed to a worker.
+
+    ``iterations`` is empty for a step without a loop. ``scope`` holds what templates read beside the
+    iteration: workload, ctx, args, branch, results of steps.
+    """
+
+    execution: str
+    run: str
+    step: str
+    delivery: int = 1
+    scope: dict[str, Any] = {}
+    iterations: list[Iteration] = []
+    compensate: bool = False
+
+
+class Iteration(Wire, frozen=True):
+    """One item of a loop, with its path of indices from the outermost loop in."""
+
+    index: int
+    iter: dict[str, Any]
