@@ -42,7 +42,7 @@ class _LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""
         rows = list(_VERBS.items())
         rows += [(name, found.get_short_help_str()) for name, found in self.commands.items()]

@@ -42,10 +42,10 @@ def dot(playbook: Playbook) -> str:
         '  start [shape=circle label="" width=0.2 style=filled fillcolor=black];',
         f"  start -> {_quoted(playbook.entry)};",
     ]
-    for step in playbook.workflow:
-        lines.append(
-            f"  {_quoted(step.step)} [shape={_DOT[_form(step)]} label={_quoted(_caption(step))}];"
-        )
+    lines.extend(
+        f"  {_quoted(step.step)} [shape={_DOT[_form(step)]} label={_quoted(_caption(step))}];"
+        for step in playbook.workflow
+    )
     lines.extend(
         f"  {_quoted(edge.source)} -> {_quoted(edge.target)}"
         + (f" [label={_quoted(edge.label)}]" if edge.label else "")
