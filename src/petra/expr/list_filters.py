@@ -16,6 +16,9 @@ from petra.expr.predicates import predicate
 from petra.expr.text_filters import TEXT_FILTERS, need_int, need_text
 from petra.values import canonical
 
+_ENCODING: Final = 8
+"""Fuel for encoding one key."""
+
 
 def elements(frame: Frame, value: Value) -> list[Value]:
     """Return what a loop over the value sees: elements, keys or characters."""
@@ -87,6 +90,8 @@ def backwards(frame: Frame, value: Value) -> Value:
     if type(value) is str:
         frame.make_text(len(value))
         return value[::-1]
+    if type(value) is not list:
+        raise wrong_type("reverse works on a list or a string", value)
     return elements(frame, value)[::-1]
 
 
@@ -120,7 +125,7 @@ def unique(
     for item in elements(frame, value):
         key = _sort_key(item, attribute, case_sensitive)
         mark = canonical(json_value(key, frame))
-        frame.spend_text(len(mark))
+        frame.spend(_ENCODING + len(mark))
         if mark not in seen:
             seen.add(mark)
             kept.append(item)
@@ -246,7 +251,7 @@ def groupby(frame: Frame, value: Value, attribute: Value, default: Value = None)
         key = field(item, attribute)
         key = default if type(key) is Undefined else key
         mark = canonical(json_value(key, frame))
-        frame.spend_text(len(mark))
+        frame.spend(_ENCODING + len(mark))
         groups.setdefault(mark, [key, []])[1].append(item)
     return sort(frame, list(groups.values()), attribute=0)
 
