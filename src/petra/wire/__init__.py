@@ -53,7 +53,7 @@ class Outcome(Wire, frozen=True):
 
 
 class Attempt(Wire, frozen=True):
-    """One try of a task and what its policy decided."""
+    """One try of a task and what its policy decided; ``noop`` marks tries that reached no tool."""
 
     task: str
     number: int
@@ -63,6 +63,7 @@ class Attempt(Wire, frozen=True):
     duration_ms: float = 0.0
     error: Error | None = None
     delay_s: float | None = None
+    noop: bool = False
 
 
 class Write(Wire, frozen=True):

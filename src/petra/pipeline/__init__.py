@@ -1,0 +1,27 @@
+"""The data plane's machine: a step's tasks in order, each outcome judged by its policy (S5). Pure.
+
+machine = Machine(step.tool, scope, settings=Settings.of(playbook, step), jitter=draw)
+move = machine.start()
+while isinstance(move, Run):
+    outcome = …                       # wait move.after_s, run the tool on move.fields
+    move = machine.advance(outcome, duration_ms)
+move.report
+"""
+
+from __future__ import annotations
+
+from petra.pipeline.machine import Finished, Machine, Next, Run
+from petra.pipeline.settings import Settings
+from petra.policy import Decision, Jitter, decide, outcome_data
+
+__all__ = [
+    "Decision",
+    "Finished",
+    "Jitter",
+    "Machine",
+    "Next",
+    "Run",
+    "Settings",
+    "decide",
+    "outcome_data",
+]

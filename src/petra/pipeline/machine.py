@@ -1,0 +1,292 @@
+"""The pipeline machine: one step run, or one iteration of a loop (S5).
+
+    start ──→ Run(task, fields, …) ──→ the caller runs the tool ──→ advance(outcome)
+                 ▲                                                     │ policy
+                 └──────────── continue · retry · jump ◄───────────────┤
+                                                                       └─ break · fail ──→ Finished(report)
+
+Rule 1: tasks run in order; after each outcome the task's policy decides (``petra.policy``).
+Rule 2: a ``noop`` reaches no tool: the machine runs it at once, its outcome is ok and has no result. Its
+retry does not wait, since nothing outside can change between its tries, and counts as a jump.
+Rule 3: the result of the run is that of the last task that has one; an error outcome and a noop have none.
+``_prev`` is that same value at each moment, null at first.
+Rule 4: ``results[task]`` and the task's name give the latest outcome of a task that ran, from its own policy
+on: the result, or null after an error. A name that is built in keeps its meaning.
+Rule 5: within one task ``args`` are the token's, overlaid with the task's own.
+Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
+Rule 7: patches of a run that fails or is cancelled stay in its report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from petra.errors import ExpressionError
+from petra.expr.scopes import BUILT_IN
+from petra.pipeline.fields import Render
+from petra.pipeline.patches import patch_ctx, patch_iter
+from petra.pipeline.settings import Compiled, Settings
+from petra.playbook.model import Task
+from petra.policy import Decision, Jitter, outcome_data, transform
+from petra.wire import Attempt, Error, Outcome, Report, Write
+
+NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
+"""The outcome of a noop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One try to make: wait ``after_s`` seconds, run the tool, and ``advance`` with its outcome.
+
+    ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them; it is a
+    copy, and holds no keychain.
+    """
+
+    task: Task
+    attempt: int
+    fields: dict[str, Any]
+    args: dict[str, Any]
+    spec: dict[str, Any]
+    scope: dict[str, Any]
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of the run."""
+
+    report: Report
+
+
+Next: TypeAlias = Run | Finished
+
+
+class Machine:
+    """One step run, or one iteration: tasks in order, outcome to policy to action.
+
+    ``scope`` has workload, execution, ctx, args, branch, step and the results of steps by name; it may have
+    a keychain, which only fields and guards can read. ``iter`` is None outside a loop.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        scope: Mapping[str, Any],
+        *,
+        settings: Settings,
+        jitter: Jitter,
+        iter: Mapping[str, Any] | None = None,  # noqa: A002 - spelled as in the playbook
+    ) -> None:
+        self._tasks = tasks
+        self._positions = {task.name: index for index, task in enumerate(tasks)}
+        self._settings = settings
+        self._jitter = jitter
+        self._in_loop = iter is not None
+        self._args: Mapping[str, Any] = scope.get("args") or {}
+        self._results: dict[str, Any] = {}
+        self._names: dict[str, Any] = {
+            **scope,
+            "ctx": scope.get("ctx") or {},
+            "args": self._args,
+            "iter": dict(iter or {}),
+            "results": self._results,
+            "_prev": None,
+        }
+        if "branch" in scope:
+            self._names["_branch"] = scope["branch"]
+        self._position = 0
+        self._attempt = 0
+        self._jumps = 0
+        self._current: Compiled | None = None
+        self._attempts: list[Attempt] = []
+        self._writes: list[Write] = []
+        self._branch: Any | UnsetType = UNSET
+        self._finished: Finished | None = None
+
+    def start(self) -> Next:
+        """Begin with the first task."""
+        assert self._current is None, "a machine starts once"
+        assert self._finished is None, "a machine starts once"
+        return self._go_on(0.0)
+
+    def advance(self, outcome: Outcome, duration_ms: float = 0.0) -> Next:
+        """Take the outcome of the try that was handed out last, and say what is next."""
+        assert self._finished is None, "a finished run has no more outcomes"
+        wait = self._take(outcome, duration_ms)
+        return self._finished or self._go_on(wait)
+
+    def cancel(self, reason: str, duration_ms: float = 0.0) -> Finished:
+        """End the run now: a try that was handed out is cancelled. Too late, it changes nothing."""
+        if self._finished is not None:
+            return self._finished
+        error = Error(kind="cancelled", message=reason, retryable=False)
+        if self._current is not None:
+            self._record(Outcome(status="error", error=error), duration_ms, Decision(action="fail"))
+        return self._finish(error)
+
+    def _go_on(self, wait: float) -> Next:
+        """Enter the task at the current position; noops are passed through until a tool is needed."""
+        while self._finished is None:
+            if self._position >= len(self._tasks):
+                return self._finish(None)
+            self._attempt += 1
+            run = self._enter(self._tasks[self._position], wait)
+            if run is not None:
+                return run
+            if self._finished is None:
+                self._take(NOTHING_DONE, 0.0)
+        return self._finished
+
+    def _enter(self, task: Task, wait: float) -> Run | None:
+        """Render a task; None when no tool is needed, or nothing can be run any more."""
+        names = self._names
+        names["_task"], names["_attempt"], names["args"] = task.name, self._attempt, self._args
+        try:
+            compiled = self._settings.compiled(task)
+            if compiled.args is not None:
+                names["args"] = {**self._args, **self._render("args", compiled.args)}
+            fields = self._render("", compiled.fields)
+            spec = self._render("spec", compiled.spec)
+        except ExpressionError as error:
+            self._current = None
+            self._finish(transform(f"task '{task.name}'", error))
+            return None
+        self._current = compiled
+        if task.kind == "noop":
+            return None
+        scope = names.copy()
+        scope.pop("keychain", None)
+        return Run(
+            task=task, attempt=self._attempt, fields=fields, args=dict(names["args"]), spec=spec,
+            scope=scope, after_s=wait,
+        )  # fmt: skip
+
+    def _render(self, place: str, render: Render) -> dict[str, Any]:
+        try:
+            return render(self._names)
+        except ExpressionError as error:
+            error.place = (place, *error.place) if place else error.place
+            raise
+
+    def _take(self, outcome: Outcome, duration_ms: float) -> float:
+        """Judge an outcome and act on it; return the seconds to wait before the next try."""
+        assert self._current is not None, "an outcome belongs to a try"
+        task, rules = self._current.task, self._current.rules
+        self._remember(task.name, outcome)
+        data = outcome_data(outcome, attempt=self._attempt, duration_ms=duration_ms)
+        decision = rules.decide(
+            outcome, {**self._names, "outcome": data}, attempt=self._attempt, jitter=self._jitter
+        )
+        decision = self._limit(task, self._patch(task, decision))
+        self._record(outcome, duration_ms, decision)
+        self._current = None
+        return self._act(outcome, decision)
+
+    def _remember(self, name: str, outcome: Outcome) -> None:
+        if not outcome.has_result:
+            return
+        result = outcome.result if outcome.status == "ok" else None
+        # A new dict each time: a template may have handed the old one to ctx.
+        self._results = self._names["results"] = {**self._results, name: result}
+        if name not in BUILT_IN:
+            self._names[name] = result
+
+    def _patch(self, task: Task, decision: Decision) -> Decision:
+        """Apply what the rule sets, all of it or nothing."""
+        names = self._names
+        try:
+            if decision.writes:
+                ctx = patch_ctx(names["ctx"], decision.writes, self._settings.reducers)
+            else:
+                ctx = names["ctx"]
+            if decision.set_iter:
+                # Last of what can be refused, so that nothing is half applied.
+                names["iter"] = patch_iter(names["iter"], decision.set_iter, in_loop=self._in_loop)
+        except ValueError as error:
+            message = f"task '{task.name}', rule {decision.rule}: {error}"
+            return _refused(decision, "transform", message)
+        names["ctx"] = ctx
+        self._writes += decision.writes
+        if decision.branch is not UNSET:
+            self._branch = decision.branch
+            if isinstance(names.get("branch"), Mapping):
+                names["branch"] = {**names["branch"], "output": decision.branch}
+                names["_branch"] = names["branch"]
+        return decision
+
+    def _limit(self, task: Task, decision: Decision) -> Decision:
+        """Count a jump, and the retry of a noop, which is one; fail beyond the limit."""
+        if decision.action == "retry" and task.kind == "noop":
+            decision = replace(decision, delay_s=0.0)
+        elif decision.action != "jump":
+            return decision
+        elif decision.to not in self._positions:
+            return _refused(
+                decision, "unknown", f"task '{task.name}': no task '{decision.to}' to jump to"
+            )
+        self._jumps += 1
+        most = self._settings.max_jumps
+        if self._jumps <= most:
+            return decision
+        message = (
+            f"task '{task.name}', rule {decision.rule}: more than {most:,} jumps in one run; "
+            "executor.spec.policy.limits.max_jumps allows more"
+        )
+        return _refused(decision, "limit", message)
+
+    def _record(self, outcome: Outcome, duration_ms: float, decision: Decision) -> None:
+        assert self._current is not None, "an attempt belongs to a task"
+        self._attempts.append(
+            Attempt(
+                task=self._current.task.name,
+                number=self._attempt,
+                status=outcome.status,
+                action=decision.action,
+                rule=decision.rule,
+                duration_ms=duration_ms,
+                error=(outcome.error or Error()) if outcome.status == "error" else None,
+                delay_s=decision.delay_s,
+                noop=self._current.task.kind == "noop",
+            )
+        )
+
+    def _act(self, outcome: Outcome, decision: Decision) -> float:
+        match decision.action:
+            case "fail":
+                self._finish(decision.error)
+                return 0.0
+            case "retry":
+                return decision.delay_s or 0.0
+            case "jump":
+                self._position = self._positions[decision.to or ""]
+            case "continue":
+                self._position += 1
+            case "break":
+                self._position = len(self._tasks)
+        self._attempt = 0
+        if outcome.status == "ok" and outcome.has_result:
+            self._names["_prev"] = outcome.result
+        return 0.0
+
+    def _finish(self, error: Error | None) -> Finished:
+        self._current = None
+        self._finished = Finished(
+            Report(
+                status="ok" if error is None else "error",
+                result=self._names["_prev"] if error is None else None,
+                error=error,
+                attempts=self._attempts,
+                writes=self._writes,
+                branch=self._branch,
+            )
+        )
+        return self._finished
+
+
+def _refused(decision: Decision, kind: str, message: str) -> Decision:
+    error = Error(kind=kind, message=message, retryable=False)
+    return Decision(action="fail", rule=decision.rule, error=error)

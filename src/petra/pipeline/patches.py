@@ -1,0 +1,55 @@
+"""Patches: what a policy sets, applied to what later templates of the same run read (S5, S9, S10).
+
+Rule 1: a ctx key is a plain name; ``a.b`` is the key ``a.b`` and no path.
+Rule 2: a write passes through the reducer of its key here as it will on the server; the report carries the
+value as written, so that the server reduces it over the ctx of that moment.
+Rule 3: inside a loop ``iter.index`` and ``iter.parent`` belong to the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from petra.reduce import Reducer, reduce_value
+from petra.wire import Write
+
+LOOP_KEYS = frozenset({"index", "parent"})
+"""What a loop puts into ``iter`` beside the item."""
+
+
+def patch_ctx(
+    ctx: Mapping[str, Any], writes: Iterable[Write], reducers: Mapping[str, Reducer]
+) -> dict[str, Any]:
+    """Return ctx after these writes, in their order.
+
+    Raises:
+        ValueError: a reducer refuses a value; the message names the key.
+    """
+    patched = dict(ctx)
+    for write in writes:
+        key = write.key
+        reducer = reducers.get(key)
+        if reducer is None:
+            patched[key] = write.value
+            continue
+        try:
+            patched[key] = reduce_value(
+                reducer, patched.get(key), write.value, present=key in patched
+            )
+        except ValueError as error:
+            raise ValueError(f"ctx.{key}: {error}") from None
+    return patched
+
+
+def patch_iter(
+    current: Mapping[str, Any], patch: Mapping[str, Any], *, in_loop: bool
+) -> dict[str, Any]:
+    """Return iter after a patch.
+
+    Raises:
+        ValueError: the patch would change what belongs to the loop.
+    """
+    if in_loop and (taken := sorted(LOOP_KEYS & patch.keys())):
+        raise ValueError(f"iter.{taken[0]} belongs to the loop; choose another name")
+    return {**current, **patch}

@@ -1,0 +1,81 @@
+"""What the runs of one step have in common: reducers, limits, effective specs, compiled tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from petra.kinds import KINDS, Fields
+from petra.pipeline.fields import Render, compile_fields, compile_map
+from petra.playbook.model import Limits, Playbook, Step, Task
+from petra.playbook.overlay import effective_spec
+from petra.policy import Rules
+from petra.reduce import Reducer
+
+BUILT_IN_KINDS = cast("Mapping[str, type[Fields]]", KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A task, ready to be rendered and judged."""
+
+    task: Task
+    args: Render | None
+    fields: Render
+    spec: Render
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one step; made once, shared by all its runs."""
+
+    reducers: Mapping[str, Reducer] = field(default_factory=dict)
+    max_jumps: int = Limits().max_jumps
+    specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    kinds: Mapping[str, type[Fields]] = field(default_factory=lambda: BUILT_IN_KINDS)
+    _compiled: dict[str, Compiled] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @classmethod
+    def of(
+        cls,
+        playbook: Playbook,
+        step: Step,
+        tasks: Sequence[Task] | None = None,
+        *,
+        kinds: Mapping[str, type[Fields]] = BUILT_IN_KINDS,
+    ) -> Settings:
+        """Return the settings of a step, or of other tasks that belong to it (its compensation)."""
+        executor = playbook.executor.spec
+        return cls(
+            reducers={key: c.reduce for key, c in executor.ctx.items() if c.reduce is not None},
+            max_jumps=executor.policy.limits.max_jumps,
+            specs={
+                task.name: effective_spec(playbook, step, task)
+                for task in (step.tool if tasks is None else tasks)
+            },
+            kinds=kinds,
+        )
+
+    def compiled(self, task: Task) -> Compiled:
+        """Return a task compiled; the first run of a step pays for it.
+
+        Raises:
+            ExpressionError: it has a bad template; ``place`` leads to it.
+        """
+        found = self._compiled.get(task.name)
+        if found is None or found.task is not task:
+            found = self._compiled[task.name] = self._compile(task)
+        return found
+
+    def _compile(self, task: Task) -> Compiled:
+        return Compiled(
+            task=task,
+            args=compile_map(task.args) if task.args else None,
+            fields=compile_fields(task.fields, self.kinds.get(task.kind)),
+            spec=compile_map(self.specs.get(task.name, {})),
+            rules=Rules(task.name, task.policy),
+        )

@@ -1,0 +1,17 @@
+"""Task policies: what comes after an outcome, for tasks on a worker and for those of the server (S5)."""
+
+from __future__ import annotations
+
+from petra.policy.backoff import LONGEST_S, Jitter, Retry
+from petra.policy.rules import Decision, Rules, decide, outcome_data, transform
+
+__all__ = [
+    "LONGEST_S",
+    "Decision",
+    "Jitter",
+    "Retry",
+    "Rules",
+    "decide",
+    "outcome_data",
+    "transform",
+]

@@ -1,0 +1,53 @@
+"""Backoff: how long to wait before the next try (S5).
+
+| backoff | seconds before try n + 1 |
+|---|---|
+| none | delay |
+| linear | delay · n |
+| exponential | delay · 2^(n − 1) |
+
+``max_delay`` caps that, and so does ``LONGEST_S``. Jitter then takes away up to that fraction: the wait is
+``delay · (1 − jitter · u)`` with ``u`` in [0, 1). It only shortens, so no wait exceeds ``max_delay``, and
+tries that have reached the cap still spread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Backoff: TypeAlias = Literal["none", "linear", "exponential"]
+Jitter: TypeAlias = Callable[[], float]
+"""A source of numbers in [0, 1)."""
+
+LONGEST_S: Final = 366 * 24 * 3600.0
+"""No wait is longer than this many seconds, whatever the policy says."""
+
+_MOST_DOUBLINGS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A retry with its numbers rendered; ``attempts`` counts all tries."""
+
+    backoff: Backoff = "none"
+    attempts: float = 3
+    delay: float = 1.0
+    max_delay: float = math.inf
+    jitter: float = 0.0
+
+    def wait_s(self, tries: int, draw: Jitter) -> float:
+        """Return the seconds to wait after that many tries."""
+        wait = min(self.delay * self._factor(tries), self.max_delay, LONGEST_S)
+        return wait * (1.0 - self.jitter * draw()) if self.jitter else wait
+
+    def _factor(self, tries: int) -> float:
+        match self.backoff:
+            case "none":
+                return 1.0
+            case "linear":
+                return tries
+            case "exponential":
+                return 2.0 ** min(tries - 1, _MOST_DOUBLINGS)

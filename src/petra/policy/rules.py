@@ -1,0 +1,262 @@
+"""Task policy: from an outcome to what happens next (S5).
+
+Rule 1: the first rule whose guard holds decides; later guards are not evaluated. Undefined is false.
+Rule 2: without a policy ok continues and error fails; without a match ``on_unmatched`` decides.
+Rule 3: patches are rendered before any of them is applied, all against the same scope, and never see the
+keychain. They hold whatever the action is, also when a retry is used up.
+Rule 4: what cannot be evaluated (a guard, a patch, a number) fails the run with kind transform; no patch of
+that rule is applied.
+Rule 5: ``attempts`` counts all tries. Used up, an error outcome fails with its error and an ok outcome with
+kind limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from petra.errors import ExpressionError
+from petra.expr import Profile, Scope, Template, compile_template
+from petra.expr.value import ValueTemplate, compile_value
+from petra.playbook.model import Action, PolicyRule, TaskPolicy
+from petra.policy.backoff import Jitter, Retry
+from petra.wire import Do, Error, Outcome, Write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a policy made of an outcome.
+
+    ``rule`` is the index of the rule that fired, or None. ``writes`` are not reduced yet. A ``fail`` has an
+    ``error``, a ``retry`` a ``delay_s``, a ``jump`` a ``to``.
+    """
+
+    action: Do
+    rule: int | None = None
+    writes: tuple[Write, ...] = ()
+    set_iter: Mapping[str, Any] = field(default_factory=dict)
+    branch: Any | UnsetType = UNSET
+    delay_s: float | None = None
+    to: str | None = None
+    error: Error | None = None
+
+
+_CONTINUE: Final = Decision(action="continue")
+
+
+def decide(  # noqa: PLR0913 - all that a decision depends on
+    policy: TaskPolicy | None,
+    outcome: Outcome,
+    scope: Scope,
+    *,
+    task: str,
+    attempt: int,
+    jitter: Jitter,
+) -> Decision:
+    """Decide once. ``scope`` has ``outcome`` (see ``outcome_data``); compile ``Rules`` to decide often."""
+    try:
+        rules = Rules(task, policy)
+    except ExpressionError as error:
+        return Decision(action="fail", error=transform(f"the policy of task '{task}'", error))
+    return rules.decide(outcome, scope, attempt=attempt, jitter=jitter)
+
+
+def outcome_data(outcome: Outcome, *, attempt: int, duration_ms: float) -> dict[str, Any]:
+    """Return what ``outcome`` is in the templates of a policy."""
+    ok = outcome.status == "ok"
+    error = None if ok else (outcome.error or Error()).as_data()
+    return {
+        **outcome.more,
+        "status": outcome.status,
+        "result": outcome.result if ok else None,
+        "error": error,
+        "meta": {"attempt": attempt, "duration_ms": duration_ms},
+    }
+
+
+def transform(where: str, error: ExpressionError) -> Error:
+    """Return the error of a run in which something could not be rendered."""
+    place = ".".join(str(part) for part in error.place)
+    at = f"{where}.{place}" if place else where
+    details = {"template": error.source} if error.source is not None else None
+    return Error(kind="transform", message=f"{at}: {error}", retryable=False, details=details)
+
+
+class Rules:
+    """The policy of one task, compiled."""
+
+    __slots__ = ("_rules", "_task", "_unmatched")
+
+    def __init__(self, task: str, policy: TaskPolicy | None) -> None:
+        """Compile every template of the policy.
+
+        Raises:
+            ExpressionError: one of them is no good template; ``place`` leads to it.
+        """
+        self._task = task
+        self._unmatched: str | None = None if policy is None else policy.on_unmatched
+        self._rules = tuple(
+            _Rule(index, rule) for index, rule in enumerate(policy.rules if policy else ())
+        )
+
+    def decide(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
+        """Return what comes after this outcome of this try."""
+        for rule in self._rules:
+            try:
+                if not rule.holds(scope):
+                    continue
+            except ExpressionError as error:
+                return self._broken(rule, "when", error)
+            return self._apply(rule, outcome, scope, attempt=attempt, jitter=jitter)
+        if self._unmatched == "continue" or (self._unmatched is None and outcome.status == "ok"):
+            return _CONTINUE
+        said = "no rule of its policy matches, and 'on_unmatched' is 'fail'"
+        return Decision(action="fail", error=self._failure(outcome, "unknown", said))
+
+    def _apply(
+        self, rule: _Rule, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter
+    ) -> Decision:
+        try:
+            patch = rule.patch(scope)
+            retry = rule.retry(scope) if rule.action.do == "retry" else None
+        except ExpressionError as error:
+            return self._broken(rule, "then", error)
+        if retry is not None and attempt < retry.attempts:
+            return patch.decide("retry", rule.index, delay_s=retry.wait_s(attempt, jitter))
+        if retry is not None:
+            said = f"rule {rule.index} of its policy allows {retry.attempts:g} tries in all"
+            return patch.decide("fail", rule.index, error=self._failure(outcome, "limit", said))
+        if rule.action.do == "fail":
+            said = f"rule {rule.index} of its policy says fail"
+            return patch.decide("fail", rule.index, error=self._failure(outcome, "unknown", said))
+        return patch.decide(rule.action.do, rule.index, to=rule.action.to)
+
+    def _failure(self, outcome: Outcome, kind: str, said: str) -> Error:
+        """Return the error of the outcome, or make one out of an ok."""
+        if outcome.status == "error":
+            return outcome.error or Error()
+        return Error(kind=kind, message=f"task '{self._task}' was ok, but {said}", retryable=False)
+
+    def _broken(self, rule: _Rule, part: str, error: ExpressionError) -> Decision:
+        where = f"task '{self._task}', rule {rule.index}: {part}"
+        return Decision(action="fail", rule=rule.index, error=transform(where, error))
+
+
+class _Patch:
+    """What a rule sets, rendered."""
+
+    __slots__ = ("branch", "set_iter", "writes")
+
+    def __init__(
+        self,
+        writes: tuple[Write, ...] = (),
+        set_iter: Mapping[str, Any] | None = None,
+        branch: Any | UnsetType = UNSET,
+    ) -> None:
+        self.writes = writes
+        self.set_iter = set_iter or {}
+        self.branch = branch
+
+    def decide(
+        self,
+        action: Do,
+        rule: int,
+        *,
+        to: str | None = None,
+        delay_s: float | None = None,
+        error: Error | None = None,
+    ) -> Decision:
+        return Decision(
+            action=action, rule=rule, to=to, delay_s=delay_s, error=error,
+            writes=self.writes, set_iter=self.set_iter, branch=self.branch,
+        )  # fmt: skip
+
+
+_NOTHING: Final = _Patch()
+
+
+_BOUNDS: Final = MappingProxyType({"attempts": (1, math.inf), "jitter": (0, 1)})
+
+
+class _Rule:
+    """One rule, compiled."""
+
+    __slots__ = ("_guard", "_numbers", "_patch", "action", "index")
+
+    def __init__(self, index: int, rule: PolicyRule) -> None:
+        self.index = index
+        self.action: Action = rule.action
+        self._guard: Template | bool
+        try:
+            self._guard = (
+                compile_template(rule.guard, Profile.SERVER)
+                if isinstance(rule.guard, str)
+                else rule.guard
+            )
+        except ExpressionError as error:
+            error.place = ("rules", index, "when")
+            raise
+        self._patch = self._compile(("set_ctx", "set_iter", "set_branch"))
+        self._numbers = self._compile(("attempts", "delay", "max_delay", "jitter"))
+
+    def _compile(self, keys: tuple[str, ...]) -> ValueTemplate | None:
+        written = {key: getattr(self.action, key) for key in keys}
+        written = {key: value for key, value in written.items() if value is not None}
+        if not written:
+            return None
+        try:
+            return compile_value(written, Profile.SERVER)
+        except ExpressionError as error:
+            error.place = ("rules", self.index, "then", *error.place)
+            raise
+
+    def holds(self, scope: Scope) -> bool:
+        """Tell whether the guard holds."""
+        return self._guard if isinstance(self._guard, bool) else self._guard.test(scope)
+
+    def patch(self, scope: Scope) -> _Patch:
+        """Render everything the rule sets."""
+        if self._patch is None:
+            return _NOTHING
+        if "keychain" in scope:
+            scope = {name: value for name, value in scope.items() if name != "keychain"}
+        found: Any = self._patch.render(scope)
+        return _Patch(
+            tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
+            found.get("set_iter"),
+            found.get("set_branch", UNSET),
+        )
+
+    def retry(self, scope: Scope) -> Retry:
+        """Render the numbers of a retry."""
+        found: Any = self._numbers.render(scope) if self._numbers is not None else {}
+        numbers = {
+            key: self._number(key, value, *_BOUNDS.get(key, (0, math.inf)))
+            for key, value in found.items()
+        }
+        return Retry(backoff=self.action.backoff, **numbers)
+
+    def _number(self, key: str, value: Any, low: float, high: float) -> float:
+        number = _number(value)
+        if number is None or not low <= number <= high:
+            wanted = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+            message, source = f"must be a number, {wanted}", str(getattr(self.action, key))
+            raise ExpressionError(message, kind="type", source=source, place=(key,))
+        return number
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as a finite number; a text that reads as one is one."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) else None
