@@ -26,10 +26,11 @@ class ExpressionError(PetraError):
     """An expression could not be compiled or evaluated.
 
     ``kind`` is one of syntax, statement, unknown_filter, unknown_test, unknown_function,
-    unknown_method, limit, undefined, type. ``offset`` counts characters into ``source``.
+    unknown_method, limit, undefined, type. ``offset`` counts characters into ``source``; ``place``
+    leads to that string when it stands inside a larger value.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a report needs
         self,
         message: str,
         *,
@@ -37,6 +38,7 @@ class ExpressionError(PetraError):
         offset: int | None = None,
         hint: str | None = None,
         source: str | None = None,
+        place: tuple[str | int, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -44,6 +46,7 @@ class ExpressionError(PetraError):
         self.offset = offset
         self.hint = hint
         self.source = source
+        self.place = place
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message

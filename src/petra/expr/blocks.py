@@ -31,7 +31,12 @@ def parse_template(source: str) -> tree.Body:
 
 @lru_cache(maxsize=1024)
 def _parse(source: str) -> tree.Body:
-    return _Blocks(source).template()
+    try:
+        return _Blocks(source).template()
+    except RecursionError:
+        # Our own limits lie far below Python's, unless the caller is deep already.
+        message = "the template is nested too deeply to be read here"
+        raise ExpressionError(message, kind="limit", offset=0, source=source) from None
 
 
 class _Blocks:

@@ -11,8 +11,14 @@ from typing import Final
 MAX_SOURCE: Final = 64 * 1024
 """Characters in one template."""
 
-MAX_DEPTH: Final = 64
-"""Levels of nesting in one expression, or of blocks in one template."""
+MAX_TOKENS: Final = 10_000
+"""Words and signs inside the tags of one template; it bounds the time of compiling."""
+
+MAX_DEPTH: Final = 40
+"""Levels of nesting in one expression, parts of one path, or levels of blocks in one template."""
+
+MAX_LEVELS: Final = 100
+"""Levels of nesting in a JSON value with templates in it."""
 
 MAX_RESULT: Final = 1024 * 1024
 """Size of any value an expression builds: characters, and ``CELL`` for each number, list and object."""

@@ -16,6 +16,9 @@ from petra.expr.predicates import predicate
 from petra.expr.text_filters import TEXT_FILTERS, need_int, need_text
 from petra.values import canonical
 
+_ENCODING: Final = 8
+"""Fuel for encoding one key."""
+
 
 def elements(frame: Frame, value: Value) -> list[Value]:
     """Return what a loop over the value sees: elements, keys or characters."""
@@ -120,7 +123,7 @@ def unique(
     for item in elements(frame, value):
         key = _sort_key(item, attribute, case_sensitive)
         mark = canonical(json_value(key, frame))
-        frame.spend_text(len(mark))
+        frame.spend(_ENCODING + len(mark))
         if mark not in seen:
             seen.add(mark)
             kept.append(item)
@@ -246,7 +249,7 @@ def groupby(frame: Frame, value: Value, attribute: Value, default: Value = None)
         key = field(item, attribute)
         key = default if type(key) is Undefined else key
         mark = canonical(json_value(key, frame))
-        frame.spend_text(len(mark))
+        frame.spend(_ENCODING + len(mark))
         groups.setdefault(mark, [key, []])[1].append(item)
     return sort(frame, list(groups.values()), attribute=0)
 

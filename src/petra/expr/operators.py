@@ -96,8 +96,11 @@ def concatenate(frame: Frame, left: Value, right: Value) -> Value:
 
 def equal(frame: Frame, left: Value, right: Value) -> bool:
     """``a == b``."""
-    if type(left) in _COLLECTIONS and type(right) in _COLLECTIONS:
-        frame.spend(min(_weight(left), _weight(right)))
+    kind = type(left)
+    if kind is type(right) and (kind is str or kind in _COLLECTIONS):
+        if len(left) != len(right):
+            return False
+        _pay_comparison(frame, left, right)
     return bool(left == right)
 
 
@@ -110,7 +113,11 @@ def contains(frame: Frame, item: Value, container: Value) -> bool:
     """``item in container``: an element, a key or a part of a text."""
     kind = type(container)
     if kind is list:
-        frame.spend(_weight(container) if type(item) in _COLLECTIONS else len(container))
+        if type(item) in _COLLECTIONS:
+            frame.spend(_weight(container))
+        else:
+            effort = 1 + len(item) // 256 if type(item) is str else 1
+            frame.spend(len(container) * effort)
         return item in container
     if isinstance(container, Mapping):
         return type(item) is str and item in container
@@ -129,8 +136,7 @@ def absent(frame: Frame, item: Value, container: Value) -> bool:
 
 def _ordering(sign: str, compare: Callable[[Value, Value], bool]) -> Binary:
     def ordered(frame: Frame, left: Value, right: Value) -> bool:
-        if type(left) in _COLLECTIONS and type(right) in _COLLECTIONS:
-            frame.spend(min(_weight(left), _weight(right)))
+        _pay_comparison(frame, left, right)
         try:
             return compare(left, right)
         except TypeError:
@@ -265,6 +271,15 @@ def _key(key: Value) -> str:
     if type(key) is str:
         return key
     raise ExpressionError(f"a key must be a string, not {kind_of(key)}", kind="type")
+
+
+def _pay_comparison(frame: Frame, left: Value, right: Value) -> None:
+    """Pay for comparing two texts, or two collections, element by element."""
+    kind = type(left)
+    if kind is str and type(right) is str:
+        frame.spend_text(min(len(left), len(right)))
+    elif kind in _COLLECTIONS and type(right) in _COLLECTIONS:
+        frame.spend(_weight(left))
 
 
 def _weight(value: Value) -> int:

@@ -165,16 +165,16 @@ class Parser:
         return None
 
     def _arithmetic(self, level: int) -> tree.Node:
-        if level == len(_ARITHMETIC):
-            return self._signed()
-        first = self._arithmetic(level + 1)
-        rest: list[tuple[str, tree.Node]] = []
-        while self.token.kind == "op" and self.token.text in _ARITHMETIC[level]:
-            operator = self.advance().text
-            rest.append((operator, self._arithmetic(level + 1)))
-        if not rest:
-            return first
-        return tree.Chain(first.start, rest[-1][1].end, first, tuple(rest))
+        """Parse everything that binds at least as tightly as ``level``, tightest first."""
+        node = self._signed()
+        for tier in range(len(_ARITHMETIC) - 1, level - 1, -1):
+            rest: list[tuple[str, tree.Node]] = []
+            while self.token.kind == "op" and self.token.text in _ARITHMETIC[tier]:
+                operator = self.advance().text
+                rest.append((operator, self._arithmetic(tier + 1)))
+            if rest:
+                node = tree.Chain(node.start, rest[-1][1].end, node, tuple(rest))
+        return node
 
     def _signed(self) -> tree.Node:
         signs: list[Token] = []
@@ -239,7 +239,9 @@ class Parser:
             # `rows.0.1` reads as a number; its halves are two parts of the path.
             for digits, end in _halves(token):
                 node = _look_up(
-                    node, tree.Part(tree.Const(end - len(digits), end, int(digits)), end)
+                    self.source,
+                    node,
+                    tree.Part(tree.Const(end - len(digits), end, int(digits)), end),
                 )
             return node
         if token.kind not in ("name", "int"):
@@ -248,7 +250,9 @@ class Parser:
             arguments, end = self._optional_arguments(token.end)
             return tree.Method(node.start, end, node, token.text, arguments, token.start)
         value: Json = token.text if token.kind == "name" else self._integer(token)
-        return _look_up(node, tree.Part(tree.Const(token.start, token.end, value), token.end))
+        return _look_up(
+            self.source, node, tree.Part(tree.Const(token.start, token.end, value), token.end)
+        )
 
     def _subscript(self, node: tree.Node) -> tree.Node:
         self.advance()
@@ -265,7 +269,7 @@ class Parser:
             key = bounds[0]
             if key is None:
                 self.fail("a key is missing between the brackets", offset=end - 1)
-            return _look_up(node, tree.Part(key, end))
+            return _look_up(self.source, node, tree.Part(key, end))
         if len(bounds) > 3:
             self.fail("a slice has at most three parts", offset=end - 1)
         low, high, step = (*bounds, None)[:3]
@@ -373,8 +377,11 @@ class Parser:
         return tree.Mapping(opening.start, self.expect("}").end, tuple(pairs))
 
 
-def _look_up(node: tree.Node, part: tree.Part) -> tree.Lookup:
+def _look_up(source: str, node: tree.Node, part: tree.Part) -> tree.Lookup:
     if isinstance(node, tree.Lookup):
+        if len(node.parts) >= MAX_DEPTH:
+            message = f"a path has at most {MAX_DEPTH} parts"
+            raise ExpressionError(message, kind="limit", offset=part.key.start, source=source)
         return tree.Lookup(node.start, part.end, node.root, (*node.parts, part))
     return tree.Lookup(node.start, part.end, node, (part,))
 

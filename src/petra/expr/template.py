@@ -117,8 +117,9 @@ class Template:
         output = _sole_output(self._tree)
         if output is None:
             return []
+        frame = Frame(scope, strict=False)
         return [
-            _operand(self.source[node.start : node.end], run, scope)
+            _operand(self.source[node.start : node.end], run, frame)
             for node, run in _leaves(self.source, output.expression)
         ]
 
@@ -225,12 +226,12 @@ def _leaves(source: str, root: tree.Node) -> list[tuple[tree.Node, Run]]:
     return [(node, compiler.compile(node)) for node in found]
 
 
-def _operand(text: str, run: Run, scope: Scope) -> Operand:
+def _operand(text: str, run: Run, frame: Frame) -> Operand:
     try:
-        value = run(Frame(scope, strict=False))
+        value = run(frame)
         if type(value) is Undefined:
             return Operand(text, None, defined=False)
-        plain = json_value(value)
+        plain = json_value(value, frame)
     except (ExpressionError, RecursionError):
         return Operand(text, None, defined=False)
     small = len(repr(plain)) <= _OPERAND_SIZE

@@ -1,7 +1,7 @@
 """Filters that take or make text and numbers. Each pays for its work and its result beforehand."""
 
 # Flags stand by position, as in Jinja.
-# ruff: noqa: FBT002, FBT003
+# ruff: noqa: FBT002
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from petra.errors import ExpressionError
-from petra.expr.limits import MAX_SOURCE
+from petra.expr.limits import MAX_SOURCE, MAX_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +70,9 @@ def tags(source: str) -> list[Tag]:
     White space control (``{{-``, ``-%}``) is applied to the text here; comments and ``raw`` marks are
     gone afterwards. A text keeps its last line break.
     """
-    if len(source) > MAX_SOURCE:
-        message = f"the template has {len(source):,} characters; {MAX_SOURCE:,} are allowed"
-        raise ExpressionError(message, kind="limit", offset=MAX_SOURCE, source=source)
+    _refuse_long(source)
     found: list[Tag] = []
-    position, trim = 0, False
+    position, trim, count = 0, False, 0
     while (opener := _OPEN.search(source, position)) is not None:
         start = opener.start()
         strip = source.startswith("-", start + 2)
@@ -86,7 +84,8 @@ def tags(source: str) -> list[Tag]:
             position = _comment_end(source, start)
             trim = source.startswith("-", position - 3)
         else:
-            tag = _read_tag(source, start)
+            tag = _read_tag(source, start, count)
+            count += len(tag.tokens)
             found.append(tag)
             position, trim = tag.end, source.startswith("-", tag.end - 3)
     _add_text(found, source, position, len(source), trim_left=trim, trim_right=False)
@@ -95,6 +94,7 @@ def tags(source: str) -> list[Tag]:
 
 def tokenize(source: str, start: int = 0) -> tuple[Token, ...]:
     """Cut a bare expression, without braces around it, into tokens."""
+    _refuse_long(source)
     return tuple(_tokens(source, start, closer=None))
 
 
@@ -114,6 +114,18 @@ def unescape(token: Token) -> str:
     text = _ESCAPE.sub(replace, body)
     # A pair of surrogate escapes is one character; a lone one is no character at all.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _refuse_long(source: str) -> None:
+    if len(source) > MAX_SOURCE:
+        message = f"the template has {len(source):,} characters; {MAX_SOURCE:,} are allowed"
+        raise ExpressionError(message, kind="limit", offset=MAX_SOURCE, source=source)
+
+
+def _refuse_many(source: str, position: int, count: int) -> None:
+    if count > MAX_TOKENS:
+        message = f"the template has more than {MAX_TOKENS:,} words and signs in its tags"
+        raise ExpressionError(message, kind="limit", offset=position, source=source)
 
 
 def _add_text(  # noqa: PLR0913 - two ends, two flags
@@ -144,12 +156,12 @@ def _comment_end(source: str, start: int) -> int:
     return end + 2
 
 
-def _read_tag(source: str, start: int) -> Tag:
+def _read_tag(source: str, start: int, count: int) -> Tag:
     kind, closer = ("output", "}}") if source[start + 1] == "{" else ("statement", "%}")
     begin = start + 2
     if source.startswith(("-", "+"), begin) and not _is_signed(source, begin, kind):
         begin += 1
-    found = tuple(_tokens(source, begin, closer=closer, opened=start))
+    found = tuple(_tokens(source, begin, closer=closer, opened=start, count=count))
     return Tag(kind, start, found[-1].end, tokens=found)
 
 
@@ -158,7 +170,9 @@ def _is_signed(source: str, begin: int, kind: str) -> bool:
     return kind == "output" and source[begin] == "+"
 
 
-def _tokens(source: str, start: int, *, closer: str | None, opened: int = 0) -> Iterator[Token]:
+def _tokens(
+    source: str, start: int, *, closer: str | None, opened: int = 0, count: int = 0
+) -> Iterator[Token]:
     position, open_brackets = start, list[str]()
     while True:
         space = _SPACE.match(source, position)
@@ -182,6 +196,8 @@ def _tokens(source: str, start: int, *, closer: str | None, opened: int = 0) -> 
             open_brackets.append(text)
         elif text in _BRACKETS and (not open_brackets or open_brackets.pop() != _BRACKETS[text]):
             raise _syntax(source, position, f"{text!r} closes nothing that was opened")
+        count += 1
+        _refuse_many(source, position, count)
         yield Token(str(match.lastgroup), text, position, match.end())
         position = match.end()
 
