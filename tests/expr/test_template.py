@@ -53,7 +53,7 @@ def fault(source: str, profile: Profile = Profile.WORKER) -> ExpressionError:
         pytest.param("{{ ctx.yes }}", True, id="a boolean stays a boolean"),
         pytest.param("n={{ ctx.n }}", "n=5", id="text around makes a text"),
         pytest.param("{{ ctx.n }}{{ ctx.n }}", "55", id="two outputs make a text"),
-        pytest.param("x{{ ctx.l }}{{ ctx.yes }}{{ ctx.none }}", "x[3,1,2]truenull", id="text is JSON"),
+        pytest.param("x{{ ctx.l }}{{ ctx.yes }}{{ ctx.none }}", "x[3, 1, 2]TrueNone", id="text is spelled as in Jinja"),
         pytest.param("{{ (1, 2) }}", [1, 2], id="a tuple is a list"),
         pytest.param("{{ ctx.d.items() }}", [["b", 2], ["a", 1]], id="a view is a list"),
         pytest.param("{{ ctx.items }}", "a key", id="a key wins over a method"),

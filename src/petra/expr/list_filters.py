@@ -90,6 +90,8 @@ def backwards(frame: Frame, value: Value) -> Value:
     if type(value) is str:
         frame.make_text(len(value))
         return value[::-1]
+    if type(value) is not list:
+        raise wrong_type("reverse works on a list or a string", value)
     return elements(frame, value)[::-1]
 
 

@@ -16,6 +16,7 @@ from petra.expr.frame import Frame, Namespace, Undefined, Value, bounded, finite
 from petra.expr.limits import CELL, MAX_RESULT
 
 _NUMBERS: Final = frozenset((int, float, bool))
+_ORDERED: Final = frozenset((int, float))
 _COLLECTIONS: Final = frozenset((list, dict))
 _ABSENT: Final = object()
 
@@ -136,11 +137,12 @@ def absent(frame: Frame, item: Value, container: Value) -> bool:
 
 def _ordering(sign: str, compare: Callable[[Value, Value], bool]) -> Binary:
     def ordered(frame: Frame, left: Value, right: Value) -> bool:
-        _pay_comparison(frame, left, right)
-        try:
-            return compare(left, right)
-        except TypeError:
-            raise _mismatch(sign, left, right, _number_hint(left, right)) from None
+        kinds = (type(left), type(right))
+        if kinds == (str, str):
+            _pay_comparison(frame, left, right)
+        elif kinds[0] not in _ORDERED or kinds[1] not in _ORDERED:
+            raise _mismatch(sign, left, right, _number_hint(left, right))
+        return compare(left, right)
 
     return ordered
 
@@ -176,12 +178,10 @@ def positive(value: Value) -> Value:
 
 
 def look_up(value: Value, key: Value) -> Value:
-    """``value[key]``; None if there is nothing, told apart from null by ``_ABSENT``."""
+    """``value[key]``; where there is nothing, what ``is_absent`` recognises."""
     kind = type(value)
     if kind is dict:
-        if type(key) is str:
-            return value.get(key, _ABSENT)
-        return value.get(str(key), _ABSENT) if type(key) is int else _ABSENT
+        return value.get(key, _ABSENT) if type(key) is str else _ABSENT
     if kind is list or kind is str:
         if type(key) is int and -len(value) <= key < len(value):
             return value[key]
@@ -201,7 +201,7 @@ def is_absent(value: Value) -> bool:
 
 
 def text(frame: Frame, value: Value) -> str:
-    """Return how a value reads inside a text: strings as they are, all else as JSON."""
+    """Return how a value reads inside a text, spelled as Jinja does (``True``, ``None``)."""
     kind = type(value)
     if kind is str:
         return str(value)
@@ -210,8 +210,9 @@ def text(frame: Frame, value: Value) -> str:
     if kind is Undefined:
         raise value.error()
     plain = json_value(value, frame)
-    frame.spend_text(CELL)
-    return msgspec.json.encode(plain).decode()
+    written = str(plain)
+    frame.make_text(len(written))
+    return written
 
 
 def json_value(value: Value, frame: Frame | None = None, *, limited: bool = True) -> Value:
@@ -232,13 +233,36 @@ def json_value(value: Value, frame: Frame | None = None, *, limited: bool = True
         size = measure(value)
         if frame is not None:
             frame.spend(size // CELL)
-    return _pure(value)
+    return value if _is_pure(value) else _pure(value)
 
 
 def _short(value: str) -> str:
     if len(value) > MAX_RESULT:
         raise ExpressionError(f"the text has more than {MAX_RESULT:,} characters", kind="limit")
     return value
+
+
+def _is_pure(value: Value) -> bool:
+    """Tell whether a value is JSON through and through, so that nothing needs to be rebuilt."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is str or kind is bool or item is None:
+            continue
+        if kind is dict:
+            if not all(type(key) is str for key in item):
+                return False
+            stack += item.values()
+        elif kind is list:
+            stack += item
+        elif kind is int:
+            bounded(item)
+        elif kind is float:
+            finite(item)
+        else:
+            return False
+    return True
 
 
 def _pure(value: Value) -> Value:
@@ -250,11 +274,9 @@ def _pure(value: Value) -> Value:
     if kind is float:
         return finite(value)
     if kind is list:
-        items = [_pure(item) for item in value]
-        return value if all(map(operator.is_, items, value)) else items
+        return [_pure(item) for item in value]
     if kind is dict:
-        fields = {_key(key): _pure(item) for key, item in value.items()}
-        return value if all(map(operator.is_, fields.values(), value.values())) else fields
+        return {_key(key): _pure(item) for key, item in value.items()}
     if kind is Undefined:
         raise value.error()
     if isinstance(value, Mapping):

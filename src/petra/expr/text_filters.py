@@ -23,6 +23,7 @@ _UNRESERVED: Final = frozenset(
 _PLACEHOLDER: Final = re.compile(r"%(?:%|([-+ 0]*)(\d*)(?:\.(\d+))?([sdifeg]))")
 _TRUE_WORDS: Final = frozenset(("true", "yes", "on", "1"))
 _FALSE_WORDS: Final = frozenset(("false", "no", "off", "0", "", "none", "null"))
+_WORD_START: Final = re.compile(r"([-\s({\[<]+)")
 _UNSET: Final = object()
 
 
@@ -121,7 +122,8 @@ def title(frame: Frame, value: Value) -> str:
     """A capital letter at the start of each word."""
     string = text(frame, value)
     frame.make_text(len(string))
-    return string.title()
+    frame.spend(len(string) // 4)
+    return "".join([word.capitalize() for word in _WORD_START.split(string)])
 
 
 def capitalize(frame: Frame, value: Value) -> str:
@@ -296,10 +298,13 @@ def urlencode(frame: Frame, value: Value) -> str:
     """Percent-encoded; an object becomes a query string."""
     if isinstance(value, Mapping):
         frame.spend(len(value))
-        pairs = [f"{urlencode(frame, key)}={urlencode(frame, item)}" for key, item in value.items()]
+        pairs = [
+            f"{urlencode(frame, key)}={urlencode(frame, text(frame, '' if item is None else item))}"
+            for key, item in value.items()
+        ]
         frame.make_text(sum(map(len, pairs)) + len(pairs))
         return "&".join(pairs)
-    raw = text(frame, value).encode()
+    raw = text(frame, "" if value is None else value).encode()
     frame.make_text(3 * len(raw))
     frame.spend(len(raw) // 4)
     return "".join([chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in raw])
@@ -313,14 +318,14 @@ def absolute(_frame: Frame, value: Value) -> Value:
 
 
 def rounded(_frame: Frame, value: Value, precision: Value = 0, method: Value = "common") -> Value:
-    """Rounded to ``precision`` digits: ``common``, ``ceil`` or ``floor``. Always a float."""
+    """Rounded to ``precision`` digits: ``common``, ``ceil`` or ``floor``."""
     if type(value) not in (int, float):
         raise wrong_type("round works on a number", value)
     digits = need_int(precision, "the precision")
     if not -15 <= digits <= 15:
         raise ExpressionError("the precision goes from -15 to 15", kind="limit")
     if method == "common":
-        return finite(float(round(value, digits)))
+        return finite(round(value, digits)) if type(value) is float else round(value, digits)
     if method not in ("ceil", "floor"):
         raise ExpressionError("round knows common, ceil and floor", kind="type")
     scaled = finite(float(value) * 10.0**digits)
