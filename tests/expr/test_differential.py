@@ -30,7 +30,7 @@ FILTERS = [
     "upper", "lower", "length", "first", "last", "sort", "join('-')", "sum", "min", "max", "abs", "default(5)", "d('x', true)",
     "title", "capitalize", "trim", "replace('b', 'c')", "list", "reverse", "unique", "map('string')", "select('odd')",
     "reject('gt', 1)", "map(attribute='k')", "selectattr('v', 'gt', 1)", "rejectattr('k', 'eq', 'x')", "string", "sort(reverse=true)",
-    "sum(attribute='v')", "split(' ')", "int(default=0)", "float(default=0.0)", "items", "batch(2)", "slice(2)", "round", "dictsort",
+    "sum(attribute='v')", "split(' ')", "int(default=0)", "float(default=0.0)", "items|map('first')|join", "batch(2)", "slice(2)", "round", "dictsort|map('last')|list",
     "indent(2)", "urlencode", "map('upper')|join",
 ]  # fmt: skip
 TESTS = [
@@ -89,7 +89,7 @@ pieces = st.recursive(
         st.builds(lambda c, a: f"{{% for k in l if k > 1 %}}{a}{{{{ k }}}}{{% else %}}{c}{{% endfor %}}", leaves, inner),
         st.builds(lambda c, a: f"{{% set n = {c} %}}{a}", leaves, inner),
         st.builds(lambda c, a: f"{{% with s = {c} %}}{a}{{% endwith %}}", leaves, inner),
-        st.builds(lambda a, b: f"{{%- set s -%}}{a}{{%- endset -%}}{b}", inner, inner),
+        st.builds(lambda a, b: f"{{%- set s -%}} {{{{ {a} }}}} {{%- endset -%}}{b}", leaves, inner),
     ),
     max_leaves=6,
 )  # fmt: skip
