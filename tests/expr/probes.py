@@ -123,6 +123,8 @@ SHAPES = [
 ]  # fmt: skip
 
 STATEMENTS = [
+    "{% set a = wide + [] %}" + _loops(1, 100_000, "{{ a == wide }}"),
+    _loops(1, 100_000, "{% if " + "x and " * 300 + "false %}{% endif %}"),
     _loops(2, 100_000, "x"), _loops(4, 10_000, "{{ v0 }}"), _loops(60, 10, "x"), _loops(100, 2, "x"),
     _loops(1, 100_000, "{{ 'x' * 1000000 }}"), _loops(1, 100_000, "x" * 1000), _loops(3, 1000, ""),
     _loops(2, 1000, "{{ big }}"), _loops(1, 100_000, "{% set a = big ~ 'x' %}"), _loops(1, 100_000, "{{ wide|sort }}"),

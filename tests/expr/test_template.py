@@ -238,6 +238,11 @@ def test_limits_are_as_large_as_they_say() -> None:
     )
 
 
+def test_a_range_has_its_own_limit() -> None:
+    assert len(str(render("{{ range(100000)|length }}"))) == 6
+    assert "range" in fault("{{ range(100001) }}").message
+
+
 def test_a_guard_is_explained_by_its_operands() -> None:
     template = compile_template("{{ ctx.n > 3 and done('a') and ctx.x.y == 1 }}", Profile.SERVER)
     found = {operand.text: (operand.value, operand.defined) for operand in template.operands(SCOPE)}
