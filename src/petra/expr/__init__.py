@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from petra.expr.evaluate import FUNCTIONS, HELPERS
+from petra.expr.list_filters import FILTERS
+from petra.expr.methods import METHODS
 from petra.expr.names import (
     Path,
     PathUse,
+    dotted,
     expression_paths,
     paths,
     rewrite,
     rewrite_expression,
     wrap_bare,
 )
+from petra.expr.predicates import PREDICATES
+from petra.expr.scopes import HELPERS, SCOPES, Use
 from petra.expr.template import Operand, Profile, Scope, Template, compile_template
+from petra.expr.value import ValueTemplate, compile_value
 
 __all__ = [
+    "HELPERS",
+    "FILTERS",
+    "FUNCTIONS",
+    "HELPERS",
+    "METHODS",
+    "PREDICATES",
+    "SCOPES",
     "Operand",
     "Path",
     "PathUse",
     "Profile",
     "Scope",
     "Template",
+    "Use",
+    "ValueTemplate",
     "compile_template",
+    "compile_value",
+    "dotted",
     "expression_paths",
     "paths",
     "rewrite",

@@ -18,6 +18,7 @@ from petra.expr.limits import CELL, MAX_RESULT
 _NUMBERS: Final = frozenset((int, float, bool))
 _ORDERED: Final = frozenset((int, float))
 _COLLECTIONS: Final = frozenset((list, dict))
+_TEXT_ONLY: Final = frozenset((str,))
 _ABSENT: Final = object()
 
 Binary = Callable[[Frame, Value, Value], Value]
@@ -251,7 +252,7 @@ def _is_pure(value: Value) -> bool:
         if kind is str or kind is bool or item is None:
             continue
         if kind is dict:
-            if not all(type(key) is str for key in item):
+            if not _TEXT_ONLY.issuperset(map(type, item)):
                 return False
             stack += item.values()
         elif kind is list:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from types import MappingProxyType
 
-HELPERS = frozenset({"done", "ok", "fail", "running", "loop_done", "all_done", "any_done"})
+from petra.expr.evaluate import HELPERS
 
 _EVERYWHERE = frozenset({"workload", "execution", "ctx", "step"})
 _TOKEN = _EVERYWHERE | {"args", "branch", "_branch"}

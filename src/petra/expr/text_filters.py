@@ -122,7 +122,7 @@ def title(frame: Frame, value: Value) -> str:
     """A capital letter at the start of each word."""
     string = text(frame, value)
     frame.make_text(len(string))
-    frame.spend(len(string) // 4)
+    frame.spend(len(string) // 2)
     return "".join([word.capitalize() for word in _WORD_START.split(string)])
 
 

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from expr.probes import PROBES
+
+BATCH = 38
+SECONDS = 0.3
+CORPUS = Path(__file__).with_name("probes.py")
+
+
+def test_the_corpus_has_at_least_a_hundred_probes() -> None:
+    assert len(set(PROBES)) >= 400
+
+
+@pytest.mark.spec("S6")
+@pytest.mark.parametrize("first", range(0, len(PROBES), BATCH))
+def test_a_probe_ends_soon_and_small_in_a_value_or_an_expression_error(first: int) -> None:
+    """The child has 256 MB beyond what it starts with; a breach kills it or shows as an escape."""
+    child = subprocess.run(
+        [sys.executable, str(CORPUS), str(first), str(first + BATCH)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    reports = [json.loads(line) for line in child.stdout.splitlines()]
+    assert child.returncode == 0, f"died after {reports[-1:]}: {child.stderr[-300:]}"
+    assert len(reports) == 2 * len(PROBES[first : first + BATCH])
+    bad = [
+        (PROBES[index][:100], profile, ended, seconds)
+        for index, profile, ended, seconds in reports
+        if ended.startswith(("escaped", "misplaced")) or seconds > SECONDS
+    ]
+    assert not bad
