@@ -38,7 +38,7 @@ def test_secrets_are_readable_only_where_nothing_is_stored() -> None:
 @pytest.mark.spec("S4", "004§6.2-9")
 def test_helpers_exist_on_the_server_only() -> None:
     for use in (Use.ADMIT, Use.ARC, Use.JOIN, Use.LOOP, Use.OUTPUT):
-        assert HELPERS <= SCOPES[use]
+        assert SCOPES[use] >= HELPERS
     for use in (Use.TASK, Use.POLICY, Use.PATCH):
         assert not HELPERS & SCOPES[use]
 

@@ -16,12 +16,11 @@ from petra.expr.names import (
     wrap_bare,
 )
 from petra.expr.predicates import PREDICATES
-from petra.expr.scopes import HELPERS, SCOPES, Use
+from petra.expr.scopes import SCOPES, Use
 from petra.expr.template import Operand, Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 
 __all__ = [
-    "HELPERS",
     "FILTERS",
     "FUNCTIONS",
     "HELPERS",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from petra.errors import ExpressionError
-from petra.expr import PathUse, Profile, Template, compile_template
-from petra.expr.scopes import BUILT_IN, HELPERS, SCOPES, Use
+from petra.expr import HELPERS, PathUse, Profile, Template, compile_template
+from petra.expr.scopes import BUILT_IN, SCOPES, Use
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.leaves import Leaf, leaves, strings
