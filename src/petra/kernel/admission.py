@@ -1,0 +1,114 @@
+"""Admission: whether a token may start its step (S4).
+
+Rule 1: the first rule that matches decides; no ``admit`` allows, rules without a match deny.
+Rule 2: a denied token waits in ``S.ready``, is discarded, or fails the step, as ``on_deny`` says.
+Rule 3: a waiting token is considered again in the transaction that changed something its rules read: a
+ctx key, or the status of a step. Nothing polls.
+Rule 4: with ``once`` the first admitted token runs, later ones are discarded.
+Rule 5: with ``withdraw`` a run that nobody has started goes back to waiting when its gate turns false.
+"""
+
+from __future__ import annotations
+
+from petra.kernel import events as e
+from petra.kernel.effects import CancelChild
+from petra.kernel.program import Reads, StepPlan
+from petra.kernel.scope import View, view_of
+from petra.kernel.state import Run, Token, derive
+from petra.kernel.turn import Turn
+from petra.wire import Error
+
+_ANY = "*"
+
+
+def admits(turn: Turn, plan: StepPlan, view: View) -> bool:
+    """Evaluate the rules of a gate."""
+    if not plan.rules:
+        return True
+    for guard, allow in plan.rules:
+        if turn.holds(guard, view):
+            return allow
+    return False
+
+
+def denial(plan: StepPlan) -> Error:
+    """Return the error of a token that was denied where that fails the step."""
+    texts = "; ".join(guard.text for guard, _ in plan.rules)
+    return Error(kind="denied", message=f"step '{plan.name}' was not admitted: {texts}")
+
+
+def reconsider(turn: Turn) -> None:
+    """Put every waiting token whose gate reads something that changed back on the agenda."""
+    if not turn.changed_ctx and not turn.changed_steps:
+        return
+    ctx, steps = turn.changed_ctx, turn.changed_steps
+    turn.changed_ctx, turn.changed_steps = set(), set()
+    for plan in turn.program.gated:
+        if not _concerns(plan.reads, ctx, steps):
+            continue
+        for token_id in list(turn.state.ready_at.get(plan.name, ())):
+            turn.agenda.add(turn.state.ready[token_id])
+        admit = plan.step.spec.policy.admit
+        if admit is not None and admit.withdraw:
+            for run_id in list(turn.state.runs_at.get(plan.name, ())):
+                _withdraw(turn, plan, turn.state.runs[run_id])
+
+
+def _concerns(reads: Reads, ctx: set[str], steps: set[str]) -> bool:
+    return bool(
+        reads.ctx & ctx
+        or reads.steps & steps
+        or (_ANY in reads.ctx and ctx)
+        or (_ANY in reads.steps and steps)
+    )
+
+
+def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
+    """Take a run back that waits for a person or for time, if its gate no longer holds."""
+    if run.loop is not None or not _untouched(turn, run):
+        return
+    if admits(turn, plan, view_of(turn.state, run)):
+        return
+    if run.child:
+        turn.effect(CancelChild(child=run.child, reason="withdrawn"))
+    token = e.Produced(
+        id=derive("back", run.id),
+        step=run.step,
+        arc=run.arrow[1] if run.arrow else 0,
+        args=run.args,
+    )
+    turn.emit(e.RunReturned(run=run.id, token=token))
+    turn.freed.update(name for name, _, _ in run.resources)
+
+
+def _untouched(turn: Turn, run: Run) -> bool:
+    """Whether nobody has begun: no work item was started, nothing but waiting is going on."""
+    if not run.waits:
+        return False
+    items = [turn.state.items[wait.item] for wait in run.waits if wait.item]
+    return all(item.state in ("offered", "allocated") for item in items)
+
+
+def passes(turn: Turn, plan: StepPlan, token: Token, view: View) -> bool:
+    """Let a token through its gate; one that is not admitted waits, or is discarded."""
+    admit = plan.step.spec.policy.admit
+    if admit is None:
+        return True
+    if admit.once and plan.name in turn.state.once:
+        turn.emit(e.TokenDiscarded(token=token.id, reason="the step runs once"))
+        return False
+    if admits(turn, plan, view):
+        return True
+    if admit.on_deny == "discard":
+        turn.emit(e.TokenDiscarded(token=token.id, reason="denied"))
+    elif admit.on_deny == "fail":
+        raise DeniedError(denial(plan))
+    return False
+
+
+class DeniedError(Exception):
+    """A token was denied, and that fails the step."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.message)
+        self.error = error

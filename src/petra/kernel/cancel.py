@@ -1,0 +1,67 @@
+"""Withdrawal: taking tokens and runs away, with everything inside them (S8, S13).
+
+Rule 1: a withdrawn run is stopped on its worker, its work items are withdrawn, its children cancelled.
+Rule 2: withdrawing a branch takes every token with that branch in its stack: nested groups too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from petra.kernel import events as e
+from petra.kernel.effects import CancelChild, Stop
+from petra.kernel.state import Group, Run
+from petra.kernel.turn import Turn
+
+
+def withdraw(
+    turn: Turn, tokens: Iterable[str], runs: Iterable[str], reason: str, by: str = ""
+) -> None:
+    """Withdraw tokens and runs in one event."""
+    token_ids, run_ids = list(tokens), list(runs)
+    if not token_ids and not run_ids:
+        return
+    for run_id in run_ids:
+        stop(turn, turn.state.runs[run_id], reason)
+    turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, reason=reason, by=by))
+
+
+def stop(turn: Turn, run: Run, reason: str) -> None:
+    """Ask the shell to stop whatever a run has going on."""
+    turn.changed_steps.add(run.step)
+    turn.freed.update(name for name, _, _ in run.resources)
+    children = [run.child, *(chunk.child for chunk in run.chunks.values())]
+    for child in filter(None, children):
+        turn.effect(CancelChild(child=child, reason=reason))
+    if not run.waits and not run.child and not run.retrying:
+        turn.effect(Stop(run=run.id))
+
+
+def withdraw_steps(turn: Turn, steps: Iterable[str], reason: str, keep: str = "") -> None:
+    """Withdraw every token and run in some steps."""
+    tokens: list[str] = []
+    runs: list[str] = []
+    for step in steps:
+        tokens += turn.state.ready_at.get(step, ())
+        runs += [run for run in turn.state.runs_at.get(step, ()) if run != keep]
+    withdraw(turn, tokens, runs, reason, by="region")
+
+
+def withdraw_all(turn: Turn, reason: str) -> None:
+    """Withdraw everything that is live."""
+    withdraw(turn, list(turn.state.ready), list(turn.state.runs), reason, by="execution")
+
+
+def leave_others(turn: Turn, group: Group, arrived: set[str]) -> None:
+    """Deal with the branches that have not arrived when a join fires or gives up."""
+    if group.late == "cancel":
+        withdraw_branches(turn, group, arrived, "the join is complete")
+
+
+def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> None:
+    """Withdraw all live members of a group but some."""
+    members = [member for index in sorted(group.members) for member in sorted(group.members[index])]
+    wanted = dict.fromkeys(member for member in members if member not in keep)
+    tokens = [member for member in wanted if member in turn.state.ready]
+    runs = [member for member in wanted if member in turn.state.runs]
+    withdraw(turn, tokens, runs, reason, by="join")

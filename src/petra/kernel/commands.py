@@ -1,0 +1,157 @@
+"""Commands: what is asked of an execution. Each carries ``now``; the kernel knows no clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.wire import Error, Report
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is asked for."""
+
+    now: float
+
+
+class Start(Command, frozen=True, tag="start"):
+    """Start the execution."""
+
+    workload: dict[str, Any] = {}
+    parent: str = ""
+    depth: int = 0
+
+
+class StepReport(Command, frozen=True, tag="report"):
+    """A worker reports a step run. ``delivery`` is the grant it worked under."""
+
+    run: str
+    report: Report
+    delivery: int = 1
+
+
+class IterationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What one iteration came to."""
+
+    path: tuple[int, ...]
+    report: Report
+
+
+class ChunkReport(Command, frozen=True, tag="report.chunk"):
+    """A worker reports iterations of a loop."""
+
+    run: str
+    chunk: str
+    reports: list[IterationReport]
+    delivery: int = 1
+
+
+class LeaseExpired(Command, frozen=True, tag="lease.expired"):
+    """A worker was lost: its lease ran out."""
+
+    run: str
+    delivery: int
+    chunk: str = ""
+
+
+class Tick(Command, frozen=True, tag="tick"):
+    """Time has passed."""
+
+
+class SendSignal(Command, frozen=True, tag="signal"):
+    """A signal from outside."""
+
+    name: str
+    payload: Any = None
+    key: Any = None
+
+
+class PatchCtx(Command, frozen=True, tag="patch"):
+    """An operator changes ctx."""
+
+    values: dict[str, Any]
+    actor: str = ""
+    reason: str = ""
+
+
+class Act(Command, frozen=True, tag="act"):
+    """Somebody acts on a work item (S14)."""
+
+    item: str
+    act: str
+    actor: str
+    roles: list[str] = []
+    action: str | None = None
+    data: Any = None
+    to: str | None = None
+    reason: str = ""
+    on_behalf_of: str | None = None
+    admin: bool = False
+
+
+class ChangeGroup(Command, frozen=True, tag="group"):
+    """An operator changes a live group: add, close, cancel, complete."""
+
+    group: str
+    change: str
+    item: Any = None
+    actor: str = ""
+
+
+class ChildEnded(Command, frozen=True, tag="child"):
+    """A sub-playbook ended."""
+
+    child: str
+    status: str
+    output: Any = None
+    error: Error | None = None
+
+
+class Pause(Command, frozen=True, tag="pause"):
+    """Stop new firings."""
+
+    actor: str = ""
+    reason: str = ""
+
+
+class Resume(Command, frozen=True, tag="resume"):
+    """Go on."""
+
+    actor: str = ""
+
+
+class Cancel(Command, frozen=True, tag="cancel"):
+    """Stop everything; the execution ends aborted."""
+
+    reason: str = ""
+    actor: str = ""
+
+
+class Override(Command, frozen=True, tag="override"):
+    """An operator decides the outcome of a step that runs or waits."""
+
+    step: str
+    ok: bool = True
+    result: Any = None
+    error: Error | None = None
+    actor: str = ""
+    reason: str = ""
+
+
+AnyCommand = (
+    Start
+    | StepReport
+    | ChunkReport
+    | LeaseExpired
+    | Tick
+    | SendSignal
+    | PatchCtx
+    | Act
+    | ChangeGroup
+    | ChildEnded
+    | Pause
+    | Resume
+    | Cancel
+    | Override
+)

@@ -1,0 +1,423 @@
+"""Decide: a command becomes events and effects. Pure, and the only place where anything is decided.
+
+Rule 1: timers that were due before the command came are fired first, earliest first.
+Rule 2: after the command, the turn settles: whatever is enabled fires, in the order of the selection
+strategy, until the execution is at rest or waits for the world.
+Rule 3: after the end every command is answered, and nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from petra.kernel import commands as c
+from petra.kernel import completion, fan_in, human, loops, runs, tasks
+from petra.kernel import events as e
+from petra.kernel.admission import DeniedError, passes, reconsider
+from petra.kernel.cancel import stop, withdraw_branches
+from petra.kernel.ctx import schema_fault, too_large
+from petra.kernel.effects import AnyEffect, Assign
+from petra.kernel.program import Program
+from petra.kernel.rest import in_flight
+from petra.kernel.routing import arrival
+from petra.kernel.scope import view_of
+from petra.kernel.state import DELIVERIES_MAX, Branch, Run, State, Timer, Token, derive
+from petra.kernel.turn import TransformError, Turn
+from petra.playbook.overlay import merge
+from petra.values import canonical
+from petra.wire import Error, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What came of a command. ``refused`` says why nothing did."""
+
+    events: list[e.AnyEvent]
+    effects: list[AnyEffect]
+    refused: str = ""
+
+
+class RefusedError(Exception):
+    """A command cannot be taken; nothing has happened."""
+
+
+def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
+    """Decide about a command; the state moves on with the events."""
+    turn = Turn(program, state, command.now)
+    refused = ""
+    if not state.is_terminal and not isinstance(command, c.Start):
+        _fire_due(turn, before=command.now)
+    if state.is_terminal:
+        return Decision(turn.events, turn.effects, f"the execution is {state.terminal}")
+    try:
+        _COMMANDS[type(command)](turn, command)
+    except RefusedError as refusal:
+        refused = str(refusal)
+    settle(turn)
+    return Decision(turn.events, turn.effects, refused)
+
+
+# Settling
+
+
+def settle(turn: Turn) -> None:
+    """Fire whatever is enabled."""
+    state = turn.state
+    while not state.is_terminal:
+        if turn.begun:
+            _take_up(turn, turn.begun.popleft())
+        elif state.paused:
+            return
+        elif turn.judged:
+            fan_in.judge(turn, turn.judged.popleft())
+        elif turn.changed_ctx or turn.changed_steps or turn.freed:
+            reconsider(turn)
+            _freed(turn)
+        elif (token := turn.agenda.pop()) is not None:
+            consider(turn, token)
+        elif not _last_resort(turn):
+            return
+
+
+def _take_up(turn: Turn, place: str) -> None:
+    """Go on with a loop or a server task that was set up in this turn."""
+    run_id, _, chunk_id = place.partition("/")
+    run = turn.state.runs.get(run_id)
+    if run is None:
+        return
+    if chunk_id:
+        chunk = run.chunks.get(chunk_id)
+        if chunk is not None:
+            tasks.begin(turn, run, chunk)
+    elif run.loop is not None:
+        loops.advance(turn, run)
+    else:
+        tasks.begin(turn, run, None)
+
+
+def _freed(turn: Turn) -> None:
+    """Consider the tokens that may have waited for a resource which is free again."""
+    if not turn.freed:
+        return
+    freed, turn.freed = turn.freed, set()
+    for plan in turn.program.steps.values():
+        if any(name in freed for name, _, _ in plan.resources):
+            for token_id in list(turn.state.ready_at.get(plan.name, ())):
+                turn.agenda.add(turn.state.ready[token_id])
+
+
+def consider(turn: Turn, token: Token) -> None:
+    """Start a token's step if it may."""
+    plan = turn.plan(token.step)
+    try:
+        if plan.join is not None:
+            fan_in.arrive(turn, plan, token)
+        elif passes(turn, plan, token, view_of(turn.state, token)):
+            runs.start(turn, plan, [token])
+    except (DeniedError, TransformError) as error:
+        if token.id in turn.state.ready:
+            runs.fail_tokens(turn, plan, [token], error.error)
+
+
+def _last_resort(turn: Turn) -> bool:
+    """When nothing else can move: or-joins, leftovers of Petri joins, then the end or a reason to wait."""
+    state = turn.state
+    if turn.program.upstream and fan_in.judge_or(turn, at_rest=False):
+        return True
+    if in_flight(turn.program, state) or _waits_for_world(state):
+        return False
+    if turn.program.upstream and fan_in.judge_or(turn, at_rest=True):
+        return True
+    if state.ready and fan_in.leftover_arcs(turn):
+        return True
+    before = state.seq
+    completion.at_rest(turn)
+    return state.seq != before and not state.stuck
+
+
+def _waits_for_world(state: State) -> bool:
+    return bool(state.runs) and any(not run.incident for run in state.runs.values())
+
+
+# Commands
+
+
+def _start(turn: Turn, command: c.Start) -> None:
+    program, spec = turn.program, turn.program.spec
+    workload = merge(program.playbook.workload, command.workload)
+    if spec.input_schema is not None:
+        problem = schema_fault(canonical(spec.input_schema), workload)
+        if problem is not None:
+            raise RefusedError(f"the workload does not fit: {problem}")
+    timers = []
+    if spec.timeout_s is not None:
+        timers.append(
+            e.NewTimer(
+                id=derive("execution", turn.state.id),
+                due=turn.now + spec.timeout_s,
+                kind="execution",
+                group="execution",
+            )
+        )
+    entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
+    turn.emit(
+        e.ExecutionStarted(
+            playbook=program.playbook.metadata.name,
+            digest=program.digest,
+            workload=workload,
+            entry=entry,
+            reducers=program.reducers,
+            parent=command.parent,
+            depth=command.depth,
+            timers=timers,
+        )
+    )
+    turn.agenda.add(turn.state.ready[entry.id])
+
+
+def _report(turn: Turn, command: c.StepReport) -> None:
+    run = turn.state.runs.get(command.run)
+    if run is None:
+        turn.emit(e.ReportRejected(run=command.run, reason="the run is over"))
+    elif command.delivery != run.delivery:
+        turn.emit(
+            e.ReportRejected(
+                run=command.run, reason=f"delivery {command.delivery} is not the current one"
+            )
+        )
+    else:
+        runs.end(turn, run, command.report)
+
+
+def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
+    run = turn.state.runs.get(command.run)
+    chunk = run.chunks.get(command.chunk) if run is not None else None
+    if run is None or chunk is None:
+        turn.emit(e.ReportRejected(run=command.run, reason="the iterations are over"))
+    elif command.delivery != chunk.delivery:
+        turn.emit(
+            e.ReportRejected(
+                run=command.run, reason=f"delivery {command.delivery} is not the current one"
+            )
+        )
+    else:
+        loops.report(turn, run, chunk.id, [(one.path, one.report) for one in command.reports])
+
+
+def _lease_expired(turn: Turn, command: c.LeaseExpired) -> None:
+    run = turn.state.runs.get(command.run)
+    if run is None or run.incident:
+        return
+    chunk = run.chunks.get(command.chunk) if command.chunk else None
+    current = chunk.delivery if chunk is not None else run.delivery
+    if current != command.delivery or (command.chunk and chunk is None):
+        return
+    if current >= DELIVERIES_MAX:
+        message = f"{DELIVERIES_MAX} deliveries were lost"
+        turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message))
+        return
+    turn.emit(e.RunRedelivered(run=run.id, delivery=current + 1, chunk=command.chunk))
+    turn.effect(Assign(run=run.id, delivery=current + 1, chunk=command.chunk))
+
+
+def _tick(turn: Turn, _command: c.Tick) -> None:
+    _fire_due(turn, before=None)
+
+
+def _patch(turn: Turn, command: c.PatchCtx) -> None:
+    for key, value in command.values.items():
+        if (error := too_large(turn, value, f"ctx.{key}")) is not None:
+            raise RefusedError(error.message)
+        declared = turn.program.spec.ctx.get(key)
+        if declared is not None and isinstance(declared.schema, dict):
+            problem = schema_fault(canonical(declared.schema), value)
+            if problem is not None:
+                raise RefusedError(f"ctx.{key}: {problem}")
+    turn.emit(e.CtxPatched(values=command.values, actor=command.actor, reason=command.reason))
+
+
+def _pause(turn: Turn, command: c.Pause) -> None:
+    if turn.state.paused:
+        raise RefusedError("the execution is paused already")
+    turn.emit(e.ExecutionPaused(actor=command.actor, reason=command.reason))
+
+
+def _resume(turn: Turn, command: c.Resume) -> None:
+    if not turn.state.paused:
+        raise RefusedError("the execution is not paused")
+    turn.emit(e.ExecutionResumed(actor=command.actor))
+    for token in list(turn.state.ready.values()):
+        turn.agenda.add(token)
+    turn.judged.extend(turn.state.groups)
+
+
+def _cancel(turn: Turn, command: c.Cancel) -> None:
+    if turn.state.ending:
+        raise RefusedError("the execution is ending already")
+    completion.abort(turn, command.reason or "cancelled")
+
+
+def _override(turn: Turn, command: c.Override) -> None:
+    """Decide the outcome of a step: of its run, or of a token that waits in front of it."""
+    plan = turn.program.steps.get(command.step)
+    if plan is None:
+        raise RefusedError(f"there is no step '{command.step}'")
+    if not turn.state.runs_at.get(command.step):
+        waiting = list(turn.state.ready_at.get(command.step, ()))
+        if not waiting:
+            raise RefusedError(f"step '{command.step}' neither runs nor waits")
+        runs.start(turn, plan, [turn.state.ready[waiting[0]]])
+    running = list(turn.state.runs_at.get(command.step, ()))
+    if not running:
+        raise RefusedError(f"step '{command.step}' cannot be started now")
+    run = turn.state.runs[running[0]]
+    stop(turn, run, "overridden")
+    status: Any = "ok" if command.ok else "error"
+    error = (
+        None
+        if command.ok
+        else command.error or Error(kind="unknown", message=command.reason or "overridden")
+    )
+    words = f"{command.actor or 'operator'}: {command.reason}"
+    runs.end(
+        turn, run, Report(status=status, result=command.result, error=error), administrative=words
+    )
+
+
+def _group(turn: Turn, command: c.ChangeGroup) -> None:
+    group = turn.state.groups.get(command.group)
+    if group is None or group.fired:
+        raise RefusedError(f"there is no open group '{command.group}'")
+    change = command.change
+    if change == "add":
+        _add_branch(turn, command)
+    elif change == "close":
+        turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
+    elif change == "complete":
+        turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
+        withdraw_branches(turn, group, set(group.arrived.values()), "the group was completed")
+        _force(turn, group.id)
+    elif change == "cancel":
+        turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
+        withdraw_branches(turn, group, set(), "the group was cancelled")
+    else:
+        raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
+
+
+def _force(turn: Turn, group_id: str) -> None:
+    group = turn.state.groups.get(group_id)
+    if group is not None and group.join is not None and not group.fired:
+        fan_in.force(turn, group)
+
+
+def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
+    group = turn.state.groups[command.group]
+    if group.closed:
+        raise RefusedError("the group is closed")
+    plan = turn.plan(group.step)
+    number = group.arcs[-1] if group.arcs else 0
+    arc = next(arc for arc in plan.arcs if arc.number == number)
+    args = {arc.arc.item: command.item} if arc.foreach is not None else {}
+    stack = (*group.stack, Branch(group.id, group.size))
+    token = e.Produced(
+        id=derive(group.id, "add", group.size), step=arc.arc.step, arc=number, args=args, index=group.size,
+        arrives=arrival(turn, arc.arc.step, stack, None, group.step),
+    )  # fmt: skip
+    turn.emit(
+        e.GroupChanged(
+            group=group.id, change="add", produced=token, item=command.item, actor=command.actor
+        )
+    )
+    turn.agenda.add(turn.state.ready[token.id])
+
+
+# Timers
+
+
+def _fire_due(turn: Turn, before: float | None) -> None:
+    """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
+    while not turn.state.terminal:
+        due = [
+            timer
+            for timer in turn.state.timers.values()
+            if (timer.due < before if before is not None else timer.due <= turn.now)
+        ]
+        if not due:
+            return
+        timer = min(due, key=lambda timer: (timer.due, timer.id))
+        _fire_timer(turn, timer)
+        settle(turn)
+
+
+def _fire_timer(turn: Turn, timer: Timer) -> None:
+    turn.emit(e.TimerFired(timer=timer.id))
+    if timer.kind == "join":
+        if timer.group in turn.state.groups:
+            turn.emit(e.GroupTimedOut(group=timer.group))
+    elif timer.kind == "execution":
+        if not turn.state.ending:
+            completion.abort(turn, "timeout")
+    elif (run := turn.state.runs.get(timer.run)) is not None:
+        _RUN_TIMERS[timer.kind](turn, run, timer)
+
+
+def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
+    stop(turn, run, "timeout")
+    limit = "its time limit" if timer.kind == "lifecycle" else "its deadline"
+    runs.end(
+        turn,
+        run,
+        Report(
+            status="error",
+            error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
+        ),
+        counts=loops.counts_of(run.loop) if run.loop else None,
+    )
+
+
+def _wait_over(turn: Turn, run: Run, timer: Timer) -> None:
+    tasks.time_passed(turn, run, run.chunks.get(timer.group), timer.index)
+
+
+def _retry(turn: Turn, run: Run, timer: Timer) -> None:
+    tasks.restart(turn, run, run.chunks.get(timer.group))
+
+
+def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
+    chunk = run.chunks.get(timer.group)
+    holder = chunk or run
+    wait = holder.waits[timer.index // 1000]
+    item = turn.state.items[wait.item]
+    if not item.is_open:
+        return
+    if timer.kind == "due":
+        human.expire(turn, item)
+    elif timer.kind == "remind":
+        human.remind(turn, item)
+    else:
+        human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
+
+
+_RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
+    "lifecycle": _run_timeout, "deadline": _run_timeout, "wait": _wait_over, "retry": _retry,
+    "due": _item_timer, "remind": _item_timer, "escalate": _item_timer,
+}  # fmt: skip
+
+_COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
+    c.Start: _start,
+    c.StepReport: _report,
+    c.ChunkReport: _chunk_report,
+    c.LeaseExpired: _lease_expired,
+    c.Tick: _tick,
+    c.SendSignal: tasks.signal,
+    c.PatchCtx: _patch,
+    c.Act: human.act,
+    c.ChangeGroup: _group,
+    c.ChildEnded: tasks.child_ended,
+    c.Pause: _pause,
+    c.Resume: _resume,
+    c.Cancel: _cancel,
+    c.Override: _override,
+}

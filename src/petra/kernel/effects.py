@@ -1,0 +1,60 @@
+"""Effects: what the shell does once the events of a decision are durable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """Something for the shell to do."""
+
+
+class Assign(Effect, frozen=True, tag="assign"):
+    """Hand a step run, or a chunk of its iterations, to a worker."""
+
+    run: str
+    delivery: int = 1
+    chunk: str = ""
+
+
+class Stop(Effect, frozen=True, tag="stop"):
+    """Tell the worker of a run to stop."""
+
+    run: str
+
+
+class StartChild(Effect, frozen=True, tag="child.start"):
+    """Start a sub-playbook."""
+
+    child: str
+    path: str
+    version: str | int | None
+    workload: dict[str, Any]
+    depth: int
+    inherit_artifacts: bool = False
+    run: str = ""
+
+
+class CancelChild(Effect, frozen=True, tag="child.cancel"):
+    """Cancel a sub-playbook."""
+
+    child: str
+    reason: str
+
+
+class Notify(Effect, frozen=True, tag="notify"):
+    """Tell people about a work item: offered, reminder, escalated."""
+
+    item: str
+    about: str
+
+
+class Finish(Effect, frozen=True, tag="finish"):
+    """The execution is over: tell the parent, release what it held."""
+
+    status: str
+
+
+AnyEffect = Assign | Stop | StartChild | CancelChild | Notify | Finish

@@ -1,0 +1,404 @@
+"""Events: what happened, in the past tense. The log of an execution is a list of these.
+
+Rule 1: an event holds everything ``evolve`` needs; replay evaluates no expression and asks no clock.
+Rule 2: a plain step leaves two: ``step.started`` and ``step.done`` or ``step.failed``.
+Rule 3: an event is never changed once a release has written it; a new meaning is a new type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.wire import Attempt, Error, Write
+
+Pair = tuple[str, int]
+
+
+class Produced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A token that a firing put into ``step.ready``.
+
+    ``index`` is its branch of the group the same event makes; ``arrives`` the group it closes by waiting
+    at a join; ``empty`` marks the token that stands for a group without branches.
+    """
+
+    id: str
+    step: str
+    arc: int = 0
+    args: dict[str, Any] = {}
+    index: int | None = None
+    arrives: str | None = None
+    empty: bool = False
+
+
+class NewGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A fan-out that a firing made."""
+
+    id: str
+    size: int
+    join: str | None = None
+    late: str = "cancel"
+    items: list[Any] = []
+    arcs: list[int] = []
+
+
+class NewTimer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A point in time at which something happens by itself."""
+
+    id: str
+    due: float
+    kind: str
+    run: str = ""
+    group: str = ""
+    index: int = 0
+
+
+class NewWait(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that a run waits for."""
+
+    which: str | int
+    kind: str
+    name: str = ""
+    key: Any = None
+    delivery: str = "persistent"
+    item: str = ""
+
+
+class NewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A work item that is offered."""
+
+    id: str
+    spec: dict[str, Any]
+    attempt: int = 1
+
+
+class Armed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a server task set up: waits, timers, a work item, a child."""
+
+    waits: list[NewWait] = []
+    timers: list[NewTimer] = []
+    items: list[NewItem] = []
+    child: str = ""
+    call: dict[str, Any] = {}
+    attempt: int = 1
+
+
+class Iterated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one iteration ended."""
+
+    path: tuple[int, ...]
+    ok: bool
+    result: Any = None
+    error: Error | None = None
+    attempts: list[Attempt] = []
+    writes: list[Write] = []
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that happened."""
+
+
+class ExecutionStarted(Event, frozen=True, tag="execution.started"):
+    """The workload is fixed and the first token exists (S3)."""
+
+    playbook: str
+    digest: str
+    workload: dict[str, Any]
+    entry: Produced
+    reducers: dict[str, str] = {}
+    parent: str = ""
+    depth: int = 0
+    timers: list[NewTimer] = []
+
+
+class StepStarted(Event, frozen=True, tag="step.started"):
+    """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged."""
+
+    run: str
+    step: str
+    consumed: list[str]
+    args: dict[str, Any] | None = None
+    stack: list[Pair] | None = None
+    group: str | None = None
+    merge: Write | None = None
+    delivery: int = 1
+    resources: list[tuple[str, str, int]] = []
+    items: list[Any] | None = None
+    max_in_flight: int = 1
+    armed: Armed | None = None
+    timers: list[NewTimer] = []
+    compensates: str = ""
+
+
+class StepEnded(Event, frozen=True):
+    """``S.done`` or ``S.failed`` fired: the boundary event with everything it decided (S5, S7)."""
+
+    run: str
+    step: str
+    result: Any = None
+    has_result: bool = True
+    error: Error | None = None
+    attempts: list[Attempt] = []
+    writes: list[Write] = []
+    branch: Any = None
+    has_branch: bool = False
+    counts: dict[str, int] | None = None
+    actor: str | None = None
+    arcs: list[int] = []
+    produced: list[Produced] = []
+    group: NewGroup | None = None
+    timers: list[NewTimer] = []
+    consumed: list[str] = []
+    closes: str | None = None
+    handled: bool = False
+    stains: bool = False
+    undoable: bool = False
+    administrative: str | None = None
+
+
+class StepDone(StepEnded, frozen=True, tag="step.done"):
+    """A step run succeeded."""
+
+
+class StepFailed(StepEnded, frozen=True, tag="step.failed"):
+    """A step run failed; ``consumed`` names waiting tokens where it never started."""
+
+
+class LoopDone(StepEnded, frozen=True, tag="loop.done"):
+    """A loop is through, perhaps with failures where the step goes on after them."""
+
+
+class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
+    """Iterations were handed out together. ``opened`` holds inner lists that became known."""
+
+    run: str
+    chunk: str
+    paths: list[tuple[int, ...]]
+    opened: list[tuple[tuple[int, ...], list[Any], int]] = []
+    armed: Armed | None = None
+
+
+class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
+    """Iterations ended."""
+
+    run: str
+    chunk: str
+    ended: list[Iterated]
+
+
+class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
+    """``S.discard`` fired: a token left without effect. A late branch may still change a merge."""
+
+    token: str
+    reason: str
+    group: str | None = None
+    index: int | None = None
+    merge: Write | None = None
+
+
+class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
+    """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them."""
+
+    tokens: list[str] = []
+    runs: list[str] = []
+    reason: str = ""
+    by: str = ""
+
+
+class RunReturned(Event, frozen=True, tag="run.returned"):
+    """A run that nobody had started went back to waiting, since its gate turned false (WCP-18)."""
+
+    run: str
+    token: Produced
+
+
+class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
+    """A lease ran out and the run was handed out again."""
+
+    run: str
+    delivery: int
+    chunk: str = ""
+
+
+class ReportRejected(Event, frozen=True, tag="report.rejected"):
+    """A report came too late, or for something that is over; it changes nothing."""
+
+    run: str
+    reason: str
+
+
+class IncidentRaised(Event, frozen=True, tag="incident.raised"):
+    """Too many deliveries of one run were lost; a person must look."""
+
+    run: str
+    step: str
+    message: str
+
+
+class AttemptEnded(Event, frozen=True, tag="attempt.ended"):
+    """A task of the server ended one try and its policy wants another."""
+
+    run: str
+    attempt: Attempt
+    chunk: str = ""
+    writes: list[Write] = []
+    timers: list[NewTimer] = []
+
+
+class AttemptStarted(Event, frozen=True, tag="attempt.started"):
+    """A task of the server is tried again."""
+
+    run: str
+    armed: Armed
+    chunk: str = ""
+
+
+class GroupChanged(Event, frozen=True, tag="group.changed"):
+    """Somebody changed a live group (S8): add, close, cancel or complete; administrative."""
+
+    group: str
+    change: str
+    produced: Produced | None = None
+    item: Any = None
+    actor: str = ""
+
+
+class GroupTimedOut(Event, frozen=True, tag="group.timed_out"):
+    """The time for a join is up."""
+
+    group: str
+
+
+class CtxPatched(Event, frozen=True, tag="ctx.patched"):
+    """An operator changed ctx."""
+
+    values: dict[str, Any]
+    actor: str = ""
+    reason: str = ""
+
+
+class SignalReceived(Event, frozen=True, tag="signal.received"):
+    """A signal came in: for a run that waited, for the mailbox, or for nobody."""
+
+    name: str
+    payload: Any = None
+    key: Any = None
+    kept: bool = False
+    run: str | None = None
+
+
+class ItemChanged(Event, frozen=True, tag="workitem.changed"):
+    """An act on a work item, or something that time did to it."""
+
+    item: str
+    act: str
+    state: str
+    holder: str | None = None
+    owner: str | None = None
+    actor: str = ""
+    on_behalf_of: str | None = None
+    reason: str = ""
+    data: Any = None
+    assignees: dict[str, Any] | None = None
+
+
+class ActRefused(Event, frozen=True, tag="act.refused"):
+    """An act was refused and changed nothing."""
+
+    act: str
+    actor: str = ""
+    item: str = ""
+    reason: str = ""
+
+
+class TimerFired(Event, frozen=True, tag="timer.fired"):
+    """A timer was used up."""
+
+    timer: str
+
+
+class ExecutionPaused(Event, frozen=True, tag="execution.paused"):
+    """New firings stop."""
+
+    actor: str = ""
+    reason: str = ""
+
+
+class ExecutionResumed(Event, frozen=True, tag="execution.resumed"):
+    """Firings go on."""
+
+    actor: str = ""
+
+
+class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
+    """The end is decided; compensation or the final step come before it."""
+
+    status: str
+    phase: str
+    reason: str = ""
+    error: Error | None = None
+
+
+class FinalStarted(Event, frozen=True, tag="final.started"):
+    """The final step got its token (S12)."""
+
+    token: Produced
+
+
+class ExecutionStuck(Event, frozen=True, tag="execution.stuck"):
+    """Nothing can happen any more and nobody is expected to act."""
+
+    reason: str
+    message: str
+
+
+class ExecutionEnded(Event, frozen=True, tag="execution.ended"):
+    """The execution is over."""
+
+    status: str
+    output: Any = None
+    error: Error | None = None
+    reason: str = ""
+
+
+class ExecutionForked(Event, frozen=True, tag="execution.forked"):
+    """A new execution continues from a prefix of another one's log."""
+
+    origin: str
+    at: int
+    state: dict[str, Any]
+    reason: str = ""
+
+
+AnyEvent = (
+    ExecutionStarted
+    | StepStarted
+    | StepDone
+    | StepFailed
+    | LoopDone
+    | IterationsStarted
+    | IterationsEnded
+    | TokenDiscarded
+    | Withdrawn
+    | RunReturned
+    | RunRedelivered
+    | ReportRejected
+    | IncidentRaised
+    | AttemptEnded
+    | AttemptStarted
+    | GroupChanged
+    | GroupTimedOut
+    | CtxPatched
+    | SignalReceived
+    | ItemChanged
+    | ActRefused
+    | TimerFired
+    | ExecutionPaused
+    | ExecutionResumed
+    | ExecutionEnding
+    | FinalStarted
+    | ExecutionStuck
+    | ExecutionEnded
+    | ExecutionForked
+)

@@ -1,0 +1,335 @@
+"""Work items: what people may do with them, and what time does (S14).
+
+Rule 1: only assignees act; an act that is refused is recorded and changes nothing.
+Rule 2: claiming is compare and set: the second gets a refusal.
+Rule 3: four eyes is checked at claim and at completion, for the actor and for whom they act; delegation
+cannot get round it.
+Rule 4: completion is idempotent: the same decision by the same person again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.commands import Act
+from petra.kernel.ctx import schema_fault
+from petra.kernel.effects import Notify
+from petra.kernel.scope import lookup, view_of
+from petra.kernel.state import WorkItem
+from petra.kernel.tasks import item_over
+from petra.kernel.turn import Turn
+from petra.values import canonical
+from petra.wire import Error, Outcome
+
+SYSTEM = "system"
+ANY_ROLE = "*"
+
+
+class _RefusedError(Exception):
+    """The act is not allowed, or makes no sense now."""
+
+
+def act(turn: Turn, command: Act) -> None:
+    """Carry out an act, or record why it was refused."""
+    try:
+        item = _item(turn, command)
+        if _repeats(item, command):
+            return
+        _handle(item, command)(turn, item, command)
+    except _RefusedError as refusal:
+        turn.emit(
+            e.ActRefused(
+                act=command.act, actor=command.actor, item=command.item, reason=str(refusal)
+            )
+        )
+
+
+def _handle(item: WorkItem, command: Act) -> Callable[[Turn, WorkItem, Act], None]:
+    handle = _ACTS.get(command.act)
+    if handle is None:
+        raise _RefusedError(f"there is no act '{command.act}'; known: {', '.join(_ACTS)}")
+    if not item.is_open:
+        raise _RefusedError(f"the work item is {item.state}")
+    return handle
+
+
+def _item(turn: Turn, command: Act) -> WorkItem:
+    item = turn.state.items.get(command.item)
+    if item is None:
+        raise _RefusedError(f"there is no work item '{command.item}'")
+    return item
+
+
+def _repeats(item: WorkItem, command: Act) -> bool:
+    """Whether somebody says again what they have decided already."""
+    decided = {"action": command.action, "data": command.data, "actor": command.actor}
+    return command.act == "complete" and item.state == "done" and item.decision == decided
+
+
+# Who may
+
+
+def _may_act(turn: Turn, item: WorkItem, command: Act) -> None:
+    if command.admin:
+        return
+    assignees = item.spec.get("assignees") or {}
+    users, roles = _names(assignees.get("users")), _names(assignees.get("roles"))
+    named = command.actor in users or command.actor == item.holder
+    in_role = bool(roles) and (ANY_ROLE in command.roles or bool(set(roles) & set(command.roles)))
+    if (users or roles) and not named and not in_role:
+        raise _RefusedError(f"'{command.actor}' is not among the assignees")
+    _four_eyes(turn, item, command.actor)
+    if command.on_behalf_of is not None:
+        _four_eyes(turn, item, command.on_behalf_of)
+
+
+def _four_eyes(turn: Turn, item: WorkItem, actor: str) -> None:
+    exclude = item.spec.get("exclude") or {}
+    if actor in _names(exclude.get("users")):
+        raise _RefusedError(f"'{actor}' is excluded from this work item")
+    run = turn.state.runs[item.run]
+    for step in _names(exclude.get("completed_by")):
+        activation = lookup(turn.state, view_of(turn.state, run), step)
+        if activation is not None and activation.actor == actor:
+            raise _RefusedError(f"'{actor}' completed '{step}' and may not act here (four eyes)")
+
+
+def _names(given: Any) -> list[str]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def _held_by_other(item: WorkItem, command: Act) -> None:
+    if item.holder is not None and item.holder != command.actor and not command.admin:
+        raise _RefusedError(f"'{item.holder}' holds the work item")
+
+
+def _only_holder(item: WorkItem, command: Act) -> None:
+    if item.holder != command.actor and not command.admin:
+        raise _RefusedError(
+            "only the holder may do this" if item.holder else "nobody has claimed the work item"
+        )
+
+
+# Acts
+
+
+def _changed(turn: Turn, item: WorkItem, command: Act, state: str, **more: Any) -> None:
+    more = {
+        "holder": item.holder,
+        "owner": item.owner,
+        "reason": command.reason,
+        "data": None,
+        **more,
+    }
+    turn.emit(
+        e.ItemChanged(
+            item=item.id,
+            act=command.act,
+            state=state,
+            actor=command.actor,
+            on_behalf_of=command.on_behalf_of,
+            **more,
+        )
+    )
+
+
+def _claim(turn: Turn, item: WorkItem, command: Act) -> None:
+    _may_act(turn, item, command)
+    if item.state != "offered":
+        raise _RefusedError(
+            f"'{item.holder}' has claimed it already" if item.holder else f"it is {item.state}"
+        )
+    _changed(turn, item, command, "allocated", holder=command.actor)
+
+
+def _release(turn: Turn, item: WorkItem, command: Act) -> None:
+    _only_holder(item, command)
+    _changed(turn, item, command, "offered", holder=None, owner=None)
+    turn.effect(Notify(item=item.id, about="offered"))
+
+
+def _start(turn: Turn, item: WorkItem, command: Act) -> None:
+    _may_act(turn, item, command)
+    _held_by_other(item, command)
+    if item.state not in ("offered", "allocated"):
+        raise _RefusedError(f"it is {item.state}")
+    _changed(turn, item, command, "started", holder=command.actor)
+
+
+def _save(turn: Turn, item: WorkItem, command: Act) -> None:
+    _only_holder(item, command)
+    _changed(turn, item, command, item.state, data=command.data)
+
+
+def _complete(turn: Turn, item: WorkItem, command: Act) -> None:
+    _may_act(turn, item, command)
+    _held_by_other(item, command)
+    if item.state == "suspended":
+        raise _RefusedError("it is suspended; resume it first")
+    actions = item.spec.get("actions") or ["approve", "reject"]
+    action = command.action if command.action is not None else actions[0]
+    if action not in actions:
+        raise _RefusedError(f"'{action}' is not one of: {', '.join(actions)}")
+    form = item.spec.get("form")
+    if form is not None:
+        problem = schema_fault(canonical(form), command.data if command.data is not None else {})
+        if problem is not None:
+            raise _RefusedError(f"the form is not filled in as it should be: {problem}")
+    decide(turn, item, command, action)
+
+
+def decide(turn: Turn, item: WorkItem, command: Act, action: str) -> None:
+    """Record a decision and go on with it."""
+    _changed(turn, item, command, "done", holder=command.actor, reason=action, data=command.data)
+    result = {"action": action, "data": command.data, "actor": command.actor}
+    item_over(turn, item.id, Outcome(status="ok", result=result), command.actor)
+
+
+def _fail(turn: Turn, item: WorkItem, command: Act) -> None:
+    _may_act(turn, item, command)
+    _held_by_other(item, command)
+    _changed(turn, item, command, "failed")
+    error = Error(
+        kind="unknown",
+        code="failed",
+        message=command.reason or f"'{command.actor}' could not do it",
+        details=command.data,
+    )
+    item_over(turn, item.id, Outcome(status="error", error=error), command.actor)
+
+
+def _cancel(turn: Turn, item: WorkItem, command: Act) -> None:
+    if not command.admin:
+        _only_holder(item, command)
+    _changed(turn, item, command, "withdrawn")
+    error = Error(kind="cancelled", message=command.reason or f"cancelled by '{command.actor}'")
+    item_over(turn, item.id, Outcome(status="error", error=error), command.actor)
+
+
+def _delegate(turn: Turn, item: WorkItem, command: Act) -> None:
+    _only_holder(item, command)
+    target = _target(command)
+    _four_eyes(turn, item, target)
+    _changed(turn, item, command, "allocated", holder=target, owner=item.owner or item.holder)
+    turn.effect(Notify(item=item.id, about="delegated"))
+
+
+def _reassign(turn: Turn, item: WorkItem, command: Act) -> None:
+    if not command.admin:
+        _only_holder(item, command)
+    target = _target(command)
+    _four_eyes(turn, item, target)
+    assignees = {**(item.spec.get("assignees") or {}), "users": [target]}
+    _changed(turn, item, command, "allocated", holder=target, owner=None, assignees=assignees)
+    turn.effect(Notify(item=item.id, about="reassigned"))
+
+
+def _target(command: Act) -> str:
+    if not command.to:
+        raise _RefusedError(f"'{command.act}' needs somebody to go to")
+    return command.to
+
+
+def _suspend(turn: Turn, item: WorkItem, command: Act) -> None:
+    _only_holder(item, command)
+    if item.state == "suspended":
+        raise _RefusedError("it is suspended already")
+    _changed(turn, item, command, "suspended")
+
+
+def _resume(turn: Turn, item: WorkItem, command: Act) -> None:
+    _only_holder(item, command)
+    if item.state != "suspended":
+        raise _RefusedError("it is not suspended")
+    _changed(turn, item, command, item.resumed_state)
+
+
+def _comment(turn: Turn, item: WorkItem, command: Act) -> None:
+    _changed(turn, item, command, item.state, data=command.data)
+
+
+_ACTS: dict[str, Callable[[Turn, WorkItem, Act], None]] = {
+    "claim": _claim, "release": _release, "start": _start, "save": _save, "complete": _complete, "fail": _fail,
+    "cancel": _cancel, "delegate": _delegate, "reassign": _reassign, "suspend": _suspend, "resume": _resume,
+    "comment": _comment,
+}  # fmt: skip
+
+
+# What time does
+
+
+def expire(turn: Turn, item: WorkItem) -> None:
+    """The time for a work item is up."""
+    turn.emit(
+        e.ItemChanged(
+            item=item.id,
+            act="expire",
+            state="expired",
+            holder=item.holder,
+            owner=item.owner,
+            actor=SYSTEM,
+        )
+    )
+    error = Error(
+        kind="timeout", message=f"nobody completed the work item of step '{item.step}' in time"
+    )
+    item_over(turn, item.id, Outcome(status="error", error=error))
+
+
+def remind(turn: Turn, item: WorkItem) -> None:
+    """Remind people of a work item."""
+    turn.emit(
+        e.ItemChanged(
+            item=item.id,
+            act="remind",
+            state=item.state,
+            holder=item.holder,
+            owner=item.owner,
+            actor=SYSTEM,
+        )
+    )
+    turn.effect(Notify(item=item.id, about="reminder"))
+
+
+def escalate(turn: Turn, item: WorkItem, step: dict[str, Any]) -> None:
+    """Do what an escalation says: tell somebody, hand it on, let it expire, or decide."""
+    do = step.get("do") or ("reassign" if step.get("to") is not None else "notify")
+    if do == "expire":
+        expire(turn, item)
+    elif do in ("notify", "reassign"):
+        assignees = _assignees(step.get("to")) if do == "reassign" else None
+        state = "offered" if assignees is not None else item.state
+        holder = None if assignees is not None else item.holder
+        turn.emit(
+            e.ItemChanged(
+                item=item.id,
+                act="escalate",
+                state=state,
+                holder=holder,
+                owner=item.owner,
+                actor=SYSTEM,
+                reason=do,
+                assignees=assignees,
+            )
+        )
+        turn.effect(Notify(item=item.id, about="escalated"))
+    else:
+        decide(
+            turn,
+            item,
+            Act(now=turn.now, item=item.id, act="complete", actor=SYSTEM, admin=True),
+            do,
+        )
+
+
+def _assignees(to: Any) -> dict[str, Any] | None:
+    if isinstance(to, dict):
+        return to
+    if isinstance(to, str):
+        kind, colon, name = to.partition(":")
+        return {"roles": [name]} if colon and kind == "role" else {"users": [to]}
+    return None

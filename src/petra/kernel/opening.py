@@ -1,0 +1,196 @@
+"""What a run begins with beside its token: the items of a loop, or what a server task waits for.
+
+Fields of ``human``, ``wait`` and ``playbook`` are rendered here, once per attempt (S5, S14, S15, S16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.program import LoopPlan, StepPlan
+from petra.kernel.scope import View
+from petra.kernel.state import derive
+from petra.kernel.turn import TransformError, Turn
+from petra.wire import Error
+
+DEPTH_MAX = 32
+
+
+@dataclass(slots=True)
+class Opened:
+    """What a run begins with."""
+
+    items: list[Any] | None = None
+    max_in_flight: int = 1
+    armed: e.Armed | None = None
+
+
+def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
+    """Evaluate what a run begins with.
+
+    Raises:
+        TransformError: something could not be evaluated.
+    """
+    if plan.loop is not None:
+        items, most = items_of(turn, plan.loop, view, None)
+        return Opened(items=items, max_in_flight=most)
+    if plan.mode in ("human", "wait", "playbook"):
+        return Opened(armed=arm(turn, plan, view, run_id, attempt=1))
+    return Opened()
+
+
+def items_of(
+    turn: Turn, loop: LoopPlan, view: View, iteration: dict[str, Any] | None
+) -> tuple[list[Any], int]:
+    """Evaluate the list of a loop and how many iterations may run at once."""
+    extra = {"iter": iteration} if iteration is not None else {}
+    items = turn.render(loop.items, view, "loop.in", extra)
+    if not isinstance(items, list):
+        raise _wrong("loop.in is not a list")
+    most = (
+        turn.render(loop.max_in_flight, view, "loop.spec.max_in_flight", extra)
+        if loop.parallel
+        else 1
+    )
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise _wrong("loop.spec.max_in_flight is not a whole number of at least 1")
+    return items, most
+
+
+def _wrong(message: str) -> TransformError:
+    return TransformError(Error(kind="transform", message=message))
+
+
+def arm(
+    turn: Turn,
+    plan: StepPlan,
+    view: View,
+    run_id: str,
+    *,
+    attempt: int,
+    chunk: str = "",
+    extra: dict[str, Any] | None = None,
+) -> e.Armed:
+    """Set up one attempt of a server task."""
+    assert plan.fields is not None
+    names = {**(extra or {}), "_attempt": attempt}
+    names.setdefault("_prev", None)
+    given = turn.render(plan.fields, view, f"a field of step '{plan.name}'", names)
+    place = _Place(turn, run_id, chunk, attempt)
+    if plan.mode == "human":
+        return place.human(given)
+    if plan.mode == "playbook":
+        return place.child(given)
+    return place.wait(given)
+
+
+class _Place:
+    """Where an attempt belongs; ids and due times are derived from it."""
+
+    def __init__(self, turn: Turn, run_id: str, chunk: str, attempt: int) -> None:
+        self.turn = turn
+        self.run = run_id
+        self.chunk = chunk
+        self.attempt = attempt
+
+    def human(self, given: dict[str, Any]) -> e.Armed:
+        item, timers = self._item(given, 0)
+        wait = e.NewWait(which=0, kind="human", item=item.id)
+        return e.Armed(waits=[wait], items=[item], timers=timers, attempt=self.attempt)
+
+    def child(self, given: dict[str, Any]) -> e.Armed:
+        child = derive("child", self.turn.state.id, self.run, self.chunk, self.attempt)
+        call = {
+            "path": given["path"],
+            "version": given.get("version"),
+            "workload": given.get("args") or {},
+            "wait": given.get("wait", True),
+            "on_failure": given.get("on_failure", "propagate"),
+            "inherit_artifacts": given.get("inherit_artifacts", False),
+        }
+        return e.Armed(child=child, call=call, attempt=self.attempt)
+
+    def wait(self, given: dict[str, Any]) -> e.Armed:
+        waits: list[e.NewWait] = []
+        timers: list[e.NewTimer] = []
+        items: list[e.NewItem] = []
+        for index, one in enumerate(given.get("any_of") or [given]):
+            which = one.get("as") or index
+            if one.get("human") is not None:
+                item, more = self._item(one["human"], index)
+                items.append(item)
+                timers += more
+                waits.append(e.NewWait(which=which, kind="human", item=item.id))
+            elif one.get("signal") is not None:
+                signal = (
+                    one["signal"] if isinstance(one["signal"], dict) else {"name": one["signal"]}
+                )
+                delivery = signal.get("delivery", "persistent")
+                waits.append(
+                    e.NewWait(
+                        which=which,
+                        kind="signal",
+                        name=str(signal["name"]),
+                        key=signal.get("key"),
+                        delivery=delivery,
+                    )
+                )
+            else:
+                timers.append(self._timer("wait", self._due(one), index))
+                waits.append(e.NewWait(which=which, kind="timer"))
+        return e.Armed(waits=waits, timers=timers, items=items, attempt=self.attempt)
+
+    def _due(self, given: dict[str, Any]) -> float:
+        if given.get("for_s") is not None:
+            return self.turn.now + seconds(given["for_s"], "for_s")
+        text = given.get("until")
+        if isinstance(text, int | float) and not isinstance(text, bool):
+            return float(text)
+        try:
+            at = datetime.fromisoformat(str(text))
+        except ValueError:
+            raise _wrong(f"until is not a point in time: '{text}'") from None
+        return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
+
+    def _timer(self, kind: str, due: float, index: int = 0) -> e.NewTimer:
+        made = derive(kind, self.run, self.chunk, self.attempt, index)
+        return e.NewTimer(id=made, due=due, kind=kind, run=self.run, group=self.chunk, index=index)
+
+    def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
+        spec = {key: value for key, value in given.items() if key != "args"}
+        item = e.NewItem(
+            id=derive("item", self.run, self.chunk, self.attempt, index),
+            spec=spec,
+            attempt=self.attempt,
+        )
+        timers = []
+        base = index * 1000  # alternatives of one wait keep their timers apart
+        if spec.get("due_s") is not None:
+            timers.append(self._timer("due", self.turn.now + seconds(spec["due_s"], "due_s"), base))
+        if spec.get("remind_s") is not None:
+            timers.append(
+                self._timer("remind", self.turn.now + seconds(spec["remind_s"], "remind_s"), base)
+            )
+        for number, step in enumerate(spec.get("escalate") or ()):
+            due = self.turn.now + seconds(step["after_s"], "escalate.after_s")
+            timers.append(self._timer("escalate", due, base + number))
+        return item, timers
+
+
+def seconds(value: Any, what: str) -> float:
+    """Read a number of seconds that a template may have made.
+
+    Raises:
+        TransformError: it is none.
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        raise _wrong(f"{what} is not a number of seconds")
+    return float(value)

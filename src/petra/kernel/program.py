@@ -1,0 +1,413 @@
+"""The program: a playbook compiled for the kernel, once per content digest.
+
+Every template that the server evaluates is compiled here, with the names it reads; every question about
+the graph that a decision asks (who closes this group, what lies upstream of that join) is answered here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from petra.expr import Profile, Template, compile_template
+from petra.kinds import SERVER_KINDS
+from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
+from petra.playbook.write import to_plain
+from petra.values import digest
+
+Mode = Literal["router", "worker", "human", "wait", "playbook"]
+Arrow = tuple[str, int]
+"""An arc by its source step and its position as written."""
+
+_HANDLER_READS = ("event", "ok()", "fail()")
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A JSON value whose strings may be templates, ready to render against a scope."""
+
+    value: Any
+    names: frozenset[tuple[str, ...]]
+    constant: bool
+
+    def render(self, scope: Mapping[str, Any]) -> Any:
+        """Fill in every template.
+
+        Raises:
+            ExpressionError: something it needs is missing or does not fit.
+        """
+        return self.value if self.constant else _render(self.value, scope)
+
+
+def _render(value: Any, scope: Mapping[str, Any]) -> Any:
+    if isinstance(value, Template):
+        return value.render(scope)
+    if isinstance(value, dict):
+        return {key: _render(item, scope) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_render(item, scope) for item in value]
+    return value
+
+
+def compiled(value: Any) -> Value:
+    """Compile every template inside a value, with the rules of the server."""
+    reads: set[tuple[str, ...]] = set()
+
+    def walk(item: Any) -> Any:
+        if isinstance(item, str) and "{" in item:
+            template = compile_template(item, Profile.SERVER)
+            if template.is_constant:
+                return item
+            reads.update(template.reads)
+            return template
+        if isinstance(item, dict):
+            return {key: walk(inner) for key, inner in item.items()}
+        if isinstance(item, list):
+            return [walk(inner) for inner in item]
+        return item
+
+    made = walk(value)
+    return Value(made, frozenset(reads), constant=not reads and made == value)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition and what it reads."""
+
+    text: str
+    template: Template | None
+    always: bool
+
+    @property
+    def names(self) -> frozenset[tuple[str, ...]]:
+        """The paths it reads."""
+        return self.template.reads if self.template is not None else frozenset()
+
+
+def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors write
+    """Compile a condition; none at all holds always."""
+    if when is None or isinstance(when, bool):
+        return Guard(text=str(when is not False).lower(), template=None, always=when is not False)
+    template = compile_template(when, Profile.SERVER)
+    if template.is_constant:
+        return Guard(text=when, template=None, always=template.test({}))
+    return Guard(text=when, template=template, always=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ArcPlan:
+    """An arc, compiled."""
+
+    arc: Arc
+    number: int
+    guard: Guard
+    args: Value
+    foreach: Value | None
+    copies: Value | None
+    is_handler: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a gate depends on: ctx keys and steps; ``*`` where only the run knows which."""
+
+    ctx: frozenset[str]
+    steps: frozenset[str]
+    token: bool
+    """Whether two tokens at the same gate may get different answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """One level of a loop, compiled."""
+
+    loop: Loop
+    items: Value
+    max_in_flight: Value
+    inner: LoopPlan | None
+
+    @property
+    def parallel(self) -> bool:
+        """Whether iterations of this level run side by side."""
+        return self.loop.spec.mode == "parallel"
+
+
+@dataclass(slots=True)
+class StepPlan:
+    """A step, compiled."""
+
+    step: Step
+    number: int
+    mode: Mode
+    arcs: list[ArcPlan]
+    rules: list[tuple[Guard, bool]]
+    reads: Reads
+    join: Join | None
+    join_when: Guard | None
+    quorum: Value | None
+    loop: LoopPlan | None
+    resources: list[tuple[str, Value, int]]
+    fields: Value | None
+    cancels: tuple[str, ...]
+    best_effort: bool
+    timeout_s: float | None
+    result_reads: frozenset[str] = frozenset()
+    incoming: list[Arrow] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The step's name."""
+        return self.step.step
+
+    @property
+    def pairs_arcs(self) -> bool:
+        """Whether its join looks at arcs and not at groups."""
+        return (
+            self.join is not None
+            and isinstance(self.join.mode, str)
+            and self.join.mode in ("arcs", "or")
+        )
+
+    @property
+    def gated(self) -> bool:
+        """Whether a token must be admitted before it starts."""
+        return bool(self.rules) or self.step.spec.policy.admit is not None
+
+
+class Program:
+    """A playbook, compiled."""
+
+    def __init__(self, playbook: Playbook) -> None:
+        self.playbook = playbook
+        self.digest = digest(to_plain(playbook))
+        self.spec = playbook.executor.spec
+        self.by_name = {step.step: step for step in playbook.workflow}
+        self.steps: dict[str, StepPlan] = {}
+        for number, step in enumerate(playbook.workflow):
+            self.steps[step.step] = self._plan(number, step)
+        for plan in self.steps.values():
+            for arc in plan.arcs:
+                self.steps[arc.arc.step].incoming.append((plan.name, arc.number))
+        self.entry = playbook.entry
+        self.gated = [plan for plan in self.steps.values() if plan.gated]
+        self.reducers: dict[str, str] = {
+            key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
+        }
+        self.output = compiled(self.spec.output) if self.spec.output is not None else None
+
+    def _plan(self, number: int, step: Step) -> StepPlan:
+        policy = step.spec.policy
+        admit = policy.admit
+        rules = [(guard(rule.guard), rule.allow) for rule in admit.rules] if admit else []
+        join = step.spec.join
+        mode = join.mode if join is not None else None
+        failure = policy.failure or self.spec.policy.failure
+        lifecycle = policy.lifecycle
+        timeout_s = lifecycle.timeout_s if lifecycle else None
+        return StepPlan(
+            step=step,
+            number=number,
+            mode=_mode(step),
+            arcs=[self._arc(arc, index) for index, arc in _in_order(step)],
+            rules=rules,
+            reads=_reads(rules, self.by_name),
+            join=join,
+            join_when=guard(mode.when) if isinstance(mode, JoinWhen) else None,
+            quorum=compiled(mode.m_of_n) if isinstance(mode, MOfN) else None,
+            loop=_loop(step.loop),
+            resources=[
+                (held.name, compiled(held.key), held.units)
+                for held in policy.resources or self.spec.policy.defaults.resources
+            ],
+            fields=_fields(step),
+            cancels=self._cancels(step),
+            best_effort=failure is not None and failure.mode == "best_effort",
+            timeout_s=timeout_s or self.spec.policy.defaults.timeouts.step_s,
+            result_reads=_result_reads(step, self.by_name),
+        )
+
+    def _arc(self, arc: Arc, number: int) -> ArcPlan:
+        when = guard(arc.when)
+        return ArcPlan(
+            arc=arc,
+            number=number,
+            guard=when,
+            args=compiled(arc.args or {}),
+            foreach=compiled(arc.foreach) if arc.foreach is not None else None,
+            copies=compiled(arc.copies) if arc.copies is not None else None,
+            is_handler=any(
+                path[0] in _HANDLER_READS or path[:2] == ("ctx", "_last_error")
+                for path in when.names
+            ),
+        )
+
+    def _cancels(self, step: Step) -> tuple[str, ...]:
+        if step.spec.cancels is None:
+            return ()
+        found: dict[str, None] = {}
+        for name in step.spec.cancels.steps:
+            found.update(dict.fromkeys(self.spec.regions.get(name, [name])))
+        return tuple(found)
+
+    @cached_property
+    def signals(self) -> list[tuple[str | None, str]]:
+        """Every signal that some step waits for, with its delivery; None where a template names it."""
+        found: list[tuple[str | None, str]] = []
+        for plan in self.steps.values():
+            if plan.mode != "wait":
+                continue
+            fields = plan.step.tool[0].fields
+            for one in fields.get("any_of") or [fields]:
+                signal = one.get("signal")
+                if signal is None:
+                    continue
+                spec = signal if isinstance(signal, dict) else {"name": signal}
+                name = str(spec.get("name"))
+                found.append((None if "{" in name else name, spec.get("delivery", "persistent")))
+        return found
+
+    @cached_property
+    def joins(self) -> dict[str, str | None]:
+        """For every step that fans out, the one join that closes its groups, where that is certain."""
+        found: dict[str, str | None] = {}
+        for plan in self.steps.values():
+            if not fans_out(plan.step):
+                continue
+            named = [
+                s.name for s in self.steps.values() if s.join is not None and s.join.of == plan.name
+            ]
+            joins = named or [
+                name
+                for name in closing_joins(self.by_name, plan.step)
+                if not self.steps[name].pairs_arcs
+            ]
+            found[plan.name] = joins[0] if len(joins) == 1 else None
+        return found
+
+    @cached_property
+    def upstream(self) -> dict[str, frozenset[str]]:
+        """For every ``or`` join, the steps from which a token can still reach it, not through it."""
+        sources: dict[str, set[str]] = {name: set() for name in self.steps}
+        for plan in self.steps.values():
+            for arc in plan.arcs:
+                sources[arc.arc.step].add(plan.name)
+        found = {}
+        for plan in self.steps.values():
+            if plan.join is None or plan.join.mode != "or":
+                continue
+            reached: set[str] = set()
+            waiting = list(sources[plan.name])
+            while waiting:
+                name = waiting.pop()
+                if name in reached or name == plan.name:
+                    continue
+                reached.add(name)
+                waiting.extend(sources[name])
+            found[plan.name] = frozenset(reached)
+        return found
+
+    @cached_property
+    def downstream(self) -> dict[str, frozenset[str]]:
+        """For every step, the steps a token can reach from it."""
+        found = {}
+        for name in self.steps:
+            reached: set[str] = set()
+            waiting = [arc.arc.step for arc in self.steps[name].arcs]
+            while waiting:
+                step = waiting.pop()
+                if step not in reached:
+                    reached.add(step)
+                    waiting.extend(arc.arc.step for arc in self.steps[step].arcs)
+            found[name] = frozenset(reached)
+        return found
+
+
+def _in_order(step: Step) -> Iterator[tuple[int, Arc]]:
+    """Yield the arcs by priority, then as written, each with its written position."""
+    arcs = enumerate(step.next.arcs if step.next else ())
+    yield from ((index, arc) for index, arc in sorted(arcs, key=lambda pair: pair[1].priority))
+
+
+def _mode(step: Step) -> Mode:
+    if not step.tool:
+        return "router"
+    kind = step.tool[0].kind
+    return kind if kind in SERVER_KINDS else "worker"  # type: ignore[return-value]
+
+
+def _fields(step: Step) -> Value | None:
+    """Compile what a server task says; its form is a JSON Schema and stays as it is."""
+    if _mode(step) in ("router", "worker"):
+        return None
+    task = step.tool[0]
+    return compiled({**task.fields, "args": task.args or {}})
+
+
+def _loop(loop: Loop | None) -> LoopPlan | None:
+    if loop is None:
+        return None
+    return LoopPlan(
+        loop=loop,
+        items=compiled(loop.items),
+        max_in_flight=compiled(loop.spec.max_in_flight),
+        inner=_loop(loop.loop),
+    )
+
+
+_HELPERS = frozenset(
+    {"done()", "ok()", "fail()", "running()", "loop_done()", "all_done()", "any_done()"}
+)
+_OWN = frozenset({"args", "branch", "_branch", "event"})
+
+
+def _reads(rules: list[tuple[Guard, bool]], steps: Mapping[str, Step]) -> Reads:
+    ctx: set[str] = set()
+    read: set[str] = set()
+    token = False
+    for when, _ in rules:
+        for path in when.names:
+            first = path[0]
+            if first == "ctx":
+                ctx.add(path[1] if len(path) > 1 else _ANY)
+            elif first in _HELPERS:
+                read.update(path[1:] or (_ANY,))
+                token = True
+            elif first == "step":
+                read.add(path[1] if len(path) > 1 else _ANY)
+                token = True
+            elif first in _OWN:
+                token = True
+            elif first in steps:
+                read.add(first)
+                token = True
+    return Reads(frozenset(ctx), frozenset(read), token)
+
+
+def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
+    """Return the steps whose results the tasks of a step may read; all where code may read any."""
+    found: set[str] = set()
+    tasks = [*step.tool, *(step.spec.compensate.tool if step.spec.compensate else ())]
+    for text in _strings(to_plain(tasks)):
+        if "{" not in text:
+            continue
+        for name in steps:
+            if name in text:
+                found.add(name)
+        if "step" in text:
+            found.add(_ANY)
+    return frozenset(found)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

@@ -1,0 +1,195 @@
+"""Routing: which tokens a boundary event emits (S7, S8).
+
+Rule 1: arcs are tried by priority, then as written. Exclusive takes the first match and does not evaluate
+the rest; inclusive takes all.
+Rule 2: after a failure under ``fail_fast`` only handlers are tried: arcs whose guard reads ``event``,
+``ok()``, ``fail()`` or ``ctx._last_error``. A failure that a handler matched is handled.
+Rule 3: inclusive arcs, ``foreach`` and ``copies`` make a group; indices count through the matching arcs in
+order, then through their items. A group of nobody fires its join at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.ctx import too_large
+from petra.kernel.program import ArcPlan, StepPlan
+from petra.kernel.scope import View
+from petra.kernel.state import Branch, Run, Stack, derive
+from petra.kernel.turn import TransformError, Turn
+from petra.wire import Error
+
+
+@dataclass(slots=True)
+class Routed:
+    """What routing chose."""
+
+    arcs: list[int] = field(default_factory=list)
+    produced: list[e.Produced] = field(default_factory=list)
+    group: e.NewGroup | None = None
+    timers: list[e.NewTimer] = field(default_factory=list)
+    handled: bool = False
+    counts_read: bool = False
+
+
+def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Routed:
+    """Choose the arcs after a boundary event and make their tokens.
+
+    Raises:
+        TransformError: a guard, an argument or a list could not be evaluated.
+    """
+    chosen = _matching(turn, plan, view, ok=ok)
+    made = Routed(arcs=[arc.number for arc in chosen])
+    made.handled = any(arc.is_handler for arc in chosen)
+    made.counts_read = any(
+        path[:2] in (("event", "counts"), ("event", "error")) or path == ("event",)
+        for arc in chosen
+        for path in arc.guard.names
+    )
+    if not chosen:
+        return made
+    tokens = [token for arc in chosen for token in _tokens(turn, arc, view)]
+    multiplies = any(arc.foreach is not None or arc.copies is not None for arc in chosen)
+    if plan.step.inclusive or multiplies:
+        _group(turn, plan, run, made, tokens)
+    else:
+        arc, args, _ = tokens[0]
+        made.produced.append(_token(turn, run, arc, args, run.stack, None, None))
+    return made
+
+
+def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPlan]:
+    found = []
+    for arc in plan.arcs:
+        if not ok and not plan.best_effort and not arc.is_handler:
+            continue
+        if turn.holds(arc.guard, view):
+            found.append(arc)
+            if not plan.step.inclusive:
+                break
+    return found
+
+
+def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[str, Any], Any]]:
+    """Return the tokens of one arc as (arc, args, item)."""
+    what = f"the arc to '{arc.arc.step}'"
+    if arc.foreach is not None:
+        items = turn.render(arc.foreach, view, f"foreach of {what}")
+        if not isinstance(items, list):
+            raise TransformError(
+                Error(kind="transform", message=f"foreach of {what} is not a list")
+            )
+        name = arc.arc.item
+        return [
+            (arc, {name: item, **_args(turn, arc, view, what, {name: item})}, item)
+            for item in items
+        ]
+    if arc.copies is not None:
+        copies = turn.render(arc.copies, view, f"copies of {what}")
+        if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:
+            raise TransformError(
+                Error(kind="transform", message=f"copies of {what} is not a whole number")
+            )
+        args = _args(turn, arc, view, what, {})
+        return [(arc, args, None)] * copies
+    return [(arc, _args(turn, arc, view, what, {}), None)]
+
+
+def _args(turn: Turn, arc: ArcPlan, view: View, what: str, extra: dict[str, Any]) -> dict[str, Any]:
+    if arc.args.constant and not arc.args.value:
+        return {}
+    args: dict[str, Any] = turn.render(arc.args, view, f"args of {what}", extra)
+    if (error := too_large(turn, args, f"args of {what}")) is not None:
+        raise TransformError(error)
+    return args
+
+
+def _group(
+    turn: Turn,
+    plan: StepPlan,
+    run: Run,
+    made: Routed,
+    tokens: list[tuple[ArcPlan, dict[str, Any], Any]],
+) -> None:
+    join = turn.program.joins.get(plan.name)
+    if not tokens:
+        if join is not None:
+            arc = next((a.number for a in plan.arcs if a.number in made.arcs), 0)
+            empty = e.Produced(id=derive(run.id, "empty"), step=join, arc=arc, empty=True)
+            made.produced.append(empty)
+        return
+    closing = turn.plan(join).join if join is not None else None
+    made.group = e.NewGroup(
+        id=derive("group", run.id),
+        size=len(tokens),
+        join=join,
+        late=closing.on_early_complete if closing is not None else "cancel",
+        items=[item for _, _, item in tokens],
+        arcs=[arc.number for arc, _, _ in tokens],
+    )
+    if closing is not None and closing.timeout_s is not None:
+        made.timers.append(join_timer(made.group.id, turn.now + closing.timeout_s))
+    for index, (one, args, _) in enumerate(tokens):
+        stack = (*run.stack, Branch(made.group.id, index))
+        made.produced.append(_token(turn, run, one, args, stack, index, made.group))
+
+
+def join_timer(group: str, due: float) -> e.NewTimer:
+    """Make the timer of a join's ``timeout_s``."""
+    return e.NewTimer(id=derive("join", group), due=due, kind="join", group=group)
+
+
+def _token(
+    turn: Turn,
+    run: Run,
+    arc: ArcPlan,
+    args: dict[str, Any],
+    stack: Stack,
+    index: int | None,
+    group: e.NewGroup | None,
+) -> e.Produced:
+    return e.Produced(
+        id=derive(run.id, arc.number, index if index is not None else 0),
+        step=arc.arc.step,
+        arc=arc.number,
+        args=args,
+        index=index,
+        arrives=arrival(turn, arc.arc.step, stack, group, run.step),
+    )
+
+
+def closed_level(
+    turn: Turn, step: str, stack: Stack, new: tuple[str, str] | None = None
+) -> Branch | None:
+    """Return the level of a stack that the join of a step closes: the innermost, or the one ``of`` names."""
+    plan = turn.plan(step)
+    join = plan.join
+    if join is None or plan.pairs_arcs:
+        return None
+    for level in reversed(stack):
+        group = turn.state.groups.get(level.group)
+        origin = (
+            group.step if group is not None else new[1] if new and new[0] == level.group else None
+        )
+        if origin is not None and join.of in (None, origin):
+            return level
+    return None
+
+
+def arrival(
+    turn: Turn, step: str, stack: Stack, group: e.NewGroup | None, origin: str
+) -> str | None:
+    """Return the group that a token closes by arriving at a step, if it may still do so."""
+    new = (group.id, origin) if group is not None else None
+    level = closed_level(turn, step, stack, new)
+    if level is None:
+        return None
+    known = turn.state.groups.get(level.group)
+    if known is None:
+        assert group is not None
+        return level.group if group.join in (None, step) else None
+    if known.fired or known.join not in (None, step) or level.branch in known.arrived:
+        return None
+    return level.group

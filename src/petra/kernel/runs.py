@@ -1,0 +1,353 @@
+"""Step runs on the server's side: from a token that may start to the boundary event (S2, S5).
+
+Rule 1: resources are taken in the same transaction as the firing, or the token waits.
+Rule 2: a boundary event is recorded once, with everything it decided: attempts, writes, arcs, new tokens.
+Rule 3: what cannot be rendered on the server fails the step with kind transform.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.kernel import cancel, completion
+from petra.kernel import events as e
+from petra.kernel.ctx import after, fault
+from petra.kernel.effects import Assign
+from petra.kernel.opening import Opened, opened
+from petra.kernel.program import StepPlan
+from petra.kernel.routing import Routed, route
+from petra.kernel.scope import View, view_of
+from petra.kernel.state import Activation, Group, Run, Stack, Token, derive
+from petra.kernel.turn import TransformError, Turn
+from petra.values import canonical
+from petra.wire import Error, Report, Write
+
+
+def start(
+    turn: Turn,
+    plan: StepPlan,
+    tokens: list[Token],
+    *,
+    stack: Stack | None = None,
+    args: dict[str, Any] | None = None,
+    group: Group | None = None,
+    merge: Write | None = None,
+) -> None:
+    """Fire ``S.start``, unless a resource is missing: then the tokens wait."""
+    view = _view(turn, tokens, stack, args, group)
+    held = _acquire(turn, plan, view)
+    if held is None:
+        return
+    run_id = (
+        derive("run", *(token.id for token in tokens))
+        if tokens
+        else derive("run", group.id if group else "")
+    )
+    if group is not None:
+        cancel.leave_others(turn, group, {token.id for token in tokens})
+    found, trouble = Opened(), None
+    try:
+        found = opened(turn, plan, view, run_id)
+    except TransformError as error:
+        trouble = error.error
+    turn.emit(
+        e.StepStarted(
+            run=run_id,
+            step=plan.name,
+            consumed=[token.id for token in tokens],
+            args=args,
+            stack=list(stack) if stack is not None else None,
+            group=group.id if group is not None else None,
+            merge=merge,
+            resources=held,
+            items=found.items,
+            max_in_flight=found.max_in_flight,
+            armed=found.armed,
+            timers=_timers(turn, plan, run_id),
+        )
+    )
+    turn.changed_steps.add(plan.name)
+    if plan.cancels and plan.step.spec.cancels is not None and plan.step.spec.cancels.on == "start":
+        cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run_id)
+    if trouble is not None:
+        end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
+    else:
+        _go(turn, plan, turn.state.runs[run_id])
+
+
+def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
+    """Set a run going; loops and the server's own tasks are taken up as the turn settles."""
+    if run.loop is None and plan.mode == "router":
+        end(turn, run, Report(status="ok"))
+    elif run.loop is None and plan.mode == "worker":
+        turn.effect(Assign(run=run.id))
+    else:
+        turn.begun.append(run.id)
+
+
+def _view(
+    turn: Turn,
+    tokens: list[Token],
+    stack: Stack | None,
+    args: dict[str, Any] | None,
+    group: Group | None,
+) -> View:
+    if tokens:
+        view = view_of(turn.state, tokens[0])
+    else:
+        assert group is not None
+        view = View(turn.state.ctx, {}, group.stack, group.seen, group.source)
+    if stack is not None:
+        view = view._replace(stack=stack)
+    return view._replace(args=args) if args is not None else view
+
+
+def _acquire(turn: Turn, plan: StepPlan, view: View) -> list[tuple[str, str, int]] | None:
+    """Return what the run will hold, or None where something is taken."""
+    held: list[tuple[str, str, int]] = []
+    for name, key, units in plan.resources:
+        rendered = turn.render(key, view, f"the key of resource '{name}'")
+        place = canonical(rendered).decode() if rendered is not None else ""
+        limit = turn.program.spec.resources.get(name, 1)
+        taken = turn.state.held.get((name, place), 0) + sum(
+            u for n, k, u in held if (n, k) == (name, place)
+        )
+        if taken + units > limit:
+            return None
+        held.append((name, place, units))
+    return held
+
+
+def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
+    timers = []
+    if plan.timeout_s is not None:
+        timers.append(
+            e.NewTimer(
+                id=derive("lifecycle", run_id),
+                due=turn.now + plan.timeout_s,
+                kind="lifecycle",
+                run=run_id,
+            )
+        )
+    lifecycle = plan.step.spec.policy.lifecycle
+    if lifecycle is not None and lifecycle.deadline_s is not None:
+        due = turn.state.started_at + lifecycle.deadline_s
+        timers.append(
+            e.NewTimer(id=derive("deadline", run_id), due=due, kind="deadline", run=run_id)
+        )
+    return timers
+
+
+# The boundary event
+
+
+def end(
+    turn: Turn,
+    run: Run,
+    report: Report,
+    *,
+    counts: dict[str, int] | None = None,
+    actor: str | None = None,
+    administrative: str | None = None,
+    loop_done: bool = False,
+) -> None:
+    """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
+    plan = turn.plan(run.step)
+    if run.compensates:
+        completion.compensated(turn, run, report)
+        return
+    broken = fault(turn, report.writes, run.stack)
+    if broken is not None:
+        report = Report(status="error", error=broken, attempts=report.attempts)
+        loop_done = False
+    ok = report.status == "ok"
+    if (
+        ok
+        and plan.cancels
+        and plan.step.spec.cancels is not None
+        and plan.step.spec.cancels.on == "done"
+    ):
+        cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run.id)
+    event = _boundary(plan, run, report, counts, loop_done=loop_done)
+    routed, event = _route(turn, plan, run, event)
+    _record(turn, plan, run, event, routed, actor=actor, administrative=administrative)
+
+
+def fail_tokens(
+    turn: Turn, plan: StepPlan, tokens: list[Token], error: Error, group: Group | None = None
+) -> None:
+    """Fire ``S.failed`` for tokens that never started: a denied one, or a join that cannot complete."""
+    first = tokens[0] if tokens else None
+    run = Run(
+        id=derive("run", *(token.id for token in tokens))
+        if tokens
+        else derive("run", group.id if group else ""),
+        step=plan.name,
+        args=first.args if first else {},
+        stack=group.stack if group is not None else first.stack if first else (),
+        seen=first.seen if first else group.seen if group else {},
+        source=first.source if first else group.source if group else None,
+        output=None,
+        started_at=turn.now,
+        seq=turn.state.seq,
+        token=first.id if first else "",
+    )
+    event = e.StepFailed(
+        run=run.id,
+        step=plan.name,
+        error=error,
+        has_result=False,
+        consumed=[token.id for token in tokens],
+        closes=group.id if group is not None else None,
+    )
+    routed, routed_event = _route(turn, plan, run, event)
+    _record(turn, plan, run, routed_event, routed)
+
+
+def _boundary(
+    plan: StepPlan,
+    run: Run,
+    report: Report,
+    counts: dict[str, int] | None,
+    *,
+    loop_done: bool,
+) -> e.StepEnded:
+    ok = report.status == "ok"
+    kind = e.LoopDone if loop_done else e.StepDone if ok else e.StepFailed
+    has_branch = not isinstance(report.branch, type(_UNSET))
+    return kind(
+        run=run.id,
+        step=run.step,
+        result=report.result,
+        has_result=report.result is not None,
+        error=report.error if ok is False or loop_done else None,
+        attempts=report.attempts,
+        writes=report.writes,
+        branch=report.branch if has_branch else None,
+        has_branch=has_branch,
+        counts=counts,
+        undoable=ok and plan.step.spec.compensate is not None,
+    )
+
+
+_UNSET = Report(status="ok").branch
+
+
+def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Routed, e.StepEnded]:
+    """Route; an expression that fails turns a success into a failure, which is routed once more."""
+    if turn.state.phase != "normal":
+        return Routed(), event  # the final step's own arcs are ignored
+    try:
+        return route(turn, plan, run, _after_view(turn, run, event), ok=_is_ok(event)), event
+    except TransformError as trouble:
+        failed = e.StepFailed(
+            run=event.run, step=event.step, error=trouble.error, attempts=event.attempts, writes=event.writes,
+            has_result=False, consumed=event.consumed, closes=event.closes, counts=event.counts,
+        )  # fmt: skip
+    try:
+        return route(turn, plan, run, _after_view(turn, run, failed), ok=False), failed
+    except TransformError:
+        return Routed(), failed
+
+
+def _is_ok(event: e.StepEnded) -> bool:
+    return not isinstance(event, e.StepFailed)
+
+
+def _after_view(turn: Turn, run: Run, event: e.StepEnded) -> View:
+    """See the execution as it will be once the boundary event is applied."""
+    ctx = after(turn.state, event.writes)
+    if isinstance(event, e.StepFailed) and event.error is not None:
+        last = {
+            "step": run.step,
+            "code": event.error.code or event.error.kind,
+            "message": event.error.message,
+        }
+        ctx = {**ctx, "_last_error": last}
+    activation = Activation(
+        step=run.step, run=run.id, ok=_is_ok(event), result=event.result, has_result=event.has_result,
+        error=event.error, name=_NAMES[type(event)], args=run.args, started_at=run.started_at,
+        finished_at=turn.now, seq=turn.state.seq + 1, counts=event.counts,
+    )  # fmt: skip
+    output = event.branch if event.has_branch else event.result if event.has_result else run.output
+    return View(ctx, run.args, run.stack, {**run.seen, run.step: activation}, activation, output)
+
+
+_NAMES: dict[type, str] = {
+    e.StepDone: "step.done",
+    e.StepFailed: "step.failed",
+    e.LoopDone: "loop.done",
+}
+
+
+def _record(
+    turn: Turn,
+    plan: StepPlan,
+    run: Run,
+    event: e.StepEnded,
+    routed: Routed,
+    *,
+    actor: str | None = None,
+    administrative: str | None = None,
+) -> None:
+    ok = _is_ok(event)
+    final = turn.state.phase != "normal"
+    failures = event.counts["failed"] if isinstance(event, e.LoopDone) and event.counts else 0
+    unmatched = (
+        ok
+        and not routed.arcs
+        and bool(plan.arcs)
+        and turn.program.spec.no_next_is_error
+        and not final
+    )
+    if unmatched:
+        error = Error(
+            kind="unknown", code="no_next", message=f"no arc of step '{plan.name}' matches"
+        )
+        event = e.StepFailed(
+            run=event.run,
+            step=event.step,
+            error=error,
+            attempts=event.attempts,
+            writes=event.writes,
+            has_result=False,
+        )
+        routed, event = _route(turn, plan, run, event)
+        ok = False
+    handled = not ok and routed.handled
+    stains = not final and (
+        (not ok and not handled and plan.best_effort) or (failures > 0 and not routed.counts_read)
+    )
+    recorded = _with(
+        event, routed, handled=handled, stains=stains, actor=actor, administrative=administrative
+    )
+    turn.emit(recorded)
+    turn.changed_steps.add(plan.name)
+    turn.freed.update(name for name, _, _ in run.resources)
+    for made in routed.produced:
+        turn.agenda.add(turn.state.ready[made.id])
+    if final:
+        completion.final_ended(turn, event)
+    elif not ok and not handled and not plan.best_effort:
+        completion.fail(turn, event.error or Error(), plan.name)
+    elif ok and plan.step.spec.terminate:
+        completion.terminate(turn, plan.name)
+
+
+def _with(
+    event: e.StepEnded,
+    routed: Routed,
+    *,
+    handled: bool,
+    stains: bool,
+    actor: str | None,
+    administrative: str | None,
+) -> e.AnyEvent:
+    made = msgspec.structs.replace(
+        event, arcs=routed.arcs, produced=routed.produced, group=routed.group, timers=routed.timers,
+        handled=handled, stains=stains, actor=actor, administrative=administrative,
+    )  # fmt: skip
+    assert isinstance(made, e.StepDone | e.StepFailed | e.LoopDone)
+    return made

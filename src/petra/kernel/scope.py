@@ -1,0 +1,215 @@
+"""What server-side expressions see (S6): only the names an expression reads, made when it is evaluated.
+
+With several activations of a step, the latest one in the token's own causal history counts, so a branch
+sees its own branch; else the latest overall (S4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from petra.kernel.state import Activation, Run, Seen, Stack, State, Token
+
+
+class View(NamedTuple):
+    """From where an expression looks: one token, one run, or the execution as a whole."""
+
+    ctx: Mapping[str, Any]
+    args: Mapping[str, Any]
+    stack: Stack
+    seen: Seen
+    event: Activation | None
+    output: Any = None
+
+
+def view_of(state: State, holder: Token | Run) -> View:
+    """Look from a token or a run."""
+    return View(state.ctx, holder.args, holder.stack, holder.seen, holder.source, holder.output)
+
+
+def whole(state: State) -> View:
+    """Look at the execution as a whole."""
+    return View(state.ctx, {}, (), {}, None)
+
+
+def scope(
+    state: State,
+    names: Iterable[tuple[str, ...]],
+    view: View,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make the values of the names that an expression reads."""
+    found: dict[str, Any] = dict(extra or {})
+    for path in names:
+        first = path[0]
+        if first in found:
+            continue
+        make = _NAMES.get(first)
+        if make is not None:
+            found[first] = make(state, view)
+        elif first == "step":
+            found["step"] = _StepNames(state, view).only(names)
+        elif first.endswith("()"):
+            found[first[:-2]] = helper(first[:-2], state, view)
+        elif (activation := lookup(state, view, first)) is not None and activation.ok:
+            found[first] = activation.result
+    return found
+
+
+def lookup(state: State, view: View, step: str) -> Activation | None:
+    """Return the activation of a step that an expression speaks of."""
+    return view.seen.get(step) or state.latest.get(step)
+
+
+def is_done(state: State, view: View, step: str) -> bool:
+    """Whether the activation spoken of is over, and none of those spoken of is under way."""
+    if step in view.seen:
+        return True
+    return step in state.latest and not state.active(step)
+
+
+def helper(name: str, state: State, view: View) -> Callable[..., bool]:
+    """Return one of the helper functions, looking from ``view``."""
+
+    def done(step: str) -> bool:
+        return is_done(state, view, step)
+
+    def ok(step: str) -> bool:
+        activation = lookup(state, view, step)
+        return done(step) and activation is not None and activation.ok
+
+    def fail(step: str) -> bool:
+        activation = lookup(state, view, step)
+        return done(step) and activation is not None and not activation.ok
+
+    def running(step: str) -> bool:
+        return step not in view.seen and state.active(step)
+
+    def loop_done(step: str) -> bool:
+        activation = lookup(state, view, step)
+        return done(step) and activation is not None and activation.name == "loop.done"
+
+    def all_done(steps: list[str]) -> bool:
+        return all(done(step) for step in steps)
+
+    def any_done(steps: list[str]) -> bool:
+        return any(done(step) for step in steps)
+
+    found: dict[str, Callable[..., bool]] = {
+        "done": done, "ok": ok, "fail": fail, "running": running,
+        "loop_done": loop_done, "all_done": all_done, "any_done": any_done,
+    }  # fmt: skip
+    return found[name]
+
+
+def event_data(activation: Activation | None) -> dict[str, Any] | None:
+    """Return what ``event`` is: the boundary event that brought a token here."""
+    if activation is None:
+        return None
+    return {
+        "name": activation.name,
+        "step": activation.step,
+        "status": "ok" if activation.ok else "error",
+        "result": activation.result,
+        "error": activation.error.as_data() if activation.error is not None else None,
+        "counts": activation.counts,
+        "args": activation.args,
+    }
+
+
+def branch_data(state: State, view: View) -> dict[str, Any] | None:
+    """Return what ``branch`` is: the innermost fan-out around a token, with its parents."""
+    found: dict[str, Any] | None = None
+    for group_id, index in view.stack:
+        group = state.groups.get(group_id)
+        if group is None:
+            continue
+        found = {
+            "index": index,
+            "total": group.size,
+            "item": group.items[index] if index < len(group.items) else None,
+            "step": group.step,
+            "output": group.overrides.get(index, view.output),
+            "parent": found,
+        }
+    return found
+
+
+def timestamp(at: float | None) -> str | None:
+    """Write a point in time as ISO 8601 in UTC."""
+    return (
+        None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    )
+
+
+def status_data(state: State, view: View, step: str) -> dict[str, Any]:
+    """Return ``step.<id>.status``."""
+    activation = lookup(state, view, step)
+    done = is_done(state, view, step)
+    running = step not in view.seen and state.active(step)
+    runs = state.runs_at.get(step)
+    current = state.runs[next(reversed(runs))] if runs else None
+    loop = current.loop if current is not None and running else None
+    counts = (activation.counts if activation is not None else None) or {}
+    if loop is not None:
+        counts = {
+            "total": loop.total,
+            "completed": loop.done,
+            "succeeded": loop.succeeded,
+            "failed": loop.failed,
+        }
+    started = (
+        current.started_at if running and current else activation.started_at if activation else None
+    )
+    return {
+        "done": done,
+        "ok": activation.ok if done and activation is not None else None,
+        "running": running,
+        "started_at": timestamp(started),
+        "finished_at": timestamp(activation.finished_at)
+        if done and activation is not None
+        else None,
+        "error": activation.error.message
+        if activation is not None and activation.error is not None
+        else None,
+        **{word: counts.get(word) for word in ("total", "completed", "succeeded", "failed")},
+    }
+
+
+class _StepNames:
+    """The ``step`` namespace: only the steps that are read, or all where only the run knows which."""
+
+    def __init__(self, state: State, view: View) -> None:
+        self.state = state
+        self.view = view
+
+    def only(self, names: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+        read = {path[1] if len(path) > 1 else "" for path in names if path[0] == "step"}
+        if "" in read:
+            read = set(self.state.latest) | set(self.state.runs_at)
+        return {step: self._one(step) for step in read}
+
+    def _one(self, step: str) -> dict[str, Any]:
+        activation = lookup(self.state, self.view, step)
+        found: dict[str, Any] = {"status": status_data(self.state, self.view, step)}
+        if activation is not None and activation.ok:
+            found["result"] = activation.result
+        return found
+
+
+def execution_data(state: State) -> dict[str, Any]:
+    """Return what ``execution`` is."""
+    return {"id": state.id, "playbook": state.playbook, "started_at": timestamp(state.started_at)}
+
+
+_NAMES: dict[str, Callable[[State, View], Any]] = {
+    "workload": lambda state, _: state.workload,
+    "execution": lambda state, _: execution_data(state),
+    "ctx": lambda _, view: view.ctx,
+    "args": lambda _, view: view.args,
+    "event": lambda _, view: event_data(view.event),
+    "branch": branch_data,
+    "_branch": branch_data,
+}

@@ -1,0 +1,414 @@
+"""The state of one execution: what folding its log gives (S2).
+
+Rule 1: live tokens are a set of ids, never a counter. A token is in ``ready`` or, as a run, in ``runs``;
+it enters once and leaves once.
+Rule 2: only ``evolve`` changes the state, through the methods below, in place. They keep the indexes:
+tokens by step, members by group and branch.
+Rule 3: values that are read by others are replaced, never changed: ctx, args, results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from petra.wire import Error
+
+Status = Literal[
+    "running", "paused", "waiting", "stuck", "cancelling", "compensating",
+    "completed", "partial", "failed", "aborted",
+]  # fmt: skip
+TERMINAL = frozenset({"completed", "partial", "failed", "aborted"})
+DELIVERIES_MAX = 5
+LEASE_S = 30.0
+
+
+class Branch(NamedTuple):
+    """One level of a token's stack: which fan-out it is inside of, and which branch of it."""
+
+    group: str
+    branch: int
+
+
+Stack = tuple[Branch, ...]
+
+
+@dataclass(slots=True)
+class Activation:
+    """A step run that is over: what templates and joins see of it."""
+
+    step: str
+    run: str
+    ok: bool
+    result: Any
+    has_result: bool
+    error: Error | None
+    name: str
+    args: dict[str, Any]
+    started_at: float
+    finished_at: float
+    seq: int
+    counts: dict[str, int] | None = None
+    actor: str | None = None
+
+
+Seen = dict[str, Activation]
+"""The latest activation of each step in a token's own causal history."""
+
+
+@dataclass(slots=True)
+class Token:
+    """A token in ``S.ready``."""
+
+    id: str
+    step: str
+    args: dict[str, Any]
+    stack: Stack
+    seen: Seen
+    source: Activation | None
+    arrow: tuple[str, int] | None
+    output: Any
+    since: int
+    empty: bool = False
+
+
+@dataclass(slots=True)
+class Timer:
+    """Something that happens by itself at a point in time."""
+
+    id: str
+    due: float
+    kind: str
+    run: str = ""
+    group: str = ""
+    index: int = 0
+
+
+@dataclass(slots=True)
+class Wait:
+    """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
+
+    which: str | int
+    kind: Literal["timer", "signal", "human"]
+    name: str = ""
+    key: Any = None
+    delivery: str = "persistent"
+    item: str = ""
+
+
+@dataclass(slots=True)
+class LoopState:
+    """How far one level of a loop has come. ``active`` holds the nested level of an outer iteration."""
+
+    total: int
+    items: list[Any]
+    max_in_flight: int
+    next: int = 0
+    active: dict[int, LoopState | None] = field(default_factory=dict)
+    results: list[Any] = field(default_factory=list)
+    done: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every iteration has ended."""
+        return self.next >= self.total and not self.active
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Iterations that were handed out together, by their paths of indices."""
+
+    id: str
+    paths: list[tuple[int, ...]]
+    delivery: int = 1
+    waits: list[Wait] = field(default_factory=list)
+    child: str = ""
+    call: dict[str, Any] = field(default_factory=dict)
+    attempt: int = 1
+
+
+@dataclass(slots=True)
+class Run:
+    """A token in ``S.running``: a step run between start and boundary event."""
+
+    id: str
+    step: str
+    args: dict[str, Any]
+    stack: Stack
+    seen: Seen
+    source: Activation | None
+    output: Any
+    started_at: float
+    seq: int
+    token: str
+    delivery: int = 1
+    attempt: int = 1
+    resources: list[tuple[str, str, int]] = field(default_factory=list)
+    loop: LoopState | None = None
+    chunks: dict[str, Chunk] = field(default_factory=dict)
+    chunk_size: int = 1
+    chunks_made: int = 0
+    waits: list[Wait] = field(default_factory=list)
+    child: str = ""
+    call: dict[str, Any] = field(default_factory=dict)
+    incident: bool = False
+    compensates: str = ""
+    arrow: tuple[str, int] | None = None
+    retrying: bool = False
+    errors: list[Error] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Group:
+    """A fan-out: its branches, who has arrived, and how each of the others ended."""
+
+    id: str
+    step: str
+    size: int
+    stack: Stack
+    seen: Seen
+    created_at: float
+    join: str | None
+    items: list[Any]
+    arcs: list[int]
+    source: Activation | None
+    members: dict[int, set[str]] = field(default_factory=dict)
+    arrived: dict[int, str] = field(default_factory=dict)
+    outputs: dict[int, Any] = field(default_factory=dict)
+    order: list[int] = field(default_factory=list)
+    ended: dict[int, str] = field(default_factory=dict)
+    overrides: dict[int, Any] = field(default_factory=dict)
+    fired: bool = False
+    closed: bool = False
+    timed_out: bool = False
+    late: str = "cancel"
+    refused: bool = False
+
+    @property
+    def open(self) -> int:
+        """How many branches may still arrive."""
+        return self.size - len(self.arrived) - len(self.ended)
+
+
+@dataclass(slots=True)
+class WorkItem:
+    """What a person must do (S14)."""
+
+    id: str
+    run: str
+    step: str
+    state: Literal[
+        "offered", "allocated", "started", "suspended", "done", "failed", "withdrawn", "expired"
+    ]
+    spec: dict[str, Any]
+    offered_at: float
+    chunk: str = ""
+    holder: str | None = None
+    owner: str | None = None
+    draft: Any = None
+    attempt: int = 1
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    resumed_state: str = "offered"
+    decision: dict[str, Any] | None = None
+    past: set[str] = field(default_factory=set)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody may still act on it."""
+        return self.state in ("offered", "allocated", "started", "suspended")
+
+
+@dataclass(slots=True)
+class KeyWriter:
+    """Who wrote a ctx key inside one group: enough to find a conflict, however many wrote."""
+
+    index: int
+    value: Any
+    several: bool = False
+
+
+@dataclass(slots=True)
+class Signal:
+    """A signal kept in the mailbox."""
+
+    name: str
+    key: Any
+    payload: Any
+
+
+@dataclass(slots=True)
+class Undo:
+    """A done step that can be compensated."""
+
+    step: str
+    run: str
+    args: dict[str, Any]
+    seen: Seen
+    stack: Stack
+
+
+@dataclass(slots=True)
+class State:
+    """Everything the log of one execution says."""
+
+    id: str
+    digest: str = ""
+    playbook: str = ""
+    workload: dict[str, Any] = field(default_factory=dict)
+    started_at: float = 0.0
+    now: float = 0.0
+    seq: int = 0
+    ctx: dict[str, Any] = field(default_factory=dict)
+    ready: dict[str, Token] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    ready_at: dict[str, dict[str, None]] = field(default_factory=dict)
+    runs_at: dict[str, dict[str, None]] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    items: dict[str, WorkItem] = field(default_factory=dict)
+    timers: dict[str, Timer] = field(default_factory=dict)
+    timers_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    mailbox: list[Signal] = field(default_factory=list)
+    latest: dict[str, Activation] = field(default_factory=dict)
+    last_done: Activation | None = None
+    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    once: set[str] = field(default_factory=set)
+    writers: dict[str, dict[str, KeyWriter]] = field(default_factory=dict)
+    children: dict[str, str] = field(default_factory=dict)
+    depth: int = 0
+    parent: str = ""
+    paused: bool = False
+    stained: bool = False
+    ending: str = ""
+    """The status that waits for compensation or the final step: completed, partial, failed, aborted."""
+    reason: str = ""
+    phase: Literal["normal", "compensating", "final", "over"] = "normal"
+    terminal: str = ""
+    output: Any = None
+    error: Error | None = None
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    undo: list[Undo] = field(default_factory=list)
+    not_compensated: dict[str, None] = field(default_factory=dict)
+    final_done: bool = False
+    stuck: str = ""
+    fired_groups: dict[str, str] = field(default_factory=dict)
+    firings: int = 0
+    marking: int = 0
+    reducers: dict[str, str] = field(default_factory=dict)
+    touched: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    # Tokens
+
+    def add_token(self, token: Token) -> None:
+        """Put a token into ``S.ready``."""
+        assert token.id not in self.ready, "a token enters once"
+        assert token.id not in self.runs, "a token enters once"
+        self.ready[token.id] = token
+        self.ready_at.setdefault(token.step, {})[token.id] = None
+        self._join_groups(token.id, token.stack)
+        self.marking = (self.marking + place_hash(token.step, "ready", token.id)) % MODULUS
+
+    def take_token(self, token_id: str) -> Token:
+        """Take a token out of ``S.ready``."""
+        token = self.ready.pop(token_id)
+        del self.ready_at[token.step][token_id]
+        self._leave_groups(token_id, token.stack)
+        self.marking = (self.marking - place_hash(token.step, "ready", token_id)) % MODULUS
+        return token
+
+    def add_run(self, run: Run) -> None:
+        """Put a token into ``S.running``."""
+        assert run.id not in self.runs, "a token enters once"
+        self.runs[run.id] = run
+        self.runs_at.setdefault(run.step, {})[run.id] = None
+        self._join_groups(run.id, run.stack)
+        self.marking = (self.marking + place_hash(run.step, "running", run.id)) % MODULUS
+
+    def take_run(self, run_id: str) -> Run:
+        """Take a token out of ``S.running``, with everything it holds."""
+        run = self.runs.pop(run_id)
+        del self.runs_at[run.step][run_id]
+        self._leave_groups(run_id, run.stack)
+        self.marking = (self.marking - place_hash(run.step, "running", run_id)) % MODULUS
+        for name, key, units in run.resources:
+            self.held[name, key] -= units
+            if not self.held[name, key]:
+                del self.held[name, key]
+        self.drop_timers(run_id)
+        return run
+
+    def add_timer(self, timer: Timer) -> None:
+        """Arm a timer; one of the same id is replaced."""
+        self.timers[timer.id] = timer
+        self.timers_of.setdefault(timer.run or timer.group, {})[timer.id] = None
+
+    def drop_timers(
+        self, owner: str, kinds: frozenset[str] | None = None, group: str | None = None
+    ) -> None:
+        """Disarm the timers of a run or a group: all, those of some kinds, or those of one chunk."""
+        owned = self.timers_of.get(owner)
+        if owned is None:
+            return
+        for timer_id in list(owned):
+            timer = self.timers[timer_id]
+            if (kinds is None or timer.kind in kinds) and (group is None or timer.group == group):
+                self.drop_timer(timer_id)
+
+    def drop_timer(self, timer_id: str) -> None:
+        """Disarm one timer, if it is still armed."""
+        timer = self.timers.pop(timer_id, None)
+        if timer is not None:
+            owner = timer.run or timer.group
+            del self.timers_of[owner][timer_id]
+            if not self.timers_of[owner]:
+                del self.timers_of[owner]
+
+    def _join_groups(self, member: str, stack: Stack) -> None:
+        for group_id, index in stack:
+            group = self.groups.get(group_id)
+            if group is not None:
+                group.members.setdefault(index, set()).add(member)
+
+    def _leave_groups(self, member: str, stack: Stack) -> None:
+        for group_id, index in stack:
+            group = self.groups.get(group_id)
+            if group is not None:
+                members = group.members[index]
+                members.discard(member)
+                if not members:
+                    del group.members[index]
+
+    def live(self) -> Iterator[str]:
+        """Yield the ids of all live tokens."""
+        yield from self.ready
+        yield from self.runs
+
+    def active(self, step: str) -> bool:
+        """Whether a run of the step is on its way."""
+        return bool(self.runs_at.get(step))
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the execution is over."""
+        return bool(self.terminal)
+
+    def next_due(self) -> float | None:
+        """When the next timer is due."""
+        return min((timer.due for timer in self.timers.values()), default=None)
+
+
+MODULUS = 2**256
+
+
+def place_hash(step: str, place: str, token: str) -> int:
+    """Hash one token in its place; the hash of a marking is the sum over its tokens, in any order."""
+    return int.from_bytes(hashlib.sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
+
+
+def derive(*parts: str | int) -> str:
+    """Derive a causal id: the same causes give the same id, in every run and on every machine."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:24]

@@ -1,0 +1,290 @@
+"""Tasks that the server runs itself: ``human``, ``wait``, ``playbook`` (S5, S14, S15, S16).
+
+Rule 1: each attempt ends in an outcome, and the task's policy decides as on a worker: done, fail, or retry.
+Rule 2: of several things waited for, the first wins and the others are withdrawn in the same event.
+Rule 3: a signal nobody waits for is kept for one wait, unless every wait of its name is transient.
+Rule 4: a child that fails is an error, or with ``catch`` an ok that carries its status and error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.commands import ChildEnded, SendSignal
+from petra.kernel.effects import Notify, StartChild
+from petra.kernel.loops import iter_data
+from petra.kernel.loops import report as report_iterations
+from petra.kernel.opening import DEPTH_MAX, arm
+from petra.kernel.program import StepPlan
+from petra.kernel.runs import end
+from petra.kernel.scope import branch_data, execution_data, view_of
+from petra.kernel.state import Chunk, Run, Wait, derive
+from petra.kernel.turn import TransformError, Turn
+from petra.policy import decide, outcome_data
+from petra.wire import Attempt, Error, Outcome, Report
+
+Holder = Run | Chunk
+
+
+def begin(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+    """Take up an attempt that was just set up: what is there already serves it at once."""
+    holder: Holder = chunk or run
+    for wait in holder.waits:
+        if wait.kind == "human":
+            turn.effect(Notify(item=wait.item, about="offered"))
+    if holder.child:
+        _call(turn, run, chunk)
+        return
+    for wait in holder.waits:
+        if (
+            wait.kind == "signal"
+            and wait.delivery == "persistent"
+            and _from_mailbox(turn, run, chunk, wait)
+        ):
+            return
+    for timer_id in list(turn.state.timers_of.get(run.id, ())):
+        timer = turn.state.timers[timer_id]
+        if (
+            timer.kind == "wait"
+            and timer.due <= turn.now
+            and timer.group == (chunk.id if chunk else "")
+        ):
+            time_passed(turn, run, chunk, timer.index)
+            return
+
+
+# Attempts
+
+
+def attempt_over(
+    turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
+) -> None:
+    """Let the policy decide about the outcome of an attempt."""
+    plan = turn.plan(run.step)
+    task = plan.step.tool[0]
+    holder: Holder = chunk or run
+    number = holder.attempt
+    scope = _scope(turn, plan, run, chunk, outcome)
+    decision = decide(
+        task.policy,
+        outcome,
+        scope,
+        task=task.name,
+        attempt=number,
+        jitter=_jitter(turn, run, number),
+    )
+    attempt = Attempt(
+        task=task.name, number=number, status=outcome.status, action=decision.action, rule=decision.rule,
+        error=outcome.error, delay_s=decision.delay_s,
+    )  # fmt: skip
+    if decision.action in ("retry", "jump"):
+        _again(turn, run, chunk, attempt, decision.delay_s or 0.0, list(decision.writes))
+        return
+    ok = decision.action != "fail"
+    report = Report(
+        status="ok" if ok else "error",
+        result=outcome.result if ok and outcome.status == "ok" else None,
+        error=decision.error if not ok else None,
+        attempts=[attempt],
+        writes=list(decision.writes),
+        branch=decision.branch,
+    )
+    if chunk is not None:
+        report_iterations(turn, run, chunk.id, [(chunk.paths[0], report)])
+    else:
+        end(turn, run, report, actor=actor)
+
+
+def _again(
+    turn: Turn, run: Run, chunk: Chunk | None, attempt: Attempt, delay_s: float, writes: list[Any]
+) -> None:
+    place = chunk.id if chunk else ""
+    timer = e.NewTimer(
+        id=derive("retry", run.id, place, attempt.number),
+        due=turn.now + delay_s,
+        kind="retry",
+        run=run.id,
+        group=place,
+    )
+    turn.emit(
+        e.AttemptEnded(run=run.id, attempt=attempt, chunk=place, writes=writes, timers=[timer])
+    )
+    if delay_s <= 0:
+        restart(turn, run, chunk)
+
+
+def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+    """Set up the next attempt, with the last error in ``_prev``."""
+    plan = turn.plan(run.step)
+    holder: Holder = chunk or run
+    last = run.errors[-1].as_data() if run.errors else None
+    extra: dict[str, Any] = {"_prev": last}
+    if chunk is not None:
+        extra["iter"] = iter_data(plan, run, chunk.paths[0])
+    try:
+        armed = arm(
+            turn, plan, view_of(turn.state, run), run.id,
+            attempt=holder.attempt + 1, chunk=chunk.id if chunk else "", extra=extra,
+        )  # fmt: skip
+    except TransformError as error:
+        end(turn, run, Report(status="error", error=error.error))
+        return
+    turn.emit(e.AttemptStarted(run=run.id, armed=armed, chunk=chunk.id if chunk else ""))
+    begin(turn, run, chunk)
+
+
+def _scope(
+    turn: Turn, plan: StepPlan, run: Run, chunk: Chunk | None, outcome: Outcome
+) -> dict[str, Any]:
+    state = turn.state
+    view = view_of(state, run)
+    holder: Holder = chunk or run
+    results = {step: a.result for step, a in {**state.latest, **view.seen}.items() if a.ok}
+    return {
+        **results,
+        "workload": state.workload,
+        "execution": execution_data(state),
+        "ctx": state.ctx,
+        "args": run.args,
+        "branch": branch_data(state, view),
+        "_branch": branch_data(state, view),
+        "iter": iter_data(plan, run, chunk.paths[0]) if chunk is not None else {},
+        "step": {step: {"result": result} for step, result in results.items()},
+        "_task": plan.step.tool[0].name,
+        "_attempt": holder.attempt,
+        "_prev": None,
+        "results": {},
+        "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
+    }
+
+
+def _jitter(turn: Turn, run: Run, attempt: int) -> Any:
+    """Draw jitter from what is stored, so that a decision can be made again."""
+    seed = f"{turn.program.spec.seed or 0}\0{run.id}\0{attempt}".encode()
+    number = int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
+    return lambda: number
+
+
+# Waiting
+
+
+def time_passed(turn: Turn, run: Run, chunk: Chunk | None, index: int) -> None:
+    """A timer of a wait is due."""
+    holder: Holder = chunk or run
+    _won(turn, run, chunk, holder.waits[index], None)
+
+
+def _won(
+    turn: Turn, run: Run, chunk: Chunk | None, wait: Wait, payload: Any, actor: str | None = None
+) -> None:
+    """The first of several things waited for has happened."""
+    outcome = Outcome(status="ok", result={"which": wait.which, "payload": payload})
+    attempt_over(turn, run, chunk, outcome, actor)
+
+
+def signal(turn: Turn, command: SendSignal) -> None:
+    """Hand a signal to the first run that waits for it, or keep it, or lose it."""
+    for run in list(turn.state.runs.values()):
+        for chunk in [None, *run.chunks.values()]:
+            holder: Holder = chunk or run
+            wait = next((w for w in holder.waits if _matches(w, command.name, command.key)), None)
+            if wait is not None:
+                turn.emit(
+                    e.SignalReceived(
+                        name=command.name, key=command.key, payload=command.payload, run=run.id
+                    )
+                )
+                _won(turn, run, chunk, wait, command.payload)
+                return
+    kept = not _all_transient(turn, command.name)
+    turn.emit(
+        e.SignalReceived(name=command.name, key=command.key, payload=command.payload, kept=kept)
+    )
+
+
+def _matches(wait: Wait, name: str, key: Any) -> bool:
+    return wait.kind == "signal" and wait.name == name and (wait.key is None or wait.key == key)
+
+
+def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
+    for kept in turn.state.mailbox:
+        if _matches(wait, kept.name, kept.key):
+            turn.emit(
+                e.SignalReceived(name=kept.name, key=kept.key, payload=kept.payload, run=run.id)
+            )
+            _won(turn, run, chunk, wait, kept.payload)
+            return True
+    return False
+
+
+def _all_transient(turn: Turn, name: str) -> bool:
+    deliveries = [delivery for found, delivery in turn.program.signals if found in (name, None)]
+    return bool(deliveries) and all(delivery == "transient" for delivery in deliveries)
+
+
+# Work items
+
+
+def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = None) -> None:
+    """A work item is done, failed, cancelled or expired."""
+    item = turn.state.items[item_id]
+    run = turn.state.runs[item.run]
+    chunk = run.chunks[item.chunk] if item.chunk else None
+    holder: Holder = chunk or run
+    wait = next(wait for wait in holder.waits if wait.item == item_id)
+    if turn.plan(run.step).mode == "wait" and outcome.status == "ok":
+        _won(turn, run, chunk, wait, outcome.result, actor)
+    else:
+        attempt_over(turn, run, chunk, outcome, actor)
+
+
+# Sub-playbooks
+
+
+def _call(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+    holder: Holder = chunk or run
+    call = holder.call
+    if turn.state.depth + 1 > DEPTH_MAX:
+        message = f"sub-playbooks are nested deeper than {DEPTH_MAX}"
+        attempt_over(
+            turn, run, chunk, Outcome(status="error", error=Error(kind="limit", message=message))
+        )
+        return
+    turn.effect(
+        StartChild(
+            child=holder.child,
+            path=str(call["path"]),
+            version=call["version"],
+            workload=call["workload"],
+            depth=turn.state.depth + 1,
+            inherit_artifacts=call["inherit_artifacts"],
+            run=run.id,
+        )
+    )
+    if not call["wait"]:
+        attempt_over(turn, run, chunk, Outcome(status="ok", result={"execution": holder.child}))
+
+
+def child_ended(turn: Turn, command: ChildEnded) -> None:
+    """Take the end of a child, if somebody still waits for it."""
+    run = turn.state.runs.get(turn.state.children.get(command.child, ""))
+    if run is None:
+        return
+    chunk = next((chunk for chunk in run.chunks.values() if chunk.child == command.child), None)
+    holder: Holder = chunk or run
+    if holder.child != command.child:
+        return
+    attempt_over(turn, run, chunk, _child_outcome(command, holder.call))
+
+
+def _child_outcome(command: ChildEnded, call: dict[str, Any]) -> Outcome:
+    if command.status in ("completed", "partial"):
+        return Outcome(status="ok", result=command.output)
+    error = command.error or Error(
+        kind="unknown", message=f"the sub-playbook ended {command.status}"
+    )
+    if call.get("on_failure") == "catch":
+        return Outcome(status="ok", result={"status": command.status, "error": error.as_data()})
+    return Outcome(status="error", error=error)

@@ -1,0 +1,94 @@
+"""A turn: one decision under way. Chapters emit events here; each is applied before the next is decided.
+
+Rule 1: ``emit`` is the only way to change the state, and it goes through ``evolve``.
+Rule 2: the agenda holds what may be enabled: tokens to consider, groups to judge. ``settle`` empties it.
+Rule 3: among enabled firings the selection strategy chooses; the order depends on stored data only (S17).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from petra.errors import ExpressionError
+from petra.kernel import events as e
+from petra.kernel.effects import AnyEffect
+from petra.kernel.evolve import evolve
+from petra.kernel.program import Guard, Program, StepPlan, Value
+from petra.kernel.scope import View, scope
+from petra.kernel.select import Agenda
+from petra.kernel.state import State
+from petra.policy import transform
+from petra.wire import Error
+
+
+class TransformError(Exception):
+    """An expression could not be evaluated; the step that needed it fails with kind transform."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class Turn:
+    """What a decision works with, and what has come of it so far."""
+
+    def __init__(self, program: Program, state: State, now: float) -> None:
+        self.program = program
+        self.state = state
+        self.now = max(now, state.now)
+        self.events: list[e.AnyEvent] = []
+        self.effects: list[AnyEffect] = []
+        self.agenda = Agenda(program, state)
+        self.judged: deque[str] = deque()
+        self.changed_ctx: set[str] = set()
+        self.changed_steps: set[str] = set()
+        self.freed: set[str] = set()
+        self.begun: deque[str] = deque()
+
+    def emit(self, event: e.AnyEvent) -> None:
+        """Record an event and apply it."""
+        before = self.state.ctx
+        touched = evolve(self.state, event, seq=self.state.seq + 1, at=self.now)
+        self.events.append(event)
+        for group in touched:
+            if group in self.state.groups:
+                self.judged.append(group)
+        if self.state.ctx is not before:
+            self._note_ctx(before)
+
+    def _note_ctx(self, before: dict[str, Any]) -> None:
+        after = self.state.ctx
+        for key, value in after.items():
+            if key not in before or before[key] is not value:
+                self.changed_ctx.add(key)
+
+    def effect(self, effect: AnyEffect) -> None:
+        """Ask the shell for something, once the events are durable."""
+        self.effects.append(effect)
+
+    def plan(self, step: str) -> StepPlan:
+        """Return the compiled step."""
+        return self.program.steps[step]
+
+    # Expressions
+
+    def holds(self, guard: Guard, view: View, extra: dict[str, Any] | None = None) -> bool:
+        """Evaluate a condition; what cannot be evaluated is an error of the step (kind transform)."""
+        if guard.template is None:
+            return guard.always
+        try:
+            return guard.template.test(scope(self.state, guard.names, view, extra))
+        except ExpressionError as error:
+            raise TransformError(transform(f"the condition '{guard.text}'", error)) from None
+
+    def render(
+        self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
+    ) -> Any:
+        """Render a value; what cannot be rendered is an error of the step (kind transform)."""
+        if value.constant:
+            return value.value
+        try:
+            return value.render(scope(self.state, value.names, view, extra))
+        except ExpressionError as error:
+            raise TransformError(transform(what, error)) from None
