@@ -146,6 +146,28 @@ def test_a_task_gets_its_effective_spec_rendered() -> None:
     assert move.spec == {"verify": False, "timeout": {"connect": 3, "read": 6}, "timeout_s": 9}
 
 
+@pytest.mark.spec("S5", "S10")
+def test_reducers_and_the_limit_of_jumps_come_from_the_executor() -> None:
+    book = playbook(
+        "- step: s\n  tool: {kind: noop, spec: {policy: {rules: [\n"
+        "    {else: {then: {do: jump, to: s_task, set_ctx: {n: 1}}}}]}}}\n",
+        executor="{spec: {ctx: {n: {reduce: sum}, m: {}}, policy: {limits: {max_jumps: 4}}}}",
+    )
+    step = book.workflow[0]
+    found = Settings.of(book, step)
+    assert (found.reducers, found.max_jumps) == ({"n": "sum"}, 4)
+    report = failure(Machine(step.tool, {}, settings=found, jitter=lambda: 0))
+    assert len(report.attempts) == 5
+
+
+def test_settings_never_take_one_task_for_another_of_the_same_name() -> None:
+    shared = Settings()
+    for url in ("first", "second"):
+        move = Machine([task("a", url=url)], {}, settings=shared, jitter=lambda: 0).start()
+        assert isinstance(move, Run)
+        assert move.fields == {"url": url}
+
+
 @pytest.mark.spec("S20", "S6")
 def test_fields_may_read_the_keychain_and_nothing_carries_it_away() -> None:
     vault = Vault()
@@ -156,6 +178,16 @@ def test_fields_may_read_the_keychain_and_nothing_carries_it_away() -> None:
     assert "keychain" not in runs[0].scope
     assert vault.read == ["api"]
     assert "then.set_ctx.k: keychain.api.key is undefined" in message(report)
+    assert b"s3cret" not in msgspec.json.encode(report)
+
+
+@pytest.mark.spec("S20", "S6")
+def test_an_argument_made_of_a_secret_reaches_the_tool_and_no_patch() -> None:
+    login = task("a", always(set_ctx={"k": "{{ args.login.key }}"}), kind="python", code="",
+                 args={"login": {"key": "{{ keychain.api.key }}"}, "n": 1})  # fmt: skip
+    runs, report = play(machine(login, scope={"keychain": Vault()}), ok())
+    assert runs[0].args == {"login": {"key": "s3cret"}, "n": 1}
+    assert "args.login.key is undefined" in message(report)
     assert b"s3cret" not in msgspec.json.encode(report)
 
 

@@ -64,6 +64,14 @@ def test_later_tasks_see_a_write_at_once_and_through_its_reducer() -> None:
     assert writes(report) == [("seen", 1), ("plain", 1), ("seen", 2), ("plain", 2)]
 
 
+@pytest.mark.spec("S10")
+def test_a_reducer_knows_whether_the_key_was_there() -> None:
+    once = always(set_ctx={"k": "{{ _task }}"})
+    keep = always(set_branch="{{ ctx.k }}")
+    tasks = (noop("a", once), noop("b", once), noop("c", keep))
+    assert finish(machine(*tasks, reducers={"k": "first"})).branch == "a"
+
+
 def test_the_ctx_of_the_caller_stays_as_it_was() -> None:
     ctx = {"n": [1]}
     finish(
@@ -142,12 +150,17 @@ def test_what_belongs_to_the_loop_cannot_be_set(key: str) -> None:
 def test_set_branch_replaces_the_output_of_the_branch() -> None:
     played = machine(
         noop("a", always(set_branch={"n": 1})),
-        noop("b", always(set_ctx={"seen": "{{ branch.output.n }}/{{ _branch.index }}"})),
+        noop(
+            "b",
+            always(
+                set_ctx={"seen": "{{ branch.output.n }}/{{ _branch.output.n }}/{{ _branch.index }}"}
+            ),
+        ),
         noop("c", always(set_branch={"n": 2})),
         scope={"branch": {"index": 3, "output": None}},
     )
     report = finish(played)
-    assert writes(report) == [("seen", "1/3")]
+    assert writes(report) == [("seen", "1/1/3")]
     assert report.branch == {"n": 2}
 
 

@@ -12,7 +12,8 @@ Rule 3: the result of the run is that of the last task that has one; an error ou
 ``_prev`` is that same value at each moment, null at first.
 Rule 4: ``results[task]`` and the task's name give the latest outcome of a task that ran, from its own policy
 on: the result, or null after an error. A name that is built in keeps its meaning.
-Rule 5: within one task ``args`` are the token's, overlaid with the task's own.
+Rule 5: within one task ``args`` are the token's, overlaid with the task's own. Its policy does not see those
+that read the keychain, since what a policy sets is stored.
 Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
 Rule 7: patches of a run that fails or is cancelled stay in its report.
 """
@@ -178,9 +179,10 @@ class Machine:
         task, rules = self._current.task, self._current.rules
         self._remember(task.name, outcome)
         data = outcome_data(outcome, attempt=self._attempt, duration_ms=duration_ms)
-        decision = rules.decide(
-            outcome, {**self._names, "outcome": data}, attempt=self._attempt, jitter=self._jitter
-        )
+        names = {**self._names, "outcome": data}
+        if secrets := self._current.secret_args:
+            names["args"] = {k: v for k, v in names["args"].items() if k not in secrets}
+        decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
         decision = self._limit(task, self._patch(task, decision))
         self._record(outcome, duration_ms, decision)
         self._current = None
