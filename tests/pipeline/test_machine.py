@@ -116,6 +116,18 @@ def test_the_result_is_that_of_the_last_task_that_has_one(
     assert (report.status, report.result) == ("ok", result)
 
 
+@pytest.mark.spec("S5", "S6")
+def test_an_error_takes_the_place_of_an_earlier_result_under_the_name_of_its_task() -> None:
+    again = when("{{ _prev == 1 and a == 1 }}", "jump", to="a")
+    failed = Outcome(status="error", has_result=False)
+    _, report = play(
+        machine(task("a", always()), noop("b", again, always(set_ctx={"a": "{{ a }}"}))),
+        ok(1),
+        failed,
+    )
+    assert [(write.key, write.value) for write in report.writes] == [("a", None)]
+
+
 def test_a_failed_run_has_no_result() -> None:
     _, report = play(machine(task("a"), task("b")), ok(1), bad())
     assert (report.status, report.result) == ("error", None)
@@ -164,7 +176,7 @@ def test_a_retry_hands_the_whole_task_out_again_after_its_delay() -> None:
     assert (report.status, report.result) == ("ok", 5)
 
 
-@pytest.mark.spec("S5")
+@pytest.mark.spec("S5", "002§7.5-3", "002§9.1-2")
 def test_the_report_tells_every_try_with_rule_action_delay_and_duration() -> None:
     played = machine(task("a", when("{{ false }}"), when(ON_ERROR, "retry", attempts=2)))
     played.start()
