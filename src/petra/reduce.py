@@ -62,11 +62,11 @@ def _sum(old: Any, new: Any) -> Any:
 
 
 def _min(old: Any, new: Any) -> Any:
-    return new if old is None or _less("min", new, old) else old
+    return new if _less("min", new, new if old is None else old) or old is None else old
 
 
 def _max(old: Any, new: Any) -> Any:
-    return new if old is None or _less("max", old, new) else old
+    return new if _less("max", new if old is None else old, new) or old is None else old
 
 
 def _merge(old: Any, new: Any) -> Any:

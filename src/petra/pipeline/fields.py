@@ -33,6 +33,16 @@ def compile_map(value: Mapping[str, Any]) -> Render:
     return render
 
 
+def secret_keys(value: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys of a map whose templates read the keychain."""
+    templates = compile_value(dict(value), Profile.WORKER).templates
+    return frozenset(
+        str(place[0])
+        for place, template in templates.items()
+        if any(path[0] == "keychain" for path in template.reads)
+    )
+
+
 def compile_fields(fields: Mapping[str, Any], kind: type[msgspec.Struct] | None) -> Render:
     """Compile the fields of a task; of a kind nobody declared, all are templates.
 

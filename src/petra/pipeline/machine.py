@@ -12,7 +12,8 @@ Rule 3: the result of the run is that of the last task that has one; an error ou
 ``_prev`` is that same value at each moment, null at first.
 Rule 4: ``results[task]`` and the task's name give the latest outcome of a task that ran, from its own policy
 on: the result, or null after an error. A name that is built in keeps its meaning.
-Rule 5: within one task ``args`` are the token's, overlaid with the task's own.
+Rule 5: within one task ``args`` are the token's, overlaid with the task's own. Its policy does not see those
+that read the keychain, since what a policy sets is stored.
 Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
 Rule 7: patches of a run that fails or is cancelled stay in its report.
 """
@@ -28,10 +29,9 @@ from msgspec import UNSET, UnsetType
 from petra.errors import ExpressionError
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
-from petra.pipeline.patches import patch_ctx, patch_iter
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
-from petra.policy import Decision, Jitter, outcome_data, transform
+from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
 from petra.wire import Attempt, Error, Outcome, Report, Write
 
 NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
@@ -42,8 +42,8 @@ NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
 class Run:
     """One try to make: wait ``after_s`` seconds, run the tool, and ``advance`` with its outcome.
 
-    ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them; it is a
-    copy, and holds no keychain.
+    ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them, without
+    the keychain; its values are shared with the machine, so a tool that changes things needs a copy.
     """
 
     task: Task
@@ -148,24 +148,27 @@ class Machine:
         try:
             compiled = self._settings.compiled(task)
             if compiled.args is not None:
-                names["args"] = {**self._args, **self._render("args", compiled.args)}
-            fields = self._render("", compiled.fields)
-            spec = self._render("spec", compiled.spec)
+                names["args"] = {**self._args, **self._render(compiled.args, "args")}
+            self._current = compiled
+            return None if task.kind == "noop" else self._run(compiled, wait)
         except ExpressionError as error:
-            self._current = None
             self._finish(transform(f"task '{task.name}'", error))
             return None
-        self._current = compiled
-        if task.kind == "noop":
-            return None
-        scope = names.copy()
+
+    def _run(self, compiled: Compiled, wait: float) -> Run:
+        scope = self._names.copy()
         scope.pop("keychain", None)
         return Run(
-            task=task, attempt=self._attempt, fields=fields, args=dict(names["args"]), spec=spec,
-            scope=scope, after_s=wait,
-        )  # fmt: skip
+            task=compiled.task,
+            attempt=self._attempt,
+            fields=self._render(compiled.fields),
+            args=dict(scope["args"]),
+            spec=self._render(compiled.spec, "spec"),
+            scope=scope,
+            after_s=wait,
+        )
 
-    def _render(self, place: str, render: Render) -> dict[str, Any]:
+    def _render(self, render: Render, place: str = "") -> dict[str, Any]:
         try:
             return render(self._names)
         except ExpressionError as error:
@@ -178,18 +181,20 @@ class Machine:
         task, rules = self._current.task, self._current.rules
         self._remember(task.name, outcome)
         data = outcome_data(outcome, attempt=self._attempt, duration_ms=duration_ms)
-        decision = rules.decide(
-            outcome, {**self._names, "outcome": data}, attempt=self._attempt, jitter=self._jitter
-        )
+        names = {**self._names, "outcome": data}
+        if secrets := self._current.secret_args:
+            names["args"] = {k: v for k, v in names["args"].items() if k not in secrets}
+        decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
         decision = self._limit(task, self._patch(task, decision))
         self._record(outcome, duration_ms, decision)
         self._current = None
         return self._act(outcome, decision)
 
     def _remember(self, name: str, outcome: Outcome) -> None:
-        if not outcome.has_result:
+        ok = outcome.status == "ok"
+        if ok and not outcome.has_result:
             return
-        result = outcome.result if outcome.status == "ok" else None
+        result = outcome.result if ok else None
         # A new dict each time: a template may have handed the old one to ctx.
         self._results = self._names["results"] = {**self._results, name: result}
         if name not in BUILT_IN:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.kinds import KINDS, Fields
-from petra.pipeline.fields import Render, compile_fields, compile_map
+from petra.pipeline.fields import Render, compile_fields, compile_map, secret_keys
 from petra.playbook.model import Limits, Playbook, Step, Task
 from petra.playbook.overlay import effective_spec
 from petra.policy import Rules
@@ -18,13 +18,14 @@ BUILT_IN_KINDS = cast("Mapping[str, type[Fields]]", KINDS)
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A task, ready to be rendered and judged."""
+    """A task, ready to be rendered and judged; ``secret_args`` must not reach its patches."""
 
     task: Task
     args: Render | None
     fields: Render
     spec: Render
     rules: Rules
+    secret_args: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,4 +79,5 @@ class Settings:
             fields=compile_fields(task.fields, self.kinds.get(task.kind)),
             spec=compile_map(self.specs.get(task.name, {})),
             rules=Rules(task.name, task.policy),
+            secret_args=secret_keys(task.args or {}),
         )

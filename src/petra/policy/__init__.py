@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from petra.policy.backoff import LONGEST_S, Jitter, Retry
+from petra.policy.patches import patch_ctx, patch_iter
 from petra.policy.rules import Decision, Rules, decide, outcome_data, transform
 
 __all__ = [
@@ -13,5 +14,7 @@ __all__ = [
     "Rules",
     "decide",
     "outcome_data",
+    "patch_ctx",
+    "patch_iter",
     "transform",
 ]

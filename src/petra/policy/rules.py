@@ -62,7 +62,7 @@ def decide(  # noqa: PLR0913 - all that a decision depends on
     try:
         rules = Rules(task, policy)
     except ExpressionError as error:
-        return Decision(action="fail", error=transform(f"the policy of task '{task}'", error))
+        return Decision(action="fail", error=transform(f"task '{task}'", error))
     return rules.decide(outcome, scope, attempt=attempt, jitter=jitter)
 
 
@@ -82,7 +82,7 @@ def outcome_data(outcome: Outcome, *, attempt: int, duration_ms: float) -> dict[
 def transform(where: str, error: ExpressionError) -> Error:
     """Return the error of a run in which something could not be rendered."""
     place = ".".join(str(part) for part in error.place)
-    at = f"{where}.{place}" if place else where
+    at = f"{where}: {place}" if place else where
     details = {"template": error.source} if error.source is not None else None
     return Error(kind="transform", message=f"{at}: {error}", retryable=False, details=details)
 
@@ -143,7 +143,8 @@ class Rules:
         return Error(kind=kind, message=f"task '{self._task}' was ok, but {said}", retryable=False)
 
     def _broken(self, rule: _Rule, part: str, error: ExpressionError) -> Decision:
-        where = f"task '{self._task}', rule {rule.index}: {part}"
+        where = f"task '{self._task}', rule {rule.index}"
+        error.place = (part, *error.place)
         return Decision(action="fail", rule=rule.index, error=transform(where, error))
 
 

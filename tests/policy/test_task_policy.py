@@ -1,0 +1,195 @@
+"""Task policy: which rule decides, and what it decides."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pipeline.drive import ON_ERROR, always, bad, ok, when
+
+from petra.playbook.model import TaskPolicy
+from petra.policy import LONGEST_S, Decision, Retry, decide, outcome_data
+from petra.wire import Error, Outcome, Write
+
+
+def judge(
+    outcome: Outcome, *rules: Any, attempt: int = 1, u: float = 0.0, unmatched: str = "continue",
+    **scope: Any,
+) -> Decision:  # fmt: skip
+    policy = msgspec.convert({"rules": list(rules), "on_unmatched": unmatched}, TaskPolicy)
+    data = outcome_data(outcome, attempt=attempt, duration_ms=1.5)
+    return decide(
+        policy, outcome, {**scope, "outcome": data}, task="t", attempt=attempt, jitter=lambda: u
+    )
+
+
+def kind_of(decision: Decision) -> str:
+    assert decision.error is not None
+    return decision.error.kind
+
+
+@pytest.mark.spec("S5", "002§5.4-1")
+def test_the_first_rule_that_matches_decides_and_later_guards_are_not_evaluated() -> None:
+    decision = judge(ok(), when("{{ false }}"), when("{{ true }}", "break"), when("{{ 1 < 'a' }}"))
+    assert (decision.action, decision.rule) == ("break", 1)
+
+
+@pytest.mark.spec("S5", "002§5.4-13")
+def test_else_holds_when_nothing_before_it_did() -> None:
+    assert judge(bad(), when("{{ outcome.status == 'ok' }}"), always("break")).rule == 1
+
+
+@pytest.mark.spec("S5", "002§5.4-3", "002§5.4-15")
+@pytest.mark.parametrize("outcome", [ok(1), bad("auth")])
+def test_without_a_match_the_pipeline_continues_unless_told_to_fail(outcome: Outcome) -> None:
+    assert judge(outcome, when("{{ false }}", "break")) == Decision(action="continue")
+    decision = judge(outcome, when("{{ false }}"), unmatched="fail")
+    assert (decision.action, decision.rule) == ("fail", None)
+    assert kind_of(decision) == ("unknown" if outcome.status == "ok" else "auth")
+
+
+@pytest.mark.spec("S5")
+def test_without_a_policy_ok_continues_and_error_fails() -> None:
+    for outcome, action in ((ok(), "continue"), (bad(), "fail")):
+        decision = decide(None, outcome, {}, task="t", attempt=1, jitter=lambda: 0)
+        assert (decision.action, decision.error) == (action, outcome.error)
+
+
+@pytest.mark.spec("S6")
+def test_what_is_undefined_makes_a_guard_false() -> None:
+    decision = judge(ok(), when("{{ outcome.http.status >= 500 }}", "fail"), always("break"))
+    assert decision.action == "break"
+
+
+@pytest.mark.spec("S5")
+def test_a_guard_that_cannot_be_evaluated_fails_the_run() -> None:
+    decision = judge(ok(), when("{{ 1 < 'a' }}"), always("break"))
+    assert (decision.action, decision.rule, kind_of(decision)) == ("fail", 0, "transform")
+    assert decision.error is not None
+    assert decision.error.message.startswith("task 't', rule 0: when: ")
+
+
+@pytest.mark.spec("S5", "S6", "002§12-9", "002§12-5")
+def test_an_outcome_shows_status_result_error_meta_and_what_its_kind_adds() -> None:
+    data = outcome_data(bad("deadlock", "no", pg={"code": "40P01"}), attempt=2, duration_ms=3.0)
+    assert data == {
+        "status": "error",
+        "result": None,
+        "error": {"kind": "deadlock", "code": None, "message": "no", "retryable": None,
+                  "details": None},
+        "meta": {"attempt": 2, "duration_ms": 3.0},
+        "pg": {"code": "40P01"},
+    }  # fmt: skip
+    assert outcome_data(ok(4, status="no"), attempt=1, duration_ms=0)["status"] == "ok"
+    retry = when("{{ outcome.pg.code in ['40001', '40P01'] }}", "retry")
+    assert judge(bad("deadlock", pg={"code": "40P01"}), retry).action == "retry"
+
+
+@pytest.mark.spec("S5", "002§5.4-9")
+def test_fail_keeps_the_error_and_makes_one_out_of_an_ok() -> None:
+    assert judge(bad("auth"), always("fail")).error == Error(kind="auth", message="broken")
+    decision = judge(ok(), when("{{ false }}"), always("fail"))
+    assert decision.error == Error(
+        kind="unknown", message="task 't' was ok, but rule 1 of its policy says fail",
+        retryable=False,
+    )  # fmt: skip
+
+
+@pytest.mark.spec("S5", "002§5.4-10")
+def test_attempts_count_all_tries_and_are_three_unless_said() -> None:
+    retry = when(ON_ERROR, "retry")
+    assert [judge(bad(), retry, attempt=n).action for n in (1, 2, 3)] == ["retry", "retry", "fail"]
+    once = when(ON_ERROR, "retry", attempts=1)
+    assert judge(bad("timeout"), once).error == Error(kind="timeout", message="broken")
+
+
+@pytest.mark.spec("S5")
+def test_an_ok_retried_to_the_end_fails_with_kind_limit() -> None:
+    decision = judge(ok("pending"), always("retry", attempts=2), attempt=2)
+    assert (decision.action, kind_of(decision)) == ("fail", "limit")
+    assert decision.error is not None
+    assert decision.error.message == (
+        "task 't' was ok, but rule 0 of its policy allows 2 tries in all"
+    )
+
+
+@pytest.mark.spec("S5", "002§5.4-11")
+@pytest.mark.parametrize(
+    ("backoff", "waits"),
+    [("none", [2, 2, 2, 2]), ("linear", [2, 4, 6, 8]), ("exponential", [2, 4, 8, 16])],
+)
+def test_the_wait_grows_as_the_backoff_says(backoff: str, waits: list[float]) -> None:
+    rule = always("retry", attempts=9, backoff=backoff, delay=2)
+    assert [judge(bad(), rule, attempt=n).delay_s for n in (1, 2, 3, 4)] == waits
+
+
+@pytest.mark.spec("S5")
+def test_the_delay_is_a_second_unless_said_and_max_delay_caps_it() -> None:
+    assert judge(bad(), always("retry")).delay_s == 1.0
+    rule = always("retry", attempts=99, backoff="exponential", max_delay=5)
+    assert [judge(bad(), rule, attempt=n).delay_s for n in (3, 4, 90)] == [4, 5, 5]
+
+
+@pytest.mark.spec("S5")
+def test_jitter_takes_away_up_to_its_fraction() -> None:
+    rule = always("retry", delay=10, jitter=0.5)
+    assert [judge(bad(), rule, u=u).delay_s for u in (0.0, 0.5, 1.0)] == [10.0, 7.5, 5.0]
+
+
+@given(
+    retry=st.builds(
+        Retry, backoff=st.sampled_from(["none", "linear", "exponential"]), delay=st.floats(0, 1e300),
+        max_delay=st.floats(0, math.inf), jitter=st.floats(0, 1),
+    ),
+    tries=st.integers(1, 10**6),
+    u=st.floats(0, 1, exclude_max=True),
+)  # fmt: skip
+def test_a_wait_is_never_negative_and_never_beyond_its_cap(
+    retry: Retry, tries: int, u: float
+) -> None:
+    assert 0 <= retry.wait_s(tries, lambda: u) <= min(retry.max_delay, LONGEST_S)
+
+
+@pytest.mark.spec("S5")
+def test_the_numbers_of_a_retry_may_be_templates() -> None:
+    rule = always("retry", attempts="{{ workload.tries }}", delay="{{ outcome.http.after }}",
+                  max_delay="{{ 7 }}", jitter="0.5")  # fmt: skip
+    outcome = bad(http={"after": "9"})
+    decision = judge(outcome, rule, workload={"tries": 2}, u=0.5)
+    assert (decision.action, decision.delay_s) == ("retry", 7 * 0.75)
+    assert judge(outcome, rule, workload={"tries": 2}, attempt=2).action == "fail"
+
+
+@pytest.mark.spec("S5", "S6")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("attempts", 0), ("attempts", "many"), ("attempts", "{{ true }}"), ("delay", -1),
+        ("delay", "nan"), ("delay", "inf"), ("delay", "{{ gone }}"), ("max_delay", "-1"), ("jitter", 1.5),
+        ("delay", "{{ none }}"),
+    ],
+)  # fmt: skip
+def test_a_retry_without_usable_numbers_fails_the_run(key: str, value: object) -> None:
+    decision = judge(bad(), always("retry", set_ctx={"x": 1}, **{key: value}))
+    assert (decision.action, decision.rule, kind_of(decision)) == ("fail", 0, "transform")
+    assert decision.error is not None
+    assert f"then.{key}: " in decision.error.message
+    assert decision.writes == ()
+
+
+@pytest.mark.spec("S5")
+def test_a_decision_carries_its_patches_in_the_order_written() -> None:
+    rule = always("jump", to="b", set_ctx={"z": 1, "a": "{{ outcome.result }}"}, set_iter={"i": 2},
+                  set_branch="{{ outcome.result + 1 }}")  # fmt: skip
+    assert judge(ok(5), rule) == Decision(
+        action="jump", rule=0, to="b", set_iter={"i": 2}, branch=6,
+        writes=(Write(key="z", value=1), Write(key="a", value=5)),
+    )  # fmt: skip
+
+
+def test_a_policy_with_a_bad_template_is_a_decision_to_fail() -> None:
+    assert kind_of(judge(ok(), always(set_ctx={"x": "{{ ( }}"}))) == "transform"
