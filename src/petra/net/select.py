@@ -78,10 +78,7 @@ class Fifo:
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, oldest first."""
         del run, k
-        streams = (
-            (Firing(transition, mode) for mode in modes_by_age(transition, places))
-            for transition in net.transitions.values()
-        )
+        streams = (_oldest_first(transition, places) for transition in net.transitions.values())
         return merge(*streams, key=lambda firing: self.rank(*firing))
 
 
@@ -189,6 +186,10 @@ def ids(mode: Mode) -> dict[str, dict[str, list[str]]]:
         "taken": {place: [token.id for token in tokens] for place, tokens in mode.taken.items()},
         "read": {place: [token.id] for place, token in mode.read.items()},
     }
+
+
+def _oldest_first(transition: Transition, places: Places) -> Iterator[Firing]:
+    return (Firing(transition, mode) for mode in modes_by_age(transition, places))
 
 
 def _in_order_of(strategy: Priority | ByName, net: Net, places: Places) -> Iterator[Firing]:
