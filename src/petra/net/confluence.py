@@ -21,20 +21,19 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from petra.net.compare import Equivalence, compare
 from petra.net.fire import drain, start
 from petra.net.select import ByHash, ByName, Fifo, Priority, Random
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petra.net.modes import Mode
     from petra.net.net import Net, Transition
     from petra.net.receipt import Receipt
     from petra.net.select import Strategy
-    from petra.values import Json
 
     Counts = tuple[int, ...]
 
@@ -44,11 +43,11 @@ class Decision:
     """A question about the data of one token, whose answer says which transition takes it."""
 
     place: str
-    ask: Callable[[Json], Hashable]
+    ask: Callable[[Any], object]
 
-    def case(self, *answers: Hashable) -> Case:
+    def case(self, *answers: object) -> Case:
         """Return the guard of the transition that takes the token on one of these answers."""
-        return Case(self, frozenset(answers))
+        return Case(self, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Case:
     """A guard: the decision gave one of these answers."""
 
     decision: Decision
-    answers: frozenset[Hashable]
+    answers: tuple[object, ...]
 
     def __call__(self, mode: Mode) -> bool:
         """Say whether the decision gives the token of this mode to the owner of this guard."""
@@ -222,7 +221,9 @@ def _decided(one: Transition, two: Transition) -> str:
     first, second = one.guard, two.guard
     if not isinstance(first, Case) or not isinstance(second, Case):
         return ""
-    if first.decision is not second.decision or first.answers & second.answers:
+    if first.decision is not second.decision:
+        return ""
+    if any(answer in second.answers for answer in first.answers):
         return ""
     place = first.decision.place
     return place if one.inputs.get(place) == two.inputs.get(place) == 1 else ""

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from petra.net.marking import Token
     from petra.net.net import Transition
-    from petra.values import Json
 
     #: The tokens of each place by id, oldest first.
     Places: TypeAlias = Mapping[str, Mapping[str, Token]]
@@ -41,7 +40,7 @@ class Mode:
     taken: Mapping[str, tuple[Token, ...]]
     read: Mapping[str, Token]
 
-    def __getitem__(self, place: str) -> Json:
+    def __getitem__(self, place: str) -> Any:
         """Return the data of the first token bound in that place, taken or read."""
         tokens = self.taken.get(place)
         return (tokens[0] if tokens else self.read[place]).data
@@ -52,7 +51,7 @@ class Mode:
         ages = [token.born for tokens in self.taken.values() for token in tokens]
         return max(ages + [token.born for token in self.read.values()], default=0)
 
-    def all(self, place: str) -> list[Json]:
+    def all(self, place: str) -> list[Any]:
         """Return the data of every token taken from that place, in order of position."""
         return [token.data for token in self.taken[place]]
 
