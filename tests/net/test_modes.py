@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from petra.errors import NetError
 from petra.net import Marking, Token, Transition, modes
-from petra.net.modes import modes_by_age
+from petra.net.modes import count_modes, modes_by_age, nth_mode
 
 if TYPE_CHECKING:
     from petra.net import Mode
@@ -88,6 +89,28 @@ def test_a_read_arc_binds_a_token_and_takes_nothing() -> None:
     assert taken(mode) == "a"
     assert mode.read["q"].data == "d"
     assert list(modes(look, marking(p="a").tokens)) == []
+
+
+def test_a_function_that_asks_for_another_place_is_told_so() -> None:
+    (mode,) = modes(Transition.of("t", "p ->"), marking(p="a").tokens)
+    with pytest.raises(NetError, match="mode: unknown place 'pp'; did you mean 'p'"):
+        mode["pp"]
+    with pytest.raises(NetError, match="mode: unknown place 'q'; known: p"):
+        mode.all("q")
+
+
+@given(st.integers(0, 5), st.integers(0, 4), st.integers(1, 3), st.integers(1, 2))
+def test_modes_without_a_guard_can_be_counted_and_picked(n: int, m: int, k: int, j: int) -> None:
+    held = Marking.new("pqr").add(
+        {
+            place: [Token.of(f"{place}{i}", i) for i in range(count)]
+            for place, count in (("p", n), ("q", m), ("r", 2))
+        }
+    )
+    some = Transition.of("t", ({"p": k, "q": j}, {}), reads="r")
+    found = list(modes(some, held.tokens))
+    assert count_modes(some, held.tokens) == len(found)
+    assert [nth_mode(some, held.tokens, i) for i in range(len(found))] == found
 
 
 ages = st.lists(st.integers(0, 4), max_size=4).map(sorted)

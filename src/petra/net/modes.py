@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from math import comb, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from petra.net.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,9 +44,17 @@ class Mode:
     read: Mapping[str, Token]
 
     def __getitem__(self, place: str) -> Any:
-        """Return the data of the first token bound in that place, taken or read."""
+        """Return the data of the first token bound in that place, taken or read.
+
+        Raises:
+            NetError: the transition neither takes from that place nor reads it.
+        """
         tokens = self.taken.get(place)
-        return (tokens[0] if tokens else self.read[place]).data
+        if tokens:
+            return tokens[0].data
+        if place not in self.read:
+            raise unknown("place", place, [*self.taken, *self.read], where="mode")
+        return self.read[place].data
 
     @property
     def born(self) -> int:
@@ -52,7 +63,13 @@ class Mode:
         return max(ages + [token.born for token in self.read.values()], default=0)
 
     def all(self, place: str) -> list[Any]:
-        """Return the data of every token taken from that place, in order of position."""
+        """Return the data of every token taken from that place, in order of position.
+
+        Raises:
+            NetError: the transition does not take from that place.
+        """
+        if place not in self.taken:
+            raise unknown("place", place, self.taken, where="mode")
         return [token.data for token in self.taken[place]]
 
 
@@ -91,6 +108,37 @@ def first_mode(transition: Transition, places: Places) -> Mode | None:
         transition,
         tuple(tuple(islice(places[place].values(), weight)) for place, weight in slots),
     )
+
+
+def count_modes(transition: Transition, places: Places) -> int:
+    """Return how many modes a transition without a guard has, without making them."""
+    return prod(comb(len(places[place]), weight) for place, weight in _slots(transition))
+
+
+def nth_mode(transition: Transition, places: Places, index: int) -> Mode:
+    """Return the mode of a transition without a guard that ``modes`` would yield as the n-th."""
+    chosen = []
+    for place, weight in reversed(_slots(transition)):
+        tokens = list(places[place].values())
+        index, within = divmod(index, comb(len(tokens), weight))
+        chosen.append(_nth_combination(tokens, weight, within))
+    return _bind(transition, tuple(reversed(chosen)))
+
+
+def _nth_combination(tokens: list[Token], weight: int, index: int) -> tuple[Token, ...]:
+    if weight == 1:
+        return (tokens[index],)
+    chosen: list[Token] = []
+    start = 0
+    while len(chosen) < weight:
+        # So many choices begin with the token at ``start``; pass over them if there are too few.
+        beginning = comb(len(tokens) - start - 1, weight - len(chosen) - 1)
+        if index < beginning:
+            chosen.append(tokens[start])
+        else:
+            index -= beginning
+        start += 1
+    return tuple(chosen)
 
 
 def _slots(transition: Transition) -> list[tuple[str, int]]:

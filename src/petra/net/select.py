@@ -12,20 +12,22 @@ least; when that one aborts it tries the next.
 | `ByHash`   | SHA-256 of seed, run, log position, name and the ids of the mode |
 | `Random`   | a draw without replacement from SHA-256 of seed, log position and attempt |
 
-Position is the place of a token in its place's order of insertion. `ByHash` and `Random` look at
-every enabled mode at every step; the others only at the first of each transition.
+Position is where a token stands in its place's order of insertion. `ByHash` looks at every enabled
+mode at every step, and `Random` at those of transitions with a guard; the others only at the first of
+each transition.
 """
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
+from bisect import insort
 from dataclasses import dataclass
 from heapq import merge
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from petra.net.modes import Mode, modes, modes_by_age
+from petra.net.modes import Mode, count_modes, modes, modes_by_age, nth_mode
 from petra.values import canonical, digest
 
 if TYPE_CHECKING:
@@ -153,11 +155,16 @@ class Random:
 
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, drawn without replacement: one draw per attempt."""
-        urn = list(ByName().order(net, places, run=run, k=k))
-        for attempt in count():
-            if not urn:
-                return
-            yield urn.pop(draw(self.seed, k, attempt, len(urn)))
+        del run
+        urn = [_Bundle(one, places) for one in sorted(net.transitions.values(), key=_by_name)]
+        size = sum(bundle.size for bundle in urn)
+        drawn: list[int] = []
+        for attempt in range(size):
+            index = draw(self.seed, k, attempt, size - attempt)
+            for earlier in drawn:
+                index += earlier <= index
+            insort(drawn, index)
+            yield _nth_firing(urn, index)
 
 
 def draw(seed: int | str, k: int, attempt: int, size: int) -> int:
@@ -186,6 +193,33 @@ def ids(mode: Mode) -> dict[str, dict[str, list[str]]]:
         "taken": {place: [token.id for token in tokens] for place, tokens in mode.taken.items()},
         "read": {place: [token.id] for place, token in mode.read.items()},
     }
+
+
+class _Bundle:
+    """The modes of one transition, counted; made only where a guard has to be asked."""
+
+    def __init__(self, transition: Transition, places: Places) -> None:
+        self.transition = transition
+        self._places = places
+        self._asked = None if transition.guard is None else list(modes(transition, places))
+        self.size = count_modes(transition, places) if self._asked is None else len(self._asked)
+
+    def nth(self, index: int) -> Mode:
+        if self._asked is not None:
+            return self._asked[index]
+        return nth_mode(self.transition, self._places, index)
+
+
+def _nth_firing(urn: list[_Bundle], index: int) -> Firing:
+    for bundle in urn:
+        if index < bundle.size:
+            return Firing(bundle.transition, bundle.nth(index))
+        index -= bundle.size
+    raise IndexError(index)
+
+
+def _by_name(transition: Transition) -> bytes:
+    return name_key(transition.name)
 
 
 def _oldest_first(transition: Transition, places: Places) -> Iterator[Firing]:
