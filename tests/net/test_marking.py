@@ -6,11 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from petra.errors import NetError
 from petra.net import Marking, Token
+
+# A busy machine is no defect of the code.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PLACES = ["a", "b", "c"]
 data = st.one_of(
@@ -35,6 +38,7 @@ def ids(delta: dict[str, list[Token]]) -> set[tuple[str, str]]:
     return {(place, token.id) for place, tokens in delta.items() for token in tokens}
 
 
+@CALM
 @given(deltas(), deltas())
 def test_taking_what_was_added_leaves_what_was_there(
     held: dict[str, list[Token]], delta: dict[str, list[Token]]
@@ -45,6 +49,7 @@ def test_taking_what_was_added_leaves_what_was_there(
     assert before.add(delta).take(delta).hash == before.hash
 
 
+@CALM
 @given(deltas(), deltas())
 def test_adding_commutes_up_to_the_hash(
     one: dict[str, list[Token]], two: dict[str, list[Token]]
@@ -53,6 +58,7 @@ def test_adding_commutes_up_to_the_hash(
     assert marking(one).add(two).hash == marking(two).add(one).hash
 
 
+@CALM
 @given(deltas(), st.randoms(use_true_random=False))
 def test_the_hash_sees_no_order_and_equality_does(
     held: dict[str, list[Token]], random: Any
@@ -62,6 +68,7 @@ def test_the_hash_sees_no_order_and_equality_does(
     assert (marking(held) == marking(shuffled)) == (shuffled == held)
 
 
+@CALM
 @given(deltas(), deltas())
 def test_different_tokens_have_different_hashes(
     one: dict[str, list[Token]], two: dict[str, list[Token]]
@@ -72,6 +79,7 @@ def test_different_tokens_have_different_hashes(
     assert (marking(one).hash == marking(two).hash) == same
 
 
+@CALM
 @given(deltas(), deltas(), st.sampled_from(["unknown place", "missing token", "token twice"]))
 def test_a_failed_apply_has_no_effect(
     held: dict[str, list[Token]], delta: dict[str, list[Token]], fault: str
@@ -92,6 +100,7 @@ def test_a_failed_apply_has_no_effect(
     assert before.hash == total
 
 
+@CALM
 @given(deltas(), deltas())
 def test_applying_is_taking_and_then_adding(
     held: dict[str, list[Token]], delta: dict[str, list[Token]]
@@ -99,6 +108,7 @@ def test_applying_is_taking_and_then_adding(
     assert marking(held).apply(held, delta) == Marking.new(PLACES).add(delta)
 
 
+@CALM
 @given(deltas())
 def test_a_snapshot_is_json_and_restores_the_same_marking(held: dict[str, list[Token]]) -> None:
     before = marking(held)

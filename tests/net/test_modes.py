@@ -6,7 +6,7 @@ from itertools import combinations, islice, product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from petra.errors import NetError
@@ -15,6 +15,9 @@ from petra.net.modes import count_modes, modes_by_age, nth_mode
 
 if TYPE_CHECKING:
     from petra.net import Mode
+
+# A busy machine is no defect of the code.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def marking(**places: str) -> Marking:
@@ -49,6 +52,7 @@ def test_modes_come_by_position(arcs: str, held: dict[str, str], expected: list[
     assert [taken(mode) for mode in found] == expected
 
 
+@CALM
 @given(st.integers(0, 5), st.integers(0, 4), st.integers(1, 3), st.integers(1, 2))
 def test_the_order_is_lexicographic_by_token_position(n: int, m: int, k: int, j: int) -> None:
     held = Marking.new("pq").add(
@@ -99,6 +103,7 @@ def test_a_function_that_asks_for_another_place_is_told_so() -> None:
         mode.all("q")
 
 
+@CALM
 @given(st.integers(0, 5), st.integers(0, 4), st.integers(1, 3), st.integers(1, 2))
 def test_modes_without_a_guard_can_be_counted_and_picked(n: int, m: int, k: int, j: int) -> None:
     held = Marking.new("pqr").add(
@@ -116,6 +121,7 @@ def test_modes_without_a_guard_can_be_counted_and_picked(n: int, m: int, k: int,
 ages = st.lists(st.integers(0, 4), max_size=4).map(sorted)
 
 
+@CALM
 @given(ages, ages, st.integers(1, 2))
 def test_by_age_is_the_order_of_becoming_possible_then_of_position(
     p: list[int], q: list[int], weight: int

@@ -3,25 +3,13 @@
 from petra.net import tasks
 from petra.net.cancel import Region, cancel
 from petra.net.compare import Equivalence, causal_form, compare, first_difference
+from petra.net.configuration import Configuration
 from petra.net.confluence import Clash, Confluence, Decision, Divergence, confluence, explore
-from petra.net.fire import (
-    Aborted,
-    Configuration,
-    Drained,
-    Stepped,
-    cancel_region,
-    drain,
-    enabled,
-    exchange,
-    inject,
-    is_quiescent,
-    start,
-    step,
-    withdraw,
-)
+from petra.net.fire import Aborted, Drained, Stepped, drain, enabled, is_quiescent, start, step
 from petra.net.marking import Marking, Token
 from petra.net.modes import Abort, Mode, Production, modes
 from petra.net.net import Net, Place, Transition
+from petra.net.outside import cancel_region, exchange, inject, withdraw
 from petra.net.quiescence import Blocked, Rest, blocked, quiescence
 from petra.net.receipt import Produced, Receipt, read_receipts, write_receipts
 from petra.net.select import ByHash, ByName, Fifo, Firing, Priority, Random, Strategy

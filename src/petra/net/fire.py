@@ -1,6 +1,6 @@
-"""Firing: how a net moves, alone (``step``, ``drain``) and by the hand of the outside world.
+"""Firing: how a net moves.
 
-Rule 1: a ``Configuration`` is a value. Whatever fails, fails as a whole: the old one still stands.
+Rule 1: whatever fails, fails as a whole: the configuration there was still stands.
 Rule 2: what fires is the least enabled firing of the strategy. A fire function that aborts has done
 nothing; the next firing is tried. If all abort, nothing has changed and nothing is recorded.
 Rule 3: inputs are taken, then resets empty their places, then outputs are produced.
@@ -10,76 +10,30 @@ Rule 5: an exception in a guard or a fire function is a failure, never rest: it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from petra.errors import NetError
 from petra.net.agenda import Agenda
-from petra.net.marking import PLAIN, Board, Marking, Token, encode_data
+from petra.net.configuration import Configuration
+from petra.net.marking import PLAIN, Marking, encode_data
 from petra.net.modes import Abort
-from petra.net.receipt import GENESIS, Produced, Receipt, act_id, firing_id, sealed, token_id
+from petra.net.play import Play, encode_tokens
+from petra.net.receipt import GENESIS, act_id, firing_id
 from petra.net.select import ByName, Fifo, Priority
 from petra.net.suggest import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from petra.net.modes import Mode
     from petra.net.net import Net, Transition
-    from petra.net.receipt import Kind, Timestamp
+    from petra.net.play import Payloads
+    from petra.net.receipt import Receipt, Timestamp
     from petra.net.select import Firing, Strategy
 
-    Payloads: TypeAlias = Mapping[str, Sequence[bytes]]
-    Lost: TypeAlias = dict[str, list[str]]
-
 _FIFO = Fifo()
-
-
-class Log:
-    """An append-only list of receipts that its older owners see as it was."""
-
-    __slots__ = ("_receipts", "_size")
-
-    def __init__(self, receipts: list[Receipt] | None = None) -> None:
-        self._receipts = receipts or []
-        self._size = len(self._receipts)
-
-    def extended(self, receipts: Iterable[Receipt]) -> Log:
-        """Return the log with these receipts at its end; costs no more than their number."""
-        # Whoever holds the newest log may write behind it; anyone older starts a list of their own.
-        newest = self._size == len(self._receipts)
-        shared = self._receipts if newest else self._receipts[: self._size]
-        shared.extend(receipts)
-        return Log(shared)
-
-    def __iter__(self) -> Iterator[Receipt]:
-        return islice(self._receipts, self._size)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """A net in some marking, with all that decides how it goes on."""
-
-    net: Net
-    marking: Marking
-    strategy: Strategy
-    run: str
-    #: The log position of the next receipt.
-    k: int
-    #: The hash of the last receipt.
-    last: str
-    net_hash: str
-    #: How many acts have come from outside: their ids are made of it.
-    acts: int = 0
-    #: How often each transition has fired that takes nothing: their ids are made of it.
-    springs: Mapping[str, int] = field(default_factory=dict)
-    log: Log = field(default_factory=Log, repr=False, compare=False)
-
-    @property
-    def receipts(self) -> tuple[Receipt, ...]:
-        """Everything that has happened, from the start on."""
-        return tuple(self.log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +87,7 @@ def start(
         NetError: a place is unknown, or data is not a JSON value.
     """
     payloads = {place: [PLAIN] * count for place, count in net.initial.items() if count}
-    for place, added in _encode(net, tokens or {}, where="start").items():
+    for place, added in encode_tokens(net, tokens or {}, where="start").items():
         payloads[place] = [*payloads.get(place, []), *added]
     empty = Configuration(
         net=net,
@@ -144,7 +98,7 @@ def start(
         last=GENESIS,
         net_hash=net.digest(),
     )
-    play = _Play(empty, ts)
+    play = Play(empty, ts)
     play.record("start", "", produced=play.put(act_id("start", 0), payloads))
     return play.freeze()
 
@@ -164,7 +118,7 @@ def drain(
     ``limited`` is true when something was still enabled at the limit. ``aborts`` are those
     of the last step.
     """
-    play = _Play(configuration, ts)
+    play = Play(configuration, ts)
     mover = _Mover(play)
     aborts: list[Aborted] = []
     while len(play.receipts) < max_steps:
@@ -188,175 +142,10 @@ def is_quiescent(configuration: Configuration) -> bool:
     return next(enabled(configuration), None) is None
 
 
-def inject(
-    configuration: Configuration, place: str, *data: object, reason: str = "", ts: Timestamp = None
-) -> Configuration:
-    """Put tokens into a place from outside: one for each value, or one plain token.
-
-    Raises:
-        NetError: the place is unknown, or data is not a JSON value.
-    """
-    tokens = {place: data or (None,)}
-    return _act(configuration, "inject", withdrawn={}, injected=tokens, reason=reason, ts=ts)
-
-
-def withdraw(
-    configuration: Configuration, place: str, *ids: str, reason: str = "", ts: Timestamp = None
-) -> Configuration:
-    """Take tokens out of a place from outside.
-
-    Raises:
-        NetError: the place is unknown, or one of the tokens is not in it.
-    """
-    return _act(
-        configuration, "withdraw", withdrawn={place: ids}, injected={}, reason=reason, ts=ts
-    )
-
-
-def exchange(
-    configuration: Configuration,
-    withdrawn: Mapping[str, Iterable[str]],
-    injected: Mapping[str, Iterable[object]],
-    *,
-    reason: str = "",
-    ts: Timestamp = None,
-) -> Configuration:
-    """Take tokens (by id) and put others (by data) in one act from outside.
-
-    Raises:
-        NetError: a place is unknown, a token is not there, or data is not a JSON value.
-    """
-    return _act(
-        configuration, "exchange", withdrawn=withdrawn, injected=injected, reason=reason, ts=ts
-    )
-
-
-def cancel_region(
-    configuration: Configuration, places: Iterable[str], *, reason: str = "", ts: Timestamp = None
-) -> Configuration:
-    """Empty the places of a region from outside, and record what was in them.
-
-    Raises:
-        NetError: a place is unknown.
-    """
-    play = _Play(configuration, ts)
-    reset = {place: play.empty(place) for place in dict.fromkeys(places)}
-    play.record("cancel", reason, reset=reset)
-    return play.freeze()
-
-
-def _act(  # noqa: PLR0913  every part of the act has a name
-    configuration: Configuration,
-    kind: Kind,
-    *,
-    withdrawn: Mapping[str, Iterable[str]],
-    injected: Mapping[str, Iterable[object]],
-    reason: str,
-    ts: Timestamp,
-) -> Configuration:
-    payloads = _encode(configuration.net, injected, where=kind)
-    play = _Play(configuration, ts)
-    consumed = {place: list(ids) for place, ids in withdrawn.items()}
-    play.take(consumed)
-    produced = play.put(act_id(kind, configuration.acts + 1), payloads)
-    play.record(kind, reason, consumed=consumed, produced=produced)
-    return play.freeze()
-
-
-class _Play:
-    """A configuration being changed: the board, and the receipts it has left so far."""
-
-    def __init__(self, configuration: Configuration, ts: Timestamp) -> None:
-        self.configuration = configuration
-        self.board = Board(configuration.marking)
-        self.receipts: list[Receipt] = []
-        self.springs = dict(configuration.springs)
-        self.k = configuration.k
-        self._ts = ts
-        self._last = configuration.last
-        self._acts = configuration.acts
-        self._hash = configuration.marking.hash
-
-    def take(self, ids: Mapping[str, Iterable[str]]) -> None:
-        for place, wanted in ids.items():
-            for one in wanted:
-                self.board.take(place, one)
-
-    def empty(self, place: str) -> list[str]:
-        self.configuration.net.require(place, where="cancel")
-        ids = list(self.board.places[place])
-        self.take({place: ids})
-        return ids
-
-    def put(self, origin: str, payloads: Payloads) -> dict[str, list[Token]]:
-        made = {
-            place: [
-                Token(token_id(origin, place, index), payload, self.k)
-                for index, payload in enumerate(some)
-            ]
-            for place, some in payloads.items()
-        }
-        for place, tokens in made.items():
-            for token in tokens:
-                self.board.put(place, token)
-        return made
-
-    def record(  # noqa: PLR0913  every part of the receipt has a name
-        self,
-        kind: Kind,
-        transition: str,
-        *,
-        attempt: int = 0,
-        consumed: Lost | None = None,
-        read: dict[str, str] | None = None,
-        reset: Lost | None = None,
-        produced: Mapping[str, list[Token]] | None = None,
-    ) -> None:
-        before, self._hash = self._hash, self.board.hash
-        receipt = sealed(
-            Receipt(
-                k=self.k,
-                run=self.configuration.run,
-                net=self.configuration.net_hash,
-                kind=kind,
-                strategy=self.configuration.strategy.name,
-                transition=transition,
-                attempt=attempt,
-                consumed=consumed or {},
-                read=read or {},
-                reset=reset or {},
-                produced=[
-                    Produced(place, token.id, token.payload_hash)
-                    for place, tokens in (produced or {}).items()
-                    for token in tokens
-                ],
-                before=before,
-                after=self._hash,
-                previous=self._last,
-                ts=self._ts,
-            )
-        )
-        self.receipts.append(receipt)
-        self.k += 1
-        self._last = receipt.hash
-        self._acts += kind not in ("start", "fire")
-
-    def freeze(self) -> Configuration:
-        return replace(
-            self.configuration,
-            marking=self.board.freeze(),
-            k=self.k,
-            last=self._last,
-            acts=self._acts,
-            springs=self.springs,
-            log=self.configuration.log.extended(self.receipts),
-        )
-
-
 class _Mover:
     """Fires on a play; a strategy with ranks is served by an agenda, the others look at all."""
 
-    def __init__(self, play: _Play) -> None:
+    def __init__(self, play: Play) -> None:
         self._play = play
         self._net = play.configuration.net
         strategy = play.configuration.strategy
@@ -456,14 +245,3 @@ def _produce(transition: Transition, mode: Mode) -> Payloads | Abort:
                 f"but its arc says {weight}"
             )
     return payloads
-
-
-def _encode(
-    net: Net, tokens: Mapping[str, Iterable[object]], *, where: str
-) -> dict[str, list[bytes]]:
-    for place in tokens:
-        net.require(place, where=where)
-    return {
-        place: [encode_data(one, where=f"{where} into {place!r}") for one in some]
-        for place, some in tokens.items()
-    }

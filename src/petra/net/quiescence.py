@@ -20,7 +20,7 @@ from petra.net.modes import modes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petra.net.fire import Configuration
+    from petra.net.configuration import Configuration
     from petra.net.marking import Marking
     from petra.net.net import Net, Transition
 

@@ -20,13 +20,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from petra.errors import NetError
-from petra.net.fire import exchange
+from petra.net.outside import exchange
 from petra.net.suggest import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from petra.net.fire import Configuration
+    from petra.net.configuration import Configuration
     from petra.net.marking import Marking
     from petra.net.modes import Production
     from petra.net.receipt import Timestamp
