@@ -45,13 +45,14 @@ def reading_of(path: Path) -> Reading:
     return read_bytes(path.read_bytes(), path.name)
 
 
+def shown(reading: Reading) -> str:
+    return "\n".join(render(p, reading.text, reading.name) for p in reading.problems)
+
+
 @cache
-def test_of(path: Path) -> dict[str, Any]:
+def document_of(path: Path) -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return document
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 # Each file by itself
@@ -62,16 +63,15 @@ test_of.__test__ = False  # type: ignore[attr-defined]
 def test_a_playbook_is_read_without_a_problem(path: Path) -> None:
     reading = reading_of(path)
     assert reading.playbook is not None
-    assert not reading.problems, render(reading.problems, reading.text, reading.name)
+    assert not reading.problems, shown(reading)
 
 
 @pytest.mark.spec("S1")
 @pytest.mark.parametrize("path", LEGACY, ids=named)
 def test_an_older_file_is_read_and_only_told_that_it_is_older(path: Path) -> None:
     reading = reading_of(path)
-    shown = render(reading.problems, reading.text, reading.name)
-    assert reading.ok, shown
-    assert {problem.code for problem in reading.problems} == {"P207"}, shown
+    assert reading.ok, shown(reading)
+    assert {problem.code for problem in reading.problems} == {"P207"}, shown(reading)
 
 
 @pytest.mark.spec("S1")
@@ -96,7 +96,7 @@ def test_there_is_an_example_for_each_of_the_43_patterns() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=named)
 def test_an_example_has_a_test_file_with_at_least_two_cases(path: Path) -> None:
     test = path.with_name(path.name.replace(".yaml", ".test.yaml"))
-    document = test_of(test)
+    document = document_of(test)
     assert document["apiVersion"] == "petra/v1"
     assert document["kind"] == "Test"
     assert document["playbook"] == path.name
@@ -106,7 +106,7 @@ def test_an_example_has_a_test_file_with_at_least_two_cases(path: Path) -> None:
 @pytest.mark.spec("S21")
 @pytest.mark.parametrize("path", TESTS, ids=named)
 def test_the_cases_of_a_test_file_say_only_what_a_case_can_say(path: Path) -> None:
-    document = test_of(path)
+    document = document_of(path)
     assert set(document) <= {"apiVersion", "kind", "playbook", "library", "cases"}
     assert all((path.parent / name).exists() for name in document.get("library", ()))
     names = [case["name"] for case in document["cases"]]
@@ -120,7 +120,7 @@ def test_the_cases_of_a_test_file_say_only_what_a_case_can_say(path: Path) -> No
 @pytest.mark.spec("S21")
 @pytest.mark.parametrize("path", TESTS, ids=named)
 def test_a_test_file_names_only_steps_that_its_playbook_has(path: Path) -> None:
-    document = test_of(path)
+    document = document_of(path)
     reading = reading_of(path.parent / document["playbook"])
     assert reading.playbook is not None
     known = {step.step for step in reading.playbook.workflow}
@@ -147,7 +147,7 @@ def _steps_of(case: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.spec("S21")
 @pytest.mark.parametrize("path", TESTS, ids=named)
 def test_every_task_that_a_worker_runs_has_a_script_in_some_case(path: Path) -> None:
-    document = test_of(path)
+    document = document_of(path)
     reading = reading_of(path.parent / document["playbook"])
     assert reading.playbook is not None
     scripted = {name for case in document["cases"] for name in case.get("tools", {})}
@@ -198,7 +198,7 @@ def _keys_of(struct: type[msgspec.Struct], seen: set[type[msgspec.Struct]]) -> I
         return
     seen.add(struct)
     for key, field in fields_of(struct).items():
-        yield f"{struct.__name__}.{key}"
+        yield f"{_owner(struct)}.{key}"
         for inner in _structs_in(field.shape):
             yield from _keys_of(inner, seen)
 
