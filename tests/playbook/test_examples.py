@@ -89,6 +89,20 @@ def test_there_is_an_example_for_each_of_the_43_patterns() -> None:
     assert names == {f"wcp-{number:02}.yaml" for number in range(1, 44)}
 
 
+def test_the_page_about_the_patterns_links_every_example_and_counts_right() -> None:
+    page = ROOT / "docs" / "concepts" / "patterns.md"
+    table = [line.split("|") for line in page.read_text(encoding="utf-8").splitlines()]
+    rows = [[cell.strip() for cell in row] for row in table if len(row) == 8]
+    patterns = [row for row in rows if row[1].isdigit()]
+    assert [int(row[1]) for row in patterns] == list(range(1, 44))
+    for row in patterns:
+        target = row[2].partition("(")[2].rstrip(")")
+        assert target.endswith(f"wcp-{int(row[1]):02}.yaml")
+        assert (page.parent / target).exists()
+    counted = [f"**{sum(row[column] == '+' for row in patterns)}**" for column in (4, 5, 6)]
+    assert rows[-1][4:7] == counted == ["**31**", "**24**", "**25**"]
+
+
 # The test files
 
 
