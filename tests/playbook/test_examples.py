@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import yaml
 
+from petra.expr import Profile, compile_template
 from petra.kinds import KINDS, Knobs
 from petra.playbook import Reading, read, read_bytes, render
 from petra.playbook.grammar import Shape, extra_of, fields_of, shape_of
@@ -173,6 +174,16 @@ def test_every_task_that_a_worker_runs_has_a_script_in_some_case(path: Path) -> 
         and not {step.step, f"{step.step}/{task.name}"} & scripted
     }
     assert not unscripted
+
+
+@pytest.mark.spec("S21")
+@pytest.mark.parametrize("path", TESTS, ids=named)
+def test_every_expression_of_a_script_can_be_compiled(path: Path) -> None:
+    for case in document_of(path)["cases"]:
+        for script in case.get("tools", {}).values():
+            for outcome in script if isinstance(script, list) else [script]:
+                if "run" in outcome:
+                    compile_template(f"{{{{ {outcome['run']} }}}}", Profile.WORKER)
 
 
 # All of them together
