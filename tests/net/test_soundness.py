@@ -175,6 +175,20 @@ def test_a_reset_on_the_way_means_that_nothing_piles_up() -> None:
     assert check(again, final=[{"o": 1}]).finding("bounded").status == "violated"
 
 
+def test_growth_that_a_reset_cuts_off_each_time_is_no_growth() -> None:
+    # The two tokens in w keep this net from being searched as a safe one.
+    arcs = ("a: i -> p + 2 w", "b: p -> p + q", "c: p + 2 w -> o")
+    cut = check(workflow(*arcs, resets={"b": "q", "c": "q"}), final=[{"o": 1}])
+    assert cut.verdict == "sound"
+    grown = check(workflow(*arcs, resets={"c": "q"}), final=[{"o": 1}])
+    assert grown.finding("bounded").status == "violated"
+
+
+def test_a_place_that_is_read_and_reset_ends_up_empty() -> None:
+    net = workflow("s: i -> p + q", "x: q -> o", reads={"x": "p"}, resets={"x": "p"})
+    assert check(net).verdict == "sound"
+
+
 # -- structure
 
 
@@ -233,6 +247,37 @@ def test_an_any_of_ending_asks_for_safety_and_not_for_live_transitions() -> None
     ).counterexample
     assert crowded is not None
     assert (crowded.breaks, len(crowded.firings)) == ("safe", 3)
+
+
+@pytest.mark.parametrize("short", [0, 2_000])
+def test_a_crowd_that_only_some_orders_show_is_seen(
+    short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Not free choice: following one order only, p would be emptied before it is filled again.
+    monkeypatch.setattr("petra.net.soundness.decide.SHORT", short)
+    net = workflow(
+        "s: i -> a + b + k + m",
+        "x: a + m -> p + m",
+        "y: b + m -> p + m",
+        "u: p + k -> f + l",
+        "v: p + l + m -> g",
+    )
+    found = check(net, final=FinalAnyOf(frozenset({"f", "g"}))).counterexample
+    assert found is not None
+    assert found.firings == ("s", "x", "y")
+
+
+def test_a_place_where_the_net_may_end_and_may_go_on_is_kept_apart() -> None:
+    # Waiting in e is an end, but having left it for p is not: r never comes.
+    net = workflow("a: i -> e", "b: e -> p", "c: p + r -> o", "d: o -> r")
+    assert check(net, final=FinalAnyOf(frozenset({"e", "o"}))).verdict == "unsound"
+
+
+def test_tokens_that_vanish_may_have_been_two() -> None:
+    net = workflow("s: p -> a + b", "x: a -> i", "y: b -> i", "gone: i ->")
+    start = Net(net.name, net.places, net.transitions, initial={"p": 1})
+    ending = FinalAnyOf(frozenset({"p"}))
+    assert check(start, final=ending).finding("safe").status == "violated"
 
 
 def test_a_shared_lock_may_stay_where_it_is() -> None:
