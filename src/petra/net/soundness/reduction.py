@@ -15,10 +15,14 @@ asks; a place that every flow leaves as it was, with tokens enough for all, goes
 Rule 5, any-of endings only: flows that nothing can enable go, and of two alternatives that differ
 only in the final place that they alone feed one is enough (if the choice came twice, both times the
 same could be chosen).
+
+A reset must find a token wherever it waits: rules 1 and 2 move a token only between places that are
+emptied by exactly the same flows, and a flow that empties places itself is never fired early or late.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from petra.net.soundness.flow import Flow, FlowNet, Goal
@@ -33,10 +37,10 @@ LONGEST_PATH = 10_000
 def reduced(net: FlowNet) -> FlowNet:
     """Return a net with the same answer to "sound?", as small as the rules can make it.
 
-    With reset arcs firing early or late is not the same, and when one final marking covers another
-    the rules do not keep proper completion: such nets come back as they are.
+    When one final marking covers another the rules do not keep proper completion: such a net comes
+    back as it is.
     """
-    if net.has_resets or not (net.goal.any_of is not None or net.goal.is_antichain):
+    if net.goal.any_of is None and not net.goal.is_antichain:
         return net
     return _Reduction(net).run()
 
@@ -55,8 +59,9 @@ class _Reduction:
         self.places = set(range(len(net.places)))
         self.feeders: list[set[int]] = [set() for _ in net.places]
         self.takers: list[set[int]] = [set() for _ in net.places]
+        self.emptiers: list[set[int]] = [set() for _ in net.places]
         for flow in net.flows:
-            self.add(Flow(needs=dict(flow.needs), gives=dict(flow.gives), path=flow.path))
+            self.add(replace(flow, needs=dict(flow.needs), gives=dict(flow.gives)))
 
     def run(self) -> FlowNet:
         changed = True
@@ -81,6 +86,8 @@ class _Reduction:
             self.takers[place].add(key)
         for place in flow.gives:
             self.feeders[place].add(key)
+        for place in flow.resets:
+            self.emptiers[place].add(key)
 
     def drop(self, keys: Iterable[int]) -> None:
         for key in list(keys):
@@ -89,14 +96,18 @@ class _Reduction:
                 self.takers[place].discard(key)
             for place in flow.gives:
                 self.feeders[place].discard(key)
+            for place in flow.resets:
+                self.emptiers[place].discard(key)
 
     def drop_place(self, place: int) -> None:
         for key in self.takers[place]:
             del self.flows[key].needs[place]
         for key in self.feeders[place]:
             del self.flows[key].gives[place]
-        self.takers[place].clear()
-        self.feeders[place].clear()
+        for key in self.emptiers[place]:
+            self.flows[key].resets -= {place}
+        for around in (self.takers, self.feeders, self.emptiers):
+            around[place].clear()
         self.places.discard(place)
         self.initial.pop(place, None)
 
@@ -123,9 +134,16 @@ class _Reduction:
 
     def _takers_are_free(self, place: int) -> bool:
         return all(
-            flow.needs == {place: 1} and flow.gives and place not in flow.gives
+            flow.needs == {place: 1}
+            and flow.gives
+            and place not in flow.gives
+            and not flow.resets
+            and self._emptied_alike(place, flow.gives)
             for flow in (self.flows[key] for key in self.takers[place])
         )
+
+    def _emptied_alike(self, place: int, others: Iterable[int]) -> bool:
+        return all(self.emptiers[other] == self.emptiers[place] for other in others)
 
     def _start_eagerly(self, place: int) -> None:
         count = self.initial.pop(place, 0)
@@ -153,6 +171,8 @@ class _Reduction:
             flow.gives == {place: 1}
             and bool(flow.needs)
             and place not in flow.needs
+            and not flow.resets
+            and self._emptied_alike(place, flow.needs)
             and self.final.isdisjoint(flow.needs)
             and all(weight == 1 for weight in flow.needs.values())
             and all(self.takers[need] == {key} for need in flow.needs)
@@ -176,17 +196,18 @@ class _Reduction:
                         needs[need] = needs.get(need, 0) + weight
                 for give, weight in b.gives.items():
                     gives[give] = gives.get(give, 0) + weight
-                self.add(Flow(needs=needs, gives=gives, path=a.path + b.path))
+                resets = (a.resets | b.resets) - {place}
+                self.add(Flow(needs=needs, gives=gives, path=a.path + b.path, resets=resets))
         self.drop_place(place)
         return True
 
     # -- rule 3
 
     def drop_twin_flows(self) -> bool:
-        seen: set[tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]] = set()
+        seen: set[object] = set()
         twins = []
         for key, flow in self.flows.items():
-            shape = (frozenset(flow.needs.items()), frozenset(flow.gives.items()))
+            shape = (frozenset(flow.needs.items()), frozenset(flow.gives.items()), flow.resets)
             if shape in seen:
                 twins.append(key)
             seen.add(shape)
@@ -200,6 +221,7 @@ class _Reduction:
             shape = (
                 frozenset((key, self.flows[key].needs[place]) for key in self.takers[place]),
                 frozenset((key, self.flows[key].gives[place]) for key in self.feeders[place]),
+                frozenset(self.emptiers[place]),
                 self.initial.get(place, 0),
                 self._endings(place),
             )
@@ -218,7 +240,9 @@ class _Reduction:
     # -- rule 4
 
     def drop_idle(self) -> bool:
-        idle = [key for key, flow in self.flows.items() if flow.needs == flow.gives]
+        idle = [
+            key for key, flow in self.flows.items() if flow.needs == flow.gives and not flow.resets
+        ]
         gone = False
         for key in idle:
             if self.any_of or self._can_surely_fire(key):
@@ -231,6 +255,8 @@ class _Reduction:
         return gone
 
     def _never_matters(self, place: int) -> bool:
+        if self.emptiers[place]:
+            return False
         around = [self.flows[key] for key in self.takers[place] | self.feeders[place]]
         count = self.initial.get(place, 0)
         if self.any_of:
@@ -265,14 +291,16 @@ class _Reduction:
         seen: set[object] = set()
         twins = []
         for place in sorted(self.final & self.places):
-            if len(self.feeders[place]) != 1 or self.takers[place] or self.initial.get(place):
+            if len(self.feeders[place]) != 1 or self.takers[place] or self.emptiers[place]:
+                continue
+            if self.initial.get(place):
                 continue
             (key,) = self.feeders[place]
             flow = self.flows[key]
             others = frozenset(
                 (give, weight) for give, weight in flow.gives.items() if give != place
             )
-            shape = (frozenset(flow.needs.items()), others, flow.gives[place])
+            shape = (frozenset(flow.needs.items()), others, flow.gives[place], flow.resets)
             if shape in seen:
                 twins.append((place, key))
             seen.add(shape)
@@ -295,7 +323,12 @@ class _Reduction:
         return FlowNet(
             places=[self.net.places[place] for place in order],
             flows=[
-                Flow(needs=moved(flow.needs), gives=moved(flow.gives), path=flow.path)
+                Flow(
+                    needs=moved(flow.needs),
+                    gives=moved(flow.gives),
+                    path=flow.path,
+                    resets=frozenset(position[place] for place in flow.resets),
+                )
                 for flow in self.flows.values()
             ],
             initial=moved(self.initial),

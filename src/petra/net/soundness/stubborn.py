@@ -55,12 +55,8 @@ class Stubborn:
             return enabled
         best = enabled
         ready = set(enabled)
-        tried: set[int] = set()
         for start in enabled:
-            if start in tried:
-                continue
             chosen = self._close(start, marking, ready, len(best))
-            tried |= chosen
             if len(chosen) < len(best):
                 best = [flow for flow in enabled if flow in chosen]
                 if len(best) == 1:
