@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
+from unicodedata import normalize
 
 from petra import values
 from petra.errors import NetError
@@ -202,17 +203,20 @@ def _describe(transition: Transition) -> dict[str, object]:
 
 def _by_name(net: str, kind: str, items: Sequence[_Named]) -> dict[str, _Named]:
     found: dict[str, _Named] = {}
+    seen: set[str] = set()
     for item in items:
         if not item.name:
             raise NetError(f"net {net!r}: a {kind} needs a name")
-        if item.name in found:
+        # Names are compared as people see them: two ways to write an accent are one name.
+        if (normal := normalize("NFC", item.name)) in seen:
             raise NetError(f"net {net!r}: there are two {kind}s named {item.name!r}; rename one")
+        seen.add(normal)
         found[item.name] = item
     return found
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(names.split() if isinstance(names, str) else names)
+    return tuple(dict.fromkeys(names.split() if isinstance(names, str) else names))
 
 
 def _read_arcs(transition: str, text: str) -> tuple[dict[str, int], dict[str, int]]:

@@ -1,0 +1,234 @@
+"""Selection: which of the enabled firings comes first.
+
+A strategy is a total order over the enabled (transition, mode) pairs, and a function of stored data
+only: the net, the marking, the name of the run, the log position and the seed. The engine fires the
+least; when that one aborts it tries the next.
+
+| strategy   | orders by |
+|------------|-----------|
+| `Fifo`     | the log position at which the mode became possible, then name, then position |
+| `Priority` | the priority, lower first, then name, then position |
+| `ByName`   | the name, as UTF-8 bytes of its NFC form, then position |
+| `ByHash`   | SHA-256 of seed, run, log position, name and the ids of the mode |
+| `Random`   | a draw without replacement from SHA-256 of seed, log position and attempt |
+
+Position is where a token stands in its place's order of insertion. `ByHash` looks at every enabled
+mode at every step, and `Random` at those of transitions with a guard; the others only at the first of
+each transition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from bisect import insort
+from dataclasses import dataclass
+from heapq import merge
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+from petra.net.modes import Mode, count_modes, modes, modes_by_age, nth_mode
+from petra.values import canonical, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from petra.net.modes import Places
+    from petra.net.net import Net, Transition
+
+    Rank: TypeAlias = tuple[int, bytes]
+
+
+class Firing(NamedTuple):
+    """A transition and the tokens it would take."""
+
+    transition: Transition
+    mode: Mode
+
+
+class Strategy(Protocol):
+    """A total order over the enabled firings."""
+
+    @property
+    def name(self) -> str:
+        """What receipts call the strategy."""
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, the one to fire first."""
+
+
+class Ranked(Strategy, Protocol):
+    """A strategy whose least firing is the least among the first modes of the transitions."""
+
+    by_age: bool
+
+    def rank(self, transition: Transition, mode: Mode) -> Rank:
+        """Return a key that orders the first modes of different transitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fifo:
+    """What became possible first fires first."""
+
+    by_age = True
+    name = "fifo"
+
+    def rank(self, transition: Transition, mode: Mode) -> Rank:
+        """Return a key that orders the first modes of different transitions."""
+        return (mode.born, name_key(transition.name))
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, oldest first."""
+        del run, k
+        streams = (_oldest_first(transition, places) for transition in net.transitions.values())
+        return merge(*streams, key=lambda firing: self.rank(*firing))
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """The lowest number fires first; a function of the transition may give the number."""
+
+    by_age = False
+    name = "priority"
+    of: Callable[[Transition], int] | None = None
+
+    def rank(self, transition: Transition, mode: Mode) -> Rank:
+        """Return a key that orders the first modes of different transitions."""
+        del mode
+        number = transition.priority if self.of is None else self.of(transition)
+        return (number, name_key(transition.name))
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, most urgent first."""
+        del run, k
+        return _in_order_of(self, net, places)
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """The first name in the order of its bytes fires first."""
+
+    by_age = False
+    name = "name"
+
+    def rank(self, transition: Transition, mode: Mode) -> Rank:
+        """Return a key that orders the first modes of different transitions."""
+        del mode
+        return (0, name_key(transition.name))
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, by name."""
+        del run, k
+        return _in_order_of(self, net, places)
+
+
+@dataclass(frozen=True, slots=True)
+class ByHash:
+    """The least hash fires first: an order that looks arbitrary and is the same everywhere."""
+
+    seed: int | str = 0
+
+    @property
+    def name(self) -> str:
+        """What receipts call the strategy."""
+        return f"hash:{self.seed}"
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, least hash first."""
+        firings = list(ByName().order(net, places, run=run, k=k))
+        firings.sort(
+            key=lambda one: digest([self.seed, run, k, one.transition.name, ids(one.mode)])
+        )
+        return iter(firings)
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """Each enabled firing is equally likely, and the seed decides which it is."""
+
+    seed: int | str = 0
+
+    @property
+    def name(self) -> str:
+        """What receipts call the strategy."""
+        return f"random:{self.seed}"
+
+    def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
+        """Yield every enabled firing once, drawn without replacement: one draw per attempt."""
+        del run
+        urn = [_Bundle(one, places) for one in sorted(net.transitions.values(), key=_by_name)]
+        size = sum(bundle.size for bundle in urn)
+        drawn: list[int] = []
+        for attempt in range(size):
+            index = draw(self.seed, k, attempt, size - attempt)
+            for earlier in drawn:
+                index += earlier <= index
+            insort(drawn, index)
+            yield _nth_firing(urn, index)
+
+
+def draw(seed: int | str, k: int, attempt: int, size: int) -> int:
+    """Return an index below ``size``, each with the same chance.
+
+    Takes as many bits as the size needs and draws again when they say too much: a remainder
+    would favour the first ones.
+    """
+    bits = (size - 1).bit_length()
+    for again in count():
+        hashed = hashlib.sha256(canonical([seed, k, attempt, again])).digest()
+        index = int.from_bytes(hashed, "big") >> (256 - bits)
+        if index < size:
+            return index
+    raise AssertionError("count() does not end")
+
+
+def name_key(name: str) -> bytes:
+    """Return what names are ordered by: never the locale, and one way to write an accent."""
+    return unicodedata.normalize("NFC", name).encode()
+
+
+def ids(mode: Mode) -> dict[str, dict[str, list[str]]]:
+    """Return the ids of the tokens of a mode, as a JSON value."""
+    return {
+        "taken": {place: [token.id for token in tokens] for place, tokens in mode.taken.items()},
+        "read": {place: [token.id] for place, token in mode.read.items()},
+    }
+
+
+class _Bundle:
+    """The modes of one transition, counted; made only where a guard has to be asked."""
+
+    def __init__(self, transition: Transition, places: Places) -> None:
+        self.transition = transition
+        self._places = places
+        self._asked = None if transition.guard is None else list(modes(transition, places))
+        self.size = count_modes(transition, places) if self._asked is None else len(self._asked)
+
+    def nth(self, index: int) -> Mode:
+        if self._asked is not None:
+            return self._asked[index]
+        return nth_mode(self.transition, self._places, index)
+
+
+def _nth_firing(urn: list[_Bundle], index: int) -> Firing:
+    for bundle in urn:
+        if index < bundle.size:
+            return Firing(bundle.transition, bundle.nth(index))
+        index -= bundle.size
+    raise IndexError(index)
+
+
+def _by_name(transition: Transition) -> bytes:
+    return name_key(transition.name)
+
+
+def _oldest_first(transition: Transition, places: Places) -> Iterator[Firing]:
+    return (Firing(transition, mode) for mode in modes_by_age(transition, places))
+
+
+def _in_order_of(strategy: Priority | ByName, net: Net, places: Places) -> Iterator[Firing]:
+    nobody = Mode(taken={}, read={})
+    ordered = sorted(net.transitions.values(), key=lambda one: strategy.rank(one, nobody))
+    for transition in ordered:
+        for mode in modes(transition, places):
+            yield Firing(transition, mode)
