@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
+from petra.net.fire import enabled, start, step
 from petra.net.net import Net, Place, Transition
 from petra.net.soundness import FinalAnyOf, FinalMarkings, Limits, check
 
@@ -162,15 +163,18 @@ class Truth:
     endless: int | None = None
     grows: bool = False
     dead: set[str] = field(default_factory=set)
+    lost: set[Marking] = field(default_factory=set)
 
 
 def fire(net: Net, marking: dict[str, int], name: str) -> dict[str, int] | None:
     """Fire one transition by the definition; None when it is not enabled."""
     one = net.transitions[name]
     after = dict(marking)
+    if any(after.get(place, 0) < 1 for place in one.reads):
+        return None
     for place, weight in one.inputs.items():
         after[place] = after.get(place, 0) - weight
-    if any(count < 0 for count in after.values()) or any(after.get(p, 0) < 1 for p in one.reads):
+    if any(count < 0 for count in after.values()):
         return None
     for place in one.resets:
         after[place] = 0
@@ -251,8 +255,8 @@ class Explorer:
             new = set(back[work.pop()]) - ending
             ending |= new
             work += new
-        lost = [depth for one, depth in truth.distance.items() if one not in ending]
-        truth.endless = min(lost, default=None)
+        truth.lost = truth.distance.keys() - ending
+        truth.endless = min((truth.distance[one] for one in truth.lost), default=None)
 
 
 def covers(large: Marking, small: Marking) -> bool:
@@ -368,3 +372,39 @@ def test_nets_without_structure_are_judged_by_the_final_markings_given(
             answers[confirm(net, verdict, explore(net, final), any_of=any_of)] += 1
     assert answers[True] > 100
     assert answers[False] > 100
+
+
+def test_the_trail_of_the_reduction_leads_to_a_real_defect() -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(400):
+        net = workflow_net(seed, growth=9, noise=3, extras=seed % 2 == 0)
+        found = check(net, limits=Limits(explain=1)).counterexample
+        truth = explore(net, SINK)
+        if found is None or not truth.complete:
+            continue
+        marking = replay(net, found.firings)
+        assert marking == found.marking, net
+        kinds[found.kind] += 1
+        if found.kind in {"stuck", "endless"}:
+            assert tuple(marking.get(place, 0) for place in sorted(net.places)) in truth.lost, net
+        elif found.kind == "leftover":
+            assert marking.get("o", 0) >= 1, net
+            assert sum(marking.values()) > 1, net
+    assert min(kinds["endless"], kinds["leftover"]) > 10
+
+
+def test_the_library_itself_fires_what_the_check_believes_it_can() -> None:
+    for seed in range(100):
+        net = workflow_net(seed, noise=5, extras=True)
+        configuration = start(net)
+        for _ in range(12):
+            marking = {place: len(some) for place, some in configuration.marking.tokens.items()}
+            possible = {name: fire(net, marking, name) for name in net.transitions}
+            firings = {firing.transition.name for firing in enabled(configuration)}
+            assert firings == {name for name, after in possible.items() if after is not None}
+            stepped = step(configuration)
+            if stepped.receipt is None:
+                break
+            configuration = stepped.configuration
+            new = {place: len(some) for place, some in configuration.marking.tokens.items()}
+            assert new == {**dict.fromkeys(new, 0), **(possible[stepped.receipt.transition] or {})}

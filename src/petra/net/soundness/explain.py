@@ -64,18 +64,15 @@ def _findings(net: FlowNet, space: Space, *, full: bool, dead_known: bool) -> tu
 
 def _findings_by_trail(net: FlowNet, space: Space) -> tuple[Finding, ...]:
     found: dict[Property, Counterexample] = {}
-    dead: tuple[str, ...] = ()
     for defect, index in space.defects.items():
         # Where the small net is stuck, the whole one may still move, but never to an end.
         seen = Defect.ENDLESS if defect is Defect.STUCK else defect
         example = _example(net, seen, space.firings(index), shortest=False)
         found.setdefault(example.breaks, example)
     if not space.defects:
-        dead = tuple(
-            name for flow in space.dead_flows() for name in space.packing.net.flows[flow].path
-        )
-        found["no-dead-transitions"] = _dead_example(net, dead)
-    return statuses(net, found, otherwise="unknown", dead=dead)
+        flow = space.packing.net.flows[space.dead_flows()[0]]
+        found["no-dead-transitions"] = _dead_example(net, flow.path, among=True)
+    return statuses(net, found, otherwise="unknown")
 
 
 def statuses(
@@ -124,15 +121,19 @@ def _example(
     )
 
 
-def _dead_example(net: FlowNet, dead: tuple[str, ...]) -> Counterexample:
+def _dead_example(net: FlowNet, dead: tuple[str, ...], *, among: bool = False) -> Counterexample:
+    """Name transitions that can never fire; ``among``: at least one of these."""
     shown = ", ".join(repr(name) for name in dead[:5]) + (" and more" if len(dead) > 5 else "")
-    noun = "transition" if len(dead) == 1 else "transitions"
+    if among and len(dead) > 1:
+        sentence = f"at least one of the transitions {shown} can never fire"
+    else:
+        sentence = f"transition{'s' if len(dead) > 1 else ''} {shown} can never fire"
     return Counterexample(
         breaks="no-dead-transitions",
         kind="dead",
         firings=(),
         marking=_named(net, net.initial),
-        sentence=f"{noun} {shown} can never fire",
+        sentence=sentence,
     )
 
 

@@ -1,8 +1,9 @@
 """A net as numbers: what the searches and the reduction rules work on.
 
-A place is its position. A read arc has become "take one and put it back", which is the same when
-one transition fires at a time. A flow remembers the transitions of the original net that it stands
-for, in firing order: that is the trail back from a reduced net.
+A place is its position. A read arc has become "take one and put it back", which is the same when one
+transition fires at a time; of a place that the transition also takes from, a token taken is a token
+read. A flow remembers the transitions of the original net that it stands for, in firing order: that
+is the trail back from a reduced net.
 """
 
 from __future__ import annotations
@@ -119,8 +120,8 @@ def _flow(transition: Transition, position: dict[str, int]) -> Flow:
     needs = {position[place]: weight for place, weight in transition.inputs.items()}
     gives = {position[place]: weight for place, weight in transition.outputs.items()}
     resets = frozenset(position[place] for place in transition.resets)
-    for place in {position[place] for place in transition.reads}:
-        needs[place] = needs.get(place, 0) + 1
+    for place in {position[place] for place in transition.reads if place not in transition.inputs}:
+        needs[place] = 1
         if place not in resets:
             gives[place] = gives.get(place, 0) + 1
     return Flow(needs=needs, gives=gives, path=(transition.name,), resets=resets)
