@@ -450,6 +450,19 @@ def test_what_cannot_be_seen_whole_is_left_open() -> None:
     assert verdict.finding("option-to-complete").status == "unknown"
 
 
+def test_a_billion_tokens_are_left_open_and_not_counted_one_by_one() -> None:
+    net = Net.of(
+        "n",
+        places="i o",
+        transitions=[Transition.of("a", "i -> o")],
+        initial={"i": 10**9},
+    )
+    verdict = check(net, final=[{"o": 10**9}], limits=Limits(markings=5_000))
+    assert verdict.verdict == "undecided"
+    few = Net(net.name, net.places, net.transitions, initial={"i": 100})
+    assert check(few, final=[{"o": 100}]).verdict == "sound"
+
+
 def test_guards_are_left_open_and_the_verdict_says_so() -> None:
     guarded = Transition.of("a", "i -> o", guard=lambda _mode: False, priority=1)
     verdict = check(Net.of("n", places="i o", transitions=[guarded], initial={"i": 1}))

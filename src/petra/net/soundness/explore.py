@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 #: Tokens that a place may at least hold in the search of a net that is not safe.
 WIDE = 127
 
+#: The first so many markings are compared with all markings on the way to them, later ones with the
+#: last few: comparing everything with everything would cost the square of the length of a way.
+THOROUGH, LAST_FEW = 2_000, 50
+
 
 class Defect(Enum):
     """What can be wrong with one reachable marking."""
@@ -268,7 +272,9 @@ class _Search:
         """
         space, packing = self.space, self.packing
         marking, emptied = space.markings[index], 0
-        while index:
+        comparisons = THOROUGH if index < THOROUGH else LAST_FEW
+        while index and comparisons:
+            comparisons -= 1
             index, flow = space.reached[index]
             emptied |= packing.resets[flow]
             earlier = space.markings[index]

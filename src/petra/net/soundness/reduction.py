@@ -128,8 +128,8 @@ class _Reduction:
                 continue
             if any(self.flows[key].gives[place] != 1 for key in feeders):
                 continue
-            self._start_eagerly(place)
-            changed |= self._merge(place)
+            if self._start_eagerly(place):
+                changed |= self._merge(place)
         return changed
 
     def _takers_are_free(self, place: int) -> bool:
@@ -145,14 +145,19 @@ class _Reduction:
     def _emptied_alike(self, place: int, others: Iterable[int]) -> bool:
         return all(self.emptiers[other] == self.emptiers[place] for other in others)
 
-    def _start_eagerly(self, place: int) -> None:
-        count = self.initial.pop(place, 0)
+    def _start_eagerly(self, place: int) -> bool:
+        """Fire what can fire at once; not when that would take too many firings."""
+        count = self.initial.get(place, 0)
         if count:
             (key,) = self.takers[place]
             flow = self.flows[key]
+            if len(flow.path) * count > LONGEST_PATH:
+                return False
+            del self.initial[place]
             for target, weight in flow.gives.items():
                 self.initial[target] = self.initial.get(target, 0) + weight * count
             self.prefix += flow.path * count
+        return True
 
     def merge_lazily(self) -> bool:
         changed = False
