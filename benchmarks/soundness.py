@@ -18,17 +18,23 @@ import platform
 import statistics
 import sys
 import tarfile
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from petra import __version__
 from petra.net.net import Net, Place, Transition
 from petra.net.pnml import read_pnml, write_pnml
 from petra.net.soundness import check, read_final
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
 HERE = Path(__file__).parent
-PATIENCE = 60.0  # seconds for the other tool, per net
+PATIENCE = 50.0  # seconds for the other tool, per net
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +118,23 @@ def other_tool(net: Net) -> str:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=ask_pm4py, args=(write_pnml(net), theirs))
     process.start()
-    answer = ours.recv() if ours.poll(PATIENCE) else f"> {PATIENCE:.0f} s"
+    theirs.close()
+    try:
+        answer = ours.recv() if ours.poll(PATIENCE) else f"> {PATIENCE:.0f} s"
+    except EOFError:
+        answer = "failed"
     process.terminate()
     process.join()
     return str(answer)
 
 
-def ask_pm4py(text: str, answer: multiprocessing.connection.Connection) -> None:
-    import pm4py  # noqa: PLC0415  optional, and slow to import
-    from pm4py.objects.petri_net.importer.variants import pnml  # noqa: PLC0415
-
-    net, initial, final = pnml.import_petri_from_string(text)
+def ask_pm4py(text: str, answer: Connection) -> None:
+    with redirect_stdout(io.StringIO()):
+        import pm4py  # noqa: PLC0415  optional, and slow to import
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "net.pnml"
+        path.write_text(text)
+        net, initial, final = pm4py.read_pnml(str(path))
     begin = perf_counter()
     sound = pm4py.check_soundness(net, initial, final)[0]
     answer.send(f"{'sound' if sound else 'unsound'}, {(perf_counter() - begin) * 1000:.0f} ms")
