@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -329,7 +328,7 @@ def _plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if "stubborn" in request.param:
         monkeypatch.setattr("petra.net.soundness.decide.SHORT", 0)
     if "not reduced" in request.param:
-        monkeypatch.setattr(sys.modules[check.__module__], "reduced", lambda net: net)
+        monkeypatch.setattr("petra.net.soundness.attack.reduced", lambda net: net)
 
 
 pytestmark = [pytest.mark.spec("S19"), pytest.mark.usefixtures("_plan")]

@@ -1,11 +1,10 @@
 """Soundness: can every run of a net still end, and end cleanly?
 
-``check(net)`` is the way in. The other modules are one step of it each: ``structure``, ``flow``
-(the net as numbers), ``reduction``, ``explore`` and ``stubborn`` (the searches), ``decide`` and
-``explain``.
+``check(net)`` is the way in, and ``attack`` the order of its steps: ``structure``, ``flow`` (the net as
+numbers), ``reduction``, ``decide`` with the searches ``explore`` and ``stubborn``, and ``explain``.
 """
 
-from petra.net.soundness.check import check
+from petra.net.soundness.attack import check
 from petra.net.soundness.final import Final, FinalAnyOf, FinalMarkings, read_final
 from petra.net.soundness.verdict import Counterexample, Finding, Limits, Verdict
 

@@ -26,7 +26,7 @@ WIDE = 127
 
 #: The first so many markings are compared with all markings on the way to them, later ones with the
 #: last few: comparing everything with everything would cost the square of the length of a way.
-THOROUGH, LAST_FEW = 2_000, 50
+THOROUGH, LAST_FEW = 1_000, 50
 
 
 class Defect(Enum):

@@ -1,4 +1,4 @@
-"""Is this net sound? One pure function, in the order structure, reduction, search, explanation."""
+"""Is this net sound? The order of attack: structure, reduction, search, explanation."""
 
 from __future__ import annotations
 
