@@ -20,6 +20,7 @@ import sys
 import tarfile
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -128,6 +129,13 @@ def other_tool(net: Net) -> str:
     return str(answer)
 
 
+def pm4py_version() -> str:
+    try:
+        return f"pm4py {metadata.version('pm4py')}"
+    except metadata.PackageNotFoundError:
+        return "no pm4py"
+
+
 def ask_pm4py(text: str, answer: Connection) -> None:
     with redirect_stdout(io.StringIO()):
         import pm4py  # noqa: PLC0415  optional, and slow to import
@@ -162,7 +170,7 @@ def library(path: Path) -> str:
 def report(nets: Path) -> str:
     machine = (
         f"Petra {__version__}, Python {platform.python_version()}, {platform.system()} "
-        f"{platform.machine()}, {multiprocessing.cpu_count()} cores."
+        f"{platform.machine()}, {multiprocessing.cpu_count()} cores; {pm4py_version()}."
     )
     lines = [
         "# Soundness: measured",
