@@ -82,3 +82,12 @@ def test_a_token_that_was_reset_is_taken_no_more(strategy: Strategy) -> None:
 def test_two_that_want_one_token_do_not_both_get_it(strategy: Strategy) -> None:
     race = net(Transition.of("a", "p -> q"), Transition.of("b", "p -> r"))
     assert fired(race, {"p": [1]}, strategy) == ["a"]
+
+
+@pytest.mark.parametrize("strategy", RANKED, ids=lambda one: one.name)
+def test_what_is_left_of_a_place_that_is_taken_from_and_reset_is_gone(strategy: Strategy) -> None:
+    both = net(
+        Transition.of("a", "p -> q", resets="p"),
+        Transition.of("b", "p -> r", guard=lambda m: m["p"] == 2),
+    )
+    assert fired(both, {"p": [1, 2]}, strategy) == ["a"]

@@ -45,6 +45,10 @@ CONFLUENT = {
         {"a": [1], "e": [1]},
     ),
     "a guard over its own token": ([T("t", "a -> b", guard=lambda m: m["a"] == 1)], {"a": [1, 2]}),
+    "a reset that leaves one partner": (
+        [T("t", "a -> b + c", resets="b"), T("join", "b + c -> d")],
+        {"a": [1], "b": [2]},
+    ),
     "a reset of what nobody else uses": ([T("t", "a -> b", resets="c")], {"a": [1], "c": [1, 2]}),
 }
 

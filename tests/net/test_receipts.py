@@ -16,7 +16,9 @@ from petra.net import (
     Fifo,
     Net,
     Priority,
+    Produced,
     Random,
+    Receipt,
     Transition,
     compare,
     drain,
@@ -30,7 +32,7 @@ from petra.net import (
 from petra.net.receipt import sealed
 
 if TYPE_CHECKING:
-    from petra.net import Mode, Production, Receipt
+    from petra.net import Mode, Production
 
 DIAMOND = Net.of(
     "diamond",
@@ -83,6 +85,9 @@ def test_verify_names_the_first_bad_record() -> None:
         pytest.param(2, {"read": {"b": "x"}}, "read", id="a read that is none"),
         pytest.param(2, {"reset": {"b": []}}, "reset", id="a reset that is none"),
         pytest.param(2, {"produced": []}, "produced", id="nothing produced"),
+        pytest.param(
+            2, {"produced": [Produced("left", "x", "y")]}, "produced", id="a token of other causes"
+        ),
         pytest.param(0, {"produced": []}, "after", id="no initial token"),
         pytest.param(2, {"after": "0" * 64}, "after", id="another marking after"),
         pytest.param(2, {"before": "0" * 64}, "before", id="another marking before"),
@@ -103,6 +108,28 @@ def test_a_record_that_was_sealed_anew_is_still_found(
     flaw = verify(receipts, DIAMOND)
     assert flaw is not None
     assert (flaw.index, flaw.field) == (at, field)
+
+
+@pytest.mark.spec("S17")
+def test_the_seal_covers_every_field_but_the_time() -> None:
+    receipt = run(DIAMOND, Fifo())[2]
+    for field in set(Receipt.__struct_fields__) - {"hash", "ts"}:
+        other = [] if field == "produced" else "other"
+        assert msgspec.structs.replace(receipt, **{field: other}).seal() != receipt.hash, field
+
+
+def test_a_reset_that_hides_a_token_is_found() -> None:
+    wipe = Net.of(
+        "wipe",
+        places="a b c",
+        transitions=[Transition.of("t", "a -> c", resets="b")],
+        initial={"a": 1, "b": 2},
+    )
+    first, second = run(wipe, Fifo())
+    hidden = sealed(msgspec.structs.replace(second, reset={"b": second.reset["b"][:1]}))
+    flaw = verify([first, hidden], wipe)
+    assert flaw is not None
+    assert (flaw.index, flaw.field) == (1, "reset")
 
 
 @pytest.mark.spec("S17")
@@ -189,6 +216,19 @@ def test_a_reset_depends_on_everything_that_used_its_place() -> None:
     ).configuration.receipts
     assert compare(first, last) is Equivalence.IDENTITY
     assert compare(first, wiped_first) is Equivalence.OUTCOME
+
+
+def test_the_order_of_two_resets_of_one_place_is_a_causal_difference() -> None:
+    twice = Net.of(
+        "twice",
+        places="a b c d",
+        transitions=[
+            Transition.of("one", "a -> c", resets="d", priority=2),
+            Transition.of("two", "b -> c", resets="d", priority=1),
+        ],
+        initial={"a": 1, "b": 1},
+    )
+    assert compare(run(twice, ByName()), run(twice, Priority())) is Equivalence.OUTCOME
 
 
 SCRIPT = """

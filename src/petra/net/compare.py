@@ -88,15 +88,14 @@ class _CausalGraph:
 
     def __init__(self) -> None:
         self._token_names: dict[tuple[str, str], list[object]] = {}
-        self._used: dict[str, set[str]] = {}
         self._emptied: dict[str, str] = {}
         self._uncaused: Counter[str] = Counter()
 
     def name(self, receipt: Receipt) -> str:
+        # Whoever comes after the emptying of a place knows of it; so whoever does not came before.
         places = {*receipt.consumed, *receipt.read, *(one.place for one in receipt.produced)}
+        places |= receipt.reset.keys()
         earlier = {self._emptied[place] for place in places & self._emptied.keys()}
-        for place in receipt.reset:
-            earlier |= self._used.get(place, set())
         name = digest(
             [
                 *(receipt.kind, receipt.transition, self._ordinal(receipt)),
@@ -109,11 +108,8 @@ class _CausalGraph:
         )
         for index, one in enumerate(receipt.produced):
             self._token_names[one.place, one.id] = [name, index]
-        for place in places:
-            self._used.setdefault(place, set()).add(name)
         for place in receipt.reset:
             self._emptied[place] = name
-            self._used[place] = {name}
         return name
 
     def _ordinal(self, receipt: Receipt) -> int:

@@ -177,7 +177,7 @@ def _clashes(
         for place, why in _choices(transition, marking):
             yield (transition.name,), place, why
     for one, two in combinations(able, 2):
-        for place, why in (*_contested(one, two, marking), *_emptied(one, two)):
+        for place, why in (*_contested(one, two), *_emptied(one, two)):
             yield (one.name, two.name), place, why
 
 
@@ -193,12 +193,10 @@ def _choices(transition: Transition, marking: Mapping[str, int]) -> Iterator[tup
                 yield place, f"its function sees {weight} tokens in their order of arrival"
 
 
-def _contested(
-    one: Transition, two: Transition, marking: Mapping[str, int]
-) -> Iterator[tuple[str, str]]:
+def _contested(one: Transition, two: Transition) -> Iterator[tuple[str, str]]:
     contested = one.inputs.keys() & two.inputs.keys()
-    decided = _decided(one, two)
-    if decided in contested and (marking[decided] == 1 or contested == {decided}):
+    # Where more than the decided place is contested, rule 2 has seen to it that one token is there.
+    if _decided(one, two) in contested:
         contested = set()
     for place in sorted(contested):
         yield place, "both want its token, and no decision by its data gives it to one of them"
