@@ -48,13 +48,17 @@ def _reachable(document: Document) -> None:
 
 
 def _exhaustive(document: Document, path: Path, step: Step) -> None:
-    arcs = step.arcs
-    if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
+    if not step.arcs or is_exhaustive(step):
         return
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
         "add a last arc without 'when', or a guard for the rest",
     )  # fmt: skip
+
+
+def is_exhaustive(step: Step) -> bool:
+    """Tell whether some arc surely matches after every success, as far as the texts show it."""
+    return any(_always(arc) for arc in step.arcs) or _covers(step, step.arcs)
 
 
 def _always(arc: Arc) -> bool:

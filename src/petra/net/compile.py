@@ -1,0 +1,442 @@
+"""From a playbook to its Petri net (S2, S8, S9, S13), with a map back to the author's steps and arcs.
+
+Every step has places ``S.ready`` and ``S.running`` and the transitions ``S.start``, ``S.done``, ``S.failed``,
+one variant per choice of arcs. A step whose tokens may be inside different fan-outs has its places once
+per context. A fan-out that a join closes has ``S.open`` (one token per group), and ``S.absent`` for the
+branches that were not made or that ended elsewhere. ``end`` collects what ended outside of all groups.
+
+Rule 1: guards are left open, except where the kind of the event decides them.
+Rule 2: a loop, a work item, a wait and a sub-playbook are one run each.
+Rule 3: a transition with a priority fires only at rest, when none with a lower number can.
+Rule 4: a failure that nothing handles ends the execution. That is an end, not a defect; those transitions
+are part of the net and are left out of the question of soundness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from petra.net.admits import admits
+from petra.net.contexts import Arrow, Context, Contexts, Group
+from petra.net.joins import join_transitions
+from petra.net.net import Net, Place, Transition
+from petra.net.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from petra.net.routes import Choice, Routing
+    from petra.playbook.model import Playbook, Step
+
+END = "end"
+CLOSED = "closed"
+
+Kind: TypeAlias = Literal["start", "done", "failed", "discard", "withdraw", "finally", "over"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A playbook as a net. ``optional`` are the places that may hold tokens at the end."""
+
+    playbook: Playbook
+    net: Net
+    origin: Mapping[str, Origin]
+    contexts: Contexts
+    optional: frozenset[str]
+
+    @cached_property
+    def sound_question(self) -> Net:
+        """The net without the transitions that end the execution by failure, and the final step."""
+        kept = {
+            name: one
+            for name, one in self.net.transitions.items()
+            if not self.origin[name].aborts and "finally" not in self.origin[name].context
+        }
+        net = self.net
+        return Net(net.name, net.places, MappingProxyType(kept), net.initial, net.final)
+
+    def admits(
+        self, kind: str, step: str, consumed: Mapping[str, int], produced: Mapping[str, int]
+    ) -> bool:
+        """Tell whether a recorded firing is one of this net, multiplicities of lists apart.
+
+        Places are named by step: ``S.ready``, ``S.running``. Kinds: start done failed discard withdraw.
+        """
+        return admits(self.contexts, kind, step, consumed, produced)
+
+
+def compile(playbook: Playbook) -> Compiled:  # noqa: A001 - the word of the trade
+    """Compile a playbook without errors to its net."""
+    builder = Builder(playbook, Contexts(playbook))
+    return builder.compiled()
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects places and transitions with unique names."""
+
+    playbook: Playbook
+    contexts: Contexts
+    places: dict[str, Place] = field(default_factory=dict)
+    context_of: dict[str, Context] = field(default_factory=dict)
+    step_of: dict[str, str] = field(default_factory=dict)
+    named: dict[tuple[str, str, Context], str] = field(default_factory=dict)
+    transitions: dict[str, Transition] = field(default_factory=dict)
+    origin: dict[str, Origin] = field(default_factory=dict)
+    optional: set[str] = field(default_factory=lambda: {END})
+    initial: dict[str, int] = field(default_factory=dict)
+
+    def compiled(self) -> Compiled:
+        """Build everything."""
+        self._lay_places()
+        for step in self.playbook.workflow:
+            if step.spec.join is not None:
+                join_transitions(self, step)
+            else:
+                self._starts(step)
+            for context in self.contexts.runs.get(step.step, ()):
+                self._ends(step, context)
+        for group in self.contexts.groups.values():
+            self._over(group)
+        self._final()
+        net = Net(
+            name=self.playbook.metadata.name,
+            places=MappingProxyType(self.places),
+            transitions=MappingProxyType(self._with_aborts()),
+            initial=MappingProxyType(self.initial),
+            final=(MappingProxyType({END: 1}),),
+        )
+        origin = MappingProxyType(self.origin)
+        return Compiled(self.playbook, net, origin, self.contexts, frozenset(self.optional))
+
+    # Places
+
+    def place(self, step: str, part: str, context: Context) -> str:
+        """Return the place of a step in a context; the first context has the plain name."""
+        key = (step, part, context)
+        if key not in self.named:
+            plain = f"{step}.{part}"
+            name = plain
+            if plain in self.places:
+                name = f"{plain} @{'/'.join(context) or 'root'}"
+            self.named[key] = name
+            self.places[name] = Place(name)
+            self.context_of[name] = context
+            self.step_of[name] = step
+            self.origin[name] = Origin(step, part, context=context)
+        return self.named[key]
+
+    def ready(self, step: str, context: Context, arrow: Arrow | None) -> str:
+        """Return the place where a token waits; a Petri join keeps what each arc brings apart."""
+        join = self.contexts.steps[step].spec.join
+        if join is not None and join.mode == "arcs" and arrow is not None:
+            return self.place(step, f"ready from {arrow[0]}#{arrow[1]}", context)
+        return self.place(step, "ready", context)
+
+    def running(self, step: str, context: Context) -> str:
+        """Return the place of a run."""
+        return self.place(step, "running", context)
+
+    def of_step(self, step: str) -> tuple[str, ...]:
+        """Return the places that a cancellation of the step empties."""
+        return tuple(
+            name
+            for (owner, part, _), name in self.named.items()
+            if owner == step and (part == "running" or part.startswith("ready"))
+        )
+
+    def within(self, context: Context) -> tuple[str, ...]:
+        """Return every place inside the groups of a context."""
+        return tuple(
+            name for name, found in self.context_of.items() if found[: len(context)] == context
+        )
+
+    def _lay_places(self) -> None:
+        self.places[END] = Place(END)
+        self.origin[END] = Origin("", "end")
+        for step in self.playbook.workflow:
+            name = step.step
+            for context, arrow in self.contexts.arrivals.get(name, ()):
+                self.ready(name, context, arrow)
+            for context in self.contexts.runs.get(name, ()):
+                self.running(name, context)
+        for group in self.contexts.groups.values():
+            if group.joins:
+                self.place(group.step, "open", group.inside)
+            if not group.is_loose and (group.is_tracked or (group.joins and group.can_be_short)):
+                self.place(group.step, "absent", group.inside)
+        self.initial[self.ready(self.playbook.entry, (), None)] = 1
+
+    # Transitions
+
+    def add(
+        self,
+        name: str,
+        origin: Origin,
+        inputs: Mapping[str, int],
+        outputs: Mapping[str, int],
+        *,
+        resets: Iterable[str] = (),
+        reads: Iterable[str] = (),
+        priority: int = 0,
+    ) -> None:
+        """Add a transition under that name, or a numbered one."""
+        unique, number = name, 1
+        while unique in self.transitions:
+            number += 1
+            unique = f"{name} #{number}"
+        self.transitions[unique] = Transition(
+            name=unique,
+            inputs=MappingProxyType(dict(inputs)),
+            outputs=MappingProxyType({place: n for place, n in outputs.items() if n}),
+            reads=tuple(reads),
+            resets=tuple(resets),
+            priority=priority,
+        )
+        self.origin[unique] = origin
+
+    def ended(self, context: Context) -> dict[str, int]:
+        """Return what a branch leaves behind that ends in a context."""
+        if not context:
+            return {END: 1}
+        group = self.contexts.groups[context]
+        if group.is_tracked and not group.is_loose:
+            return {self.place(group.step, "absent", context): 1}
+        return {}
+
+    def _starts(self, step: Step) -> None:
+        """Let single tokens in, or turn them away (S4)."""
+        name = step.step
+        admit = step.spec.policy.admit
+        once = self.place(name, "fresh", ()) if admit is not None and admit.once else None
+        used = self.place(name, "used", ()) if once is not None else None
+        if once is not None and used is not None:
+            self.optional |= {once, used}
+            self.initial[once] = 1
+        for context in self.contexts.ready(name):
+            ready, running = self.ready(name, context, None), self.running(name, context)
+            origin = Origin(name, "start", context=context)
+            fresh = {once: 1} if once else {}
+            spent = {used: 1} if used else {}
+            self.add(
+                f"{name}.start",
+                origin,
+                {ready: 1, **fresh},
+                {running: 1, **spent},
+                resets=self.cancels(step, "start"),
+            )
+            if used is not None:
+                gone = Origin(name, "discard", context=context, ends=True)
+                self.add(f"{name}.discard", gone, {ready: 1}, self.ended(context), reads=[used])
+            if admit is not None and admit.rules and admit.on_deny == "discard":
+                gone = Origin(name, "discard", context=context, certain=False, ends=True)
+                self.add(f"{name}.discard", gone, {ready: 1}, self.ended(context))
+            if admit is not None and admit.rules and admit.on_deny == "fail":
+                self.fail(step, context, {ready: 1})
+            if admit is not None and admit.withdraw:
+                back = Origin(name, "withdraw", context=context, certain=False)
+                self.add(f"{name}.withdraw", back, {running: 1}, {ready: 1})
+
+    def cancels(self, step: Step, on: str) -> tuple[str, ...]:
+        """Return the places that the step empties at that moment."""
+        if step.spec.cancels is None or step.spec.cancels.on != on:
+            return ()
+        region = self.contexts.region(step)
+        return tuple(place for one in region for place in self.of_step(one))
+
+    def _ends(self, step: Step, context: Context) -> None:
+        name = step.step
+        running = self.running(name, context)
+        if step.spec.terminate:
+            origin = Origin(name, "done", context=context)
+            self.add(f"{name}.done", origin, {running: 1}, {END: 1}, resets=self._everything())
+        else:
+            routing = self.contexts.on_success[name]
+            self.route(routing, "done", context, {running: 1}, self.cancels(step, "done"))
+        self.fail(step, context, {running: 1})
+
+    def fail(
+        self,
+        step: Step,
+        context: Context,
+        inputs: Mapping[str, int],
+        *,
+        resets: tuple[str, ...] = (),
+        priority: int = 0,
+    ) -> None:
+        """Add what may follow a failure: the arcs that handle it, or the end of the execution."""
+        routing = self.contexts.on_failure[step.step]
+        self.route(routing, "failed", context, inputs, resets, priority=priority)
+
+    def _everything(self) -> tuple[str, ...]:
+        return tuple(place for place in self.places if place not in self.optional or place == END)
+
+    # Routing
+
+    def route(
+        self,
+        routing: Routing,
+        kind: Kind,
+        context: Context,
+        inputs: Mapping[str, int],
+        resets: tuple[str, ...],
+        *,
+        priority: int = 0,
+    ) -> None:
+        """Add one transition per choice of arcs."""
+        if routing.decides_arc_by_arc:
+            self._decide(routing, kind, context, inputs, resets)
+            return
+        for choice in routing.choices():
+            if not choice.taken and self._is_fatal(routing, kind):
+                self._abort(routing.step, kind, context, inputs)
+                continue
+            outputs = self._tokens(routing, choice, context)
+            taken = tuple(option.arc for option, _ in choice.taken)
+            ends = not choice.taken
+            origin = Origin(routing.step, kind, taken, context, choice.certain, ends=ends)
+            name = f"{routing.step}.{kind}{_suffix(routing, choice)}"
+            self.add(name, origin, inputs, outputs, resets=resets, priority=priority)
+
+    def _is_fatal(self, routing: Routing, kind: str) -> bool:
+        """Tell whether a failure without a matching arc ends the execution."""
+        step = self.contexts.steps[routing.step]
+        mode = step.spec.policy.failure or self.playbook.executor.spec.policy.failure
+        return kind == "failed" and (mode is None or mode.mode == "fail_fast")
+
+    def _tokens(self, routing: Routing, choice: Choice, context: Context) -> dict[str, int]:
+        if not choice.taken:
+            return self.ended(context)
+        grouped = routing.makes_group(choice)
+        inside = self.contexts.inside(routing.step, context) if grouped else context
+        made: dict[str, int] = {}
+        for option, count in choice.taken:
+            if count and option.target in self.contexts.steps:
+                place = self.ready(option.target, inside, (routing.step, option.arc))
+                made[place] = made.get(place, 0) + count
+        if grouped:
+            group = self.contexts.groups[inside]
+            if not choice.tokens and not group.joins and not group.is_tracked:
+                return self.ended(context)
+            for place, count in self.group_tokens(group, choice.tokens).items():
+                made[place] = made.get(place, 0) + count
+        return made
+
+    def group_tokens(self, group: Group, tokens: int) -> dict[str, int]:
+        """Return what keeps count of a new group with so many branches."""
+        made = {self.place(group.step, "open", group.inside): 1} if group.joins else {}
+        absent = (group.step, "absent", group.inside)
+        if absent in self.named and group.slots > tokens:
+            made[self.named[absent]] = group.slots - tokens
+        return made
+
+    def _decide(
+        self,
+        routing: Routing,
+        kind: Kind,
+        context: Context,
+        inputs: Mapping[str, int],
+        resets: tuple[str, ...],
+    ) -> None:
+        """Decide arc by arc: first without an arc taken, then with at least one."""
+        step = routing.step
+        group = self.contexts.groups[self.contexts.inside(step, context)]
+        absent = self.named.get((step, "absent", group.inside))
+        skipped = 0
+        none = self.place(step, f"{kind} choosing 0", context)
+        self.add(f"{step}.{kind}", Origin(step, kind, context=context), inputs, {none: 1}, resets=resets)  # fmt: skip
+        some: str | None = None
+        for number, option in enumerate(routing.options):
+            last = number + 1 == len(routing.options)
+            later = self.place(step, f"{kind} choosing {number + 1}", context)
+            chose = {} if last else {self.place(step, f"{kind} chose {number + 1}", context): 1}
+            target = self.ready(option.target, group.inside, (step, option.arc))
+            origin = Origin(step, kind, (option.arc,), context, certain=False)
+            most = max(option.counts)
+            ways = [*option.counts, *([] if option.sure else [None])]
+            for count in ways:
+                made = {target: count} if count else {}
+                missing = most - (count or 0)
+                late = {absent: missing} if absent and missing else {}
+                early = {absent: missing + skipped} if absent and missing + skipped else {}
+                opened = self.group_tokens(group, group.slots) if count is not None else {}
+                label = f"{step}.{kind}:{'no ' if not count else ''}{option.target}"
+                if some is not None:
+                    self.add(label, origin, {some: 1}, {**chose, **made, **late})
+                if count is None:
+                    self.add(label, origin, {none: 1}, {later: 1})
+                else:
+                    self.add(label, origin, {none: 1}, {**chose, **opened, **made, **early})
+            none, skipped = later, skipped + most
+            some = next(iter(chose), None)
+        if routing.may_miss:
+            origin = Origin(step, kind, (), context, certain=False, ends=True)
+            if self._is_fatal(routing, kind):
+                self._abort(step, kind, context, {none: 1})
+            else:
+                self.add(f"{step}.{kind}:end", origin, {none: 1}, self.ended(context))
+
+    # Ends
+
+    def _abort(self, step: str, kind: str, context: Context, inputs: Mapping[str, int]) -> None:
+        origin = Origin(step, kind, context=context, aborts=True)
+        self.add(f"{step}.{kind}:fails the execution", origin, inputs, {END: 1})
+
+    def _with_aborts(self) -> dict[str, Transition]:
+        """Let the transitions that end the execution empty every place, now that all are known."""
+        everything = self._everything()
+        return {
+            name: Transition(name, one.inputs, one.outputs, resets=everything)
+            if self.origin[name].aborts
+            else one
+            for name, one in self.transitions.items()
+        }
+
+    def _over(self, group: Group) -> None:
+        """A group without a join is over when all its branches are."""
+        if group.joins or not group.is_tracked or group.is_loose:
+            return
+        absent = self.place(group.step, "absent", group.inside)
+        origin = Origin(group.step, "over", context=group.outside)
+        outputs = self.ended(group.outside)
+        self.add(f"{group.step}.over", origin, {absent: group.slots}, outputs)
+
+    def _final(self) -> None:
+        """Run the final step when nothing is left (S12)."""
+        name = self.playbook.executor.spec.final_step
+        if name is None or name not in self.contexts.steps:
+            return
+        context = ("finally",)
+        ready, running = self.place(name, "ready", context), self.place(name, "running", context)
+        self.places[CLOSED] = Place(CLOSED)
+        self.origin[CLOSED] = Origin("", "end")
+        self.optional.add(CLOSED)
+        step = Origin(name, "finally", context=context)
+        self.add(f"{name}.finally", step, {END: 1}, {ready: 1}, priority=3)
+        for kind, before, after in (
+            ("start", ready, running),
+            ("done", running, CLOSED),
+            ("failed", running, CLOSED),
+        ):
+            origin = Origin(name, kind, context=context)
+            self.add(f"{name}.{kind}", origin, {before: 1}, {after: 1})
+
+
+def _suffix(routing: Routing, choice: Choice) -> str:
+    if len(routing.options) + routing.may_miss < 2 and all(
+        len(option.counts) < 2 for option in routing.options
+    ):
+        return ""
+    if not choice.taken:
+        return ":end"
+    words = [
+        option.target if count == 1 else f"{count} {option.target}"
+        for option, count in choice.taken
+    ]
+    return ":" + "+".join(words)
+
+
+__all__ = ["Builder", "Compiled", "Origin", "compile"]

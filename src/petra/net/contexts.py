@@ -1,0 +1,248 @@
+"""Where tokens can be: for each step, the fan-outs that its tokens may be inside of (S8).
+
+A context is the stack of a token without the indices: the names of the steps that fanned out. Tokens of
+one step in two contexts lie in two places, because a join closes them differently.
+
+Rule 1: a fan-out inside its own group does not lengthen the stack, so there are finitely many contexts.
+Rule 2: every step run of every execution has one of the contexts found here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import TYPE_CHECKING, TypeAlias
+
+from petra.net.routes import Routing, failure, success
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from petra.playbook.model import Join, Playbook, Step
+
+Context: TypeAlias = tuple[str, ...]
+Arrow: TypeAlias = tuple[str, int]
+
+#: Ways to pair the contexts of a Petri join that are looked at.
+PAIRINGS_MAX = 64
+
+
+@dataclass(slots=True)
+class Group:
+    """The groups that one step makes in one context, and who closes them."""
+
+    step: str
+    inside: Context
+    slots: int = 0
+    joins: list[str] = field(default_factory=list)
+    can_be_short: bool = False
+    can_be_empty: bool = False
+    has_representatives: bool = False
+    is_loose: bool = False
+    is_tracked: bool = False
+
+    @property
+    def outside(self) -> Context:
+        """The context around it."""
+        return self.inside[:-1]
+
+
+def pairs_arcs(join: Join | None) -> bool:
+    """Tell whether a join looks at arcs and not at groups."""
+    return join is not None and isinstance(join.mode, str) and join.mode in ("arcs", "or")
+
+
+def common(contexts: Iterable[Context]) -> Context:
+    """Return what the stacks of different tokens share; equal contexts differ by their last index."""
+    listed = list(contexts)
+    if len(listed) > 1 and len(set(listed)) == 1:
+        return listed[0][:-1]
+    shared: list[str] = []
+    for levels in zip(*listed, strict=False):
+        if len(set(levels)) > 1:
+            break
+        shared.append(levels[0])
+    return tuple(shared)
+
+
+class Contexts:
+    """Walks the playbook once and remembers where its tokens can be."""
+
+    def __init__(self, playbook: Playbook) -> None:
+        self.playbook = playbook
+        self.steps = {step.step: step for step in playbook.workflow}
+        self.on_success = {step.step: success(playbook, step) for step in playbook.workflow}
+        self.on_failure = {step.step: failure(playbook, step) for step in playbook.workflow}
+        self.incoming: dict[str, list[Arrow]] = {name: [] for name in self.steps}
+        for step in playbook.workflow:
+            for number, arc in enumerate(step.next.arcs if step.next else ()):
+                if arc.step in self.incoming:
+                    self.incoming[arc.step].append((step.step, number))
+        self.arrivals: dict[str, dict[tuple[Context, Arrow | None], None]] = {}
+        self.runs: dict[str, dict[Context, None]] = {}
+        self.recursive: dict[str, Context] = {}
+        self.groups: dict[Context, Group] = {}
+        self._work: list[tuple[str, Context]] = []
+        self._walk()
+        self._close()
+
+    def ready(self, step: str) -> list[Context]:
+        """Return the contexts in which tokens wait at a step."""
+        return list(dict.fromkeys(context for context, _ in self.arrivals.get(step, ())))
+
+    def lanes(self, step: str) -> dict[Arrow, list[Context]]:
+        """Return, for a Petri join, the contexts of the tokens that each arc brings."""
+        found: dict[Arrow, list[Context]] = {arrow: [] for arrow in self.incoming[step]}
+        for context, arrow in self.arrivals.get(step, ()):
+            if arrow is not None:
+                found[arrow].append(context)
+        return found
+
+    def pairings(self, step: str) -> Iterator[tuple[tuple[Arrow, Context], ...]]:
+        """Yield the ways in which a Petri join can find one token per arc."""
+        lanes = self.lanes(step)
+        ways = [[(arrow, context) for context in found] for arrow, found in lanes.items()]
+        return islice(product(*ways), PAIRINGS_MAX)
+
+    def closes(self, step: str, context: Context) -> int | None:
+        """Return the level of a context that the join of a step closes, if there is one."""
+        join = self.steps[step].spec.join
+        if join is None or pairs_arcs(join):
+            return None
+        for level in reversed(range(len(context))):
+            if join.of in (None, context[level]):
+                return level
+        return None
+
+    def routings(self, step: str) -> tuple[Routing, Routing]:
+        """Return what may follow a success, and what may follow a failure."""
+        return self.on_success[step], self.on_failure[step]
+
+    def inside(self, step: str, context: Context) -> Context:
+        """Return the context of the tokens that a fan-out makes."""
+        if step in context:
+            return context[: context.index(step) + 1]
+        return (*context, step)
+
+    def is_strict(self, step: Step) -> bool:
+        """Tell whether a join that cannot complete ends the execution, or waits for ever."""
+        join = step.spec.join
+        assert join is not None
+        if join.on_unreachable == "proceed":
+            return False
+        return join.on_unreachable == "wait" or self.on_failure[step.step].options == ()
+
+    # The walk
+
+    def _walk(self) -> None:
+        self._arrive(self.playbook.entry, (), None)
+        while self._work:
+            name, context = self._work.pop(0)
+            for routing in self.routings(name):
+                for option in routing.options:
+                    if option.target not in self.steps:
+                        continue
+                    grouped = routing.inclusive or option.multiplies
+                    if grouped and name in context:
+                        self.recursive.setdefault(name, context)
+                    inside = self.inside(name, context) if grouped else context
+                    self._arrive(option.target, inside, (name, option.arc))
+
+    def _arrive(self, name: str, context: Context, arrow: Arrow | None) -> None:
+        known = self.arrivals.setdefault(name, {})
+        if (context, arrow) in known:
+            return
+        known[context, arrow] = None
+        for found in self._admitted(name, context):
+            runs = self.runs.setdefault(name, {})
+            if found not in runs:
+                runs[found] = None
+                self._work.append((name, found))
+
+    def _admitted(self, name: str, context: Context) -> Iterator[Context]:
+        """Yield the contexts of the runs that a new arrival makes possible."""
+        step = self.steps[name]
+        join = step.spec.join
+        if join is None or not pairs_arcs(join):
+            level = self.closes(name, context)
+            yield context if level is None else context[:level]
+            return
+        if join.mode == "or":
+            yield from (common((context, other)) for other in self.ready(name))
+            yield context
+            return
+        for pairing in self.pairings(name):
+            yield common([found for _, found in pairing])
+        if not self.is_strict(step):
+            yield from (common((context, other)) for other in self.ready(name))
+            yield context
+
+    # The groups
+
+    def _close(self) -> None:
+        for name, contexts in self.runs.items():
+            for context in contexts:
+                self._group(name, context)
+        for name in self.arrivals:
+            for context in self.ready(name):
+                level = self.closes(name, context)
+                if level is not None:
+                    group = self.groups[context[: level + 1]]
+                    if name not in group.joins:
+                        group.joins.append(name)
+                    group.is_loose |= len(context) > level + 1
+        cancelled = set(self.cancelled())
+        for context in sorted(self.groups, key=len):
+            self._judge(self.groups[context], cancelled)
+
+    def _group(self, name: str, context: Context) -> None:
+        routings = [one for one in self.routings(name) if one.grouped]
+        if not routings:
+            return
+        inside = self.inside(name, context)
+        group = self.groups.setdefault(inside, Group(name, inside))
+        group.slots = max(one.slots for one in routings)
+        group.is_loose |= name in context
+        for one in routings:
+            options = one.grouped
+            group.has_representatives |= any(len(option.counts) > 1 for option in options)
+            least = [min(option.counts) if option.sure else 0 for option in options]
+            fewest = sum(least) if one.inclusive else min(min(o.counts) for o in options)
+            group.can_be_short |= fewest < group.slots
+            group.can_be_empty |= any(0 in option.counts for option in options)
+
+    def _judge(self, group: Group, cancelled: set[str]) -> None:
+        """Decide how the branches of a group are counted.
+
+        Tracked: a branch that ends elsewhere is counted, for the join goes on without it. Loose: the
+        counting would be wrong, so the join may close the group whenever it likes.
+        """
+        steps = [self.steps[name] for name in group.joins]
+        if steps:
+            group.is_tracked = any(
+                not self.is_strict(step)
+                or (step.spec.join is not None and step.spec.join.on_early_complete != "cancel")
+                for step in steps
+            )
+        elif group.outside in self.groups:
+            outer = self.groups[group.outside]
+            group.is_tracked = outer.is_tracked and not outer.is_loose
+        if group.is_tracked and any(
+            context[: len(group.inside)] == group.inside
+            for name in cancelled
+            for context in (*self.ready(name), *self.runs.get(name, ()))
+        ):
+            group.is_loose = True
+
+    def cancelled(self) -> Iterator[str]:
+        """Yield the steps that some step cancels."""
+        for step in self.playbook.workflow:
+            yield from self.region(step)
+
+    def region(self, step: Step) -> list[str]:
+        """Return the steps that a step cancels."""
+        if step.spec.cancels is None:
+            return []
+        regions = self.playbook.executor.spec.regions
+        named = [found for one in step.spec.cancels.steps for found in regions.get(one, [one])]
+        return [name for name in dict.fromkeys(named) if name in self.steps]

@@ -1,0 +1,176 @@
+"""The transitions that start a join (S8).
+
+Rule 1: a group fires its join once: ``S.open`` of the fan-out is taken.
+Rule 2: ``all`` takes as many tokens as the group has slots; a slot that nothing fills is an absent one.
+Rule 3: an early join empties what is left of the group, or lets it come in late and be dropped.
+Rule 4: ``or``, and leftovers of ``arcs``, are judged at rest: these transitions have a priority.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+from petra.net.contexts import Context, Group, common
+from petra.net.origin import Origin
+
+if TYPE_CHECKING:
+    from petra.net.compile import Builder
+    from petra.playbook.model import Join, Step
+
+#: Pairs of waiting tokens that are looked at where a join takes whatever is there.
+PLACES_MAX = 12
+
+
+def join_transitions(builder: Builder, step: Step) -> None:
+    """Add every way in which the join of a step can start, or fail to."""
+    join = step.spec.join
+    assert join is not None
+    if join.mode == "arcs":
+        _pair_arcs(builder, step)
+    elif join.mode == "or":
+        waiting = {
+            builder.ready(step.step, context, None): context
+            for context in builder.contexts.ready(step.step)
+        }
+        _take_what_is_there(builder, step, waiting)
+    else:
+        for context in builder.contexts.ready(step.step):
+            level = builder.contexts.closes(step.step, context)
+            if level is None:
+                _pass(builder, step, context)
+            else:
+                group = builder.contexts.groups[context[: level + 1]]
+                _close(builder, step, join, group, context)
+
+
+def needed(join: Join, group: Group) -> int | None:
+    """Return how many arrivals fire the join; None for all of them."""
+    if join.mode == "all":
+        return None
+    m = getattr(join.mode, "m_of_n", 1)
+    return m if isinstance(m, int) and not group.has_representatives else 1
+
+
+def _start(builder: Builder, step: Step, context: Context) -> tuple[str, tuple[str, ...]]:
+    return builder.running(step.step, context), builder.cancels(step, "start")
+
+
+def _pass(builder: Builder, step: Step, context: Context) -> None:
+    """A token in no group passes as a group of one."""
+    running, resets = _start(builder, step, context)
+    ready = builder.ready(step.step, context, None)
+    origin = Origin(step.step, "start", context=context)
+    builder.add(f"{step.step}.start", origin, {ready: 1}, {running: 1}, resets=resets)
+
+
+# Groups
+
+
+def _close(builder: Builder, step: Step, join: Join, group: Group, context: Context) -> None:
+    ready = builder.ready(step.step, context, None)
+    opened = builder.place(group.step, "open", group.inside)
+    if group.is_loose:
+        _close_loosely(builder, step, group, ready, opened)
+        return
+    absent = builder.named.get((group.step, "absent", group.inside))
+    enough = needed(join, group)
+    full = group.slots if enough is None else enough
+    cleared = builder.within(group.inside) if enough is not None else ()
+    late: dict[str, int] = {}
+    if enough is not None and join.on_early_complete != "cancel":
+        cleared = ()
+        if group.slots > full:
+            late = {_late(builder, step, group, ready, absent): group.slots - full}
+    _add(builder, step, group, {opened: 1, ready: full}, late, cleared)
+    if absent is None:
+        return
+    goes_on = join.on_unreachable == "proceed"
+    for arrived in reversed(range(full)):
+        missing = {absent: group.slots - arrived}
+        inputs = {opened: 1, **({ready: arrived} if arrived else {}), **missing}
+        filled = enough is None and group.can_be_short and (arrived or group.can_be_empty)
+        empty = not arrived and group.can_be_empty
+        if goes_on or filled or empty:
+            _add(builder, step, group, inputs, {}, ())
+        if group.is_tracked and join.on_unreachable == "fail":
+            builder.fail(step, group.outside, inputs)
+
+
+def _add(
+    builder: Builder,
+    step: Step,
+    group: Group,
+    inputs: dict[str, int],
+    more: dict[str, int],
+    cleared: tuple[str, ...],
+) -> None:
+    running, resets = _start(builder, step, group.outside)
+    origin = Origin(step.step, "start", context=group.outside)
+    name = f"{step.step}.start"
+    builder.add(name, origin, inputs, {running: 1, **more}, resets=(*resets, *cleared))
+
+
+def _late(builder: Builder, step: Step, group: Group, ready: str, absent: str | None) -> str:
+    """Let branches come in late and be dropped; each is owed until it has come or ended."""
+    owed = builder.place(step.step, "owed", group.inside)
+    origin = Origin(step.step, "discard", context=group.inside)
+    builder.add(f"{step.step}.discard", origin, {ready: 1, owed: 1}, {})
+    if absent is not None:
+        builder.add(f"{group.step}.over", Origin(group.step, "over"), {absent: 1, owed: 1}, {})
+    return owed
+
+
+def _close_loosely(builder: Builder, step: Step, group: Group, ready: str, opened: str) -> None:
+    cleared = builder.within(group.inside)
+    _add(builder, step, group, {opened: 1, ready: 1}, {}, cleared)
+    if group.is_tracked or group.can_be_empty:
+        _add(builder, step, group, {opened: 1}, {}, cleared)
+
+
+# Arcs
+
+
+def _pair_arcs(builder: Builder, step: Step) -> None:
+    """Take one token per incoming arc; at rest, judge what is left over."""
+    contexts, name = builder.contexts, step.step
+    for pairing in contexts.pairings(name):
+        inside = common([context for _, context in pairing])
+        running, resets = _start(builder, step, inside)
+        inputs: dict[str, int] = {}
+        for arrow, context in pairing:
+            inputs[builder.ready(name, context, arrow)] = 1
+        origin = Origin(name, "start", context=inside)
+        if inputs:
+            builder.add(f"{name}.start", origin, inputs, {running: 1}, resets=resets)
+    if contexts.is_strict(step):
+        return
+    waiting = {
+        builder.ready(name, context, arrow): context
+        for arrow, found in contexts.lanes(name).items()
+        for context in found
+    }
+    join = step.spec.join
+    if join is not None and join.on_unreachable == "proceed":
+        _take_what_is_there(builder, step, waiting)
+    else:
+        for place, context in waiting.items():
+            builder.fail(step, context, {place: 1}, resets=tuple(waiting), priority=1)
+
+
+def _take_what_is_there(builder: Builder, step: Step, waiting: dict[str, Context]) -> None:
+    """At rest: several tokens become one outside of their group; a single one stays where it is."""
+    name = step.step
+    places = list(waiting)[:PLACES_MAX]
+    for first, second in combinations_with_replacement(places, 2):
+        inside = common((waiting[first], waiting[second]))
+        running, resets = _start(builder, step, inside)
+        inputs = {first: 1, second: 1} if first != second else {first: 2}
+        origin = Origin(name, "start", context=inside)
+        emptied = (*resets, *waiting)
+        builder.add(f"{name}.start", origin, inputs, {running: 1}, resets=emptied, priority=1)
+    for place, context in waiting.items():
+        running, resets = _start(builder, step, context)
+        origin = Origin(name, "start", context=context)
+        emptied = (*resets, *waiting)
+        builder.add(f"{name}.start", origin, {place: 1}, {running: 1}, resets=emptied, priority=2)

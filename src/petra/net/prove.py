@@ -1,0 +1,222 @@
+"""Is a playbook sound? A search of its net, at rest as the kernel means it (S11, S19).
+
+The net is done when nothing is left: not one marked place, those apart that may keep a token. Transitions
+with a priority wait until no other can fire. Of independent firings only as many are followed as matter
+(stubborn sets, also around resets): from every marking seen, exactly the same markings at rest can be
+reached as in the whole net. Hence:
+
+* a marking at rest that is not done is a defect, and the nearest one is the shortest counterexample;
+* a marking from which no marking is seen that is done is doomed, in the whole net as well;
+* if nothing is doomed, every transition that can fire has fired in the search.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from petra.net.soundness.explore import Packing, safe_packing, wide_packing
+from petra.net.soundness.final import FinalMarkings
+from petra.net.soundness.flow import FlowNet, number
+from petra.net.soundness.stubborn import Stubborn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from petra.net.compile import Compiled
+
+#: How many markings are looked at before the search gives up.
+MARKINGS_MAX = 20_000
+
+
+@dataclass(slots=True)
+class Searched:
+    """The markings seen, how each was reached, and what was found."""
+
+    names: list[str]
+    packing: Packing
+    markings: list[int] = field(default_factory=list)
+    reached: list[tuple[int, int]] = field(default_factory=list)
+    follows: list[list[tuple[int, int]]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    stuck: list[int] = field(default_factory=list)
+    fired: set[int] = field(default_factory=set)
+    complete: bool = False
+    doomed: set[int] = field(default_factory=set)
+
+    def firings(self, index: int) -> list[str]:
+        """Return the transitions that first led to a marking."""
+        found: list[str] = []
+        while index:
+            index, flow = self.reached[index]
+            found.append(self.names[flow])
+        return found[::-1]
+
+    def marking(self, index: int) -> dict[str, int]:
+        """Return the tokens by place."""
+        return self.packing.unpack(self.markings[index])
+
+    def way(
+        self, start: int, goal: Callable[[int], bool], allowed: Callable[[str], bool]
+    ) -> tuple[list[str], int] | None:
+        """Return the shortest way, by allowed firings, to a marking that meets the goal."""
+        came: dict[int, tuple[int, int]] = {start: (start, -1)}
+        work = deque([start])
+        while work:
+            index = work.popleft()
+            if goal(index):
+                end, found = index, list[str]()
+                while index != start:
+                    index, flow = came[index]
+                    found.append(self.names[flow])
+                return found[::-1], end
+            for flow, target in self.follows[index]:
+                if target not in came and allowed(self.names[flow]):
+                    came[target] = (index, flow)
+                    work.append(target)
+        return None
+
+
+class Resting(Stubborn):
+    """Stubborn sets of the transitions without a priority, resets included.
+
+    A reset commutes neither with what fills the place nor with what takes from it.
+    """
+
+    def __init__(self, packing: Packing, at_rest: frozenset[int]) -> None:
+        super().__init__(packing)
+        flows = packing.net.flows
+        touching: list[set[int]] = [set() for _ in packing.net.places]
+        emptying: list[set[int]] = [set() for _ in packing.net.places]
+        for index, flow in enumerate(flows):
+            for place in {*flow.needs, *flow.gives}:
+                touching[place].add(index)
+            for place in flow.resets:
+                emptying[place].add(index)
+        if any(emptying):
+            self.rivals = [
+                rivals
+                | frozenset().union(
+                    *(touching[place] for place in flows[index].resets),
+                    *(emptying[place] for place in {*flows[index].needs, *flows[index].gives}),
+                )
+                - {index}
+                for index, rivals in enumerate(self.rivals)
+            ]
+        if at_rest:
+            self.rivals = [rivals - at_rest for rivals in self.rivals]
+            self.feeders = [feeders - at_rest for feeders in self.feeders]
+
+
+def search(compiled: Compiled, limit: int = MARKINGS_MAX) -> Searched:
+    """Search the net of a playbook, failures of the execution and the final step left out."""
+    net = compiled.sound_question
+    whole = number(net, dict(net.initial), FinalMarkings(net.final))
+    ranks = [one.priority for one in net.transitions.values()]
+    found = _explore(compiled, whole, safe_packing(whole), ranks, limit)
+    if found is None:
+        found = _explore(compiled, whole, wide_packing(whole), ranks, limit)
+    assert found is not None, "a wide search always ends"
+    return found
+
+
+def _explore(
+    compiled: Compiled, whole: FlowNet, packing: Packing, ranks: list[int], limit: int
+) -> Searched | None:
+    """Search breadth-first; None when a place holds more than a narrow packing allows."""
+    space = Searched([flow.path[0] for flow in whole.flows], packing)
+    choose = Resting(packing, frozenset(i for i, rank in enumerate(ranks) if rank))
+    remains = ~_fields(packing, compiled.optional)
+    known = {packing.initial: 0}
+    start = [i for i, needs in enumerate(packing.needs) if packing.covers(packing.initial, needs)]
+    _see(space, packing.initial, start, (0, -1), remains=remains)
+    enabled = deque([start])
+    index = 0
+    while index < len(space.markings):
+        marking, able = space.markings[index], enabled.popleft()
+        for flow in _followed(marking, able, ranks, choose):
+            space.fired.add(flow)
+            after = ((marking - packing.needs[flow]) & ~packing.resets[flow]) + packing.gives[flow]
+            target = known.get(after, -1)
+            if target < 0:
+                if after & packing.over:
+                    return None if packing.cap == 1 else space
+                if len(space.markings) >= limit:
+                    return space
+                target = known[after] = len(space.markings)
+                now_able = _enabled_after(packing, after, able, flow)
+                _see(space, after, now_able, (index, flow), remains=remains)
+                enabled.append(now_able)
+            space.follows[index].append((flow, target))
+        index += 1
+    space.complete = True
+    space.doomed = set(range(len(space.markings))) - _saved(space)
+    return space
+
+
+def _followed(marking: int, able: list[int], ranks: list[int], choose: Stubborn) -> Sequence[int]:
+    moving = [flow for flow in able if not ranks[flow]]
+    if moving:
+        return choose(marking, moving)
+    first = min((ranks[flow] for flow in able), default=0)
+    return [flow for flow in able if ranks[flow] == first]
+
+
+def _enabled_after(packing: Packing, marking: int, before: list[int], fired: int) -> list[int]:
+    affected = packing.affected[fired]
+    guards = packing.guards
+    guarded = marking | guards
+    return [flow for flow in before if flow not in affected] + [
+        flow for flow in affected if (guarded - packing.needs[flow]) & guards == guards
+    ]
+
+
+def _see(
+    space: Searched, marking: int, enabled: list[int], reached: tuple[int, int], *, remains: int
+) -> None:
+    index = len(space.markings)
+    space.markings.append(marking)
+    space.reached.append(reached)
+    space.follows.append([])
+    if not marking & remains:
+        space.done.append(index)
+    elif not enabled:
+        space.stuck.append(index)
+
+
+def _fields(packing: Packing, places: frozenset[str]) -> int:
+    field_bits = (1 << packing.width) - 1
+    return sum(
+        field_bits << index * packing.width
+        for index, name in enumerate(packing.net.places)
+        if name in places
+    )
+
+
+def _saved(space: Searched) -> set[int]:
+    """Return the markings from which the end can be reached."""
+    came_from: list[list[int]] = [[] for _ in space.markings]
+    for index, edges in enumerate(space.follows):
+        for _, target in edges:
+            came_from[target].append(index)
+    saved, work = set(space.done), list(space.done)
+    while work:
+        for source in came_from[work.pop()]:
+            if source not in saved:
+                saved.add(source)
+                work.append(source)
+    return saved
+
+
+def dead_steps(compiled: Compiled, space: Searched) -> Iterator[str]:
+    """Yield the steps that no run ever starts; meaningful when the search is complete."""
+    started = {
+        compiled.origin[space.names[flow]].step
+        for flow in space.fired
+        if compiled.origin[space.names[flow]].kind == "start"
+    }
+    final = compiled.playbook.executor.spec.final_step
+    for step in compiled.playbook.workflow:
+        if step.step not in started and step.step != final:
+            yield step.step
