@@ -172,7 +172,7 @@ class Builder:
 
     # Transitions
 
-    def add(
+    def add(  # noqa: PLR0913 - the parts of a transition
         self,
         name: str,
         origin: Origin,
@@ -276,7 +276,7 @@ class Builder:
 
     # Routing
 
-    def route(
+    def route(  # noqa: PLR0913 - a firing has many parts
         self,
         routing: Routing,
         kind: Kind,
@@ -291,6 +291,8 @@ class Builder:
             self._decide(routing, kind, context, inputs, resets)
             return
         for choice in routing.choices():
+            if self._has_uneven_lists(routing, choice, context):
+                continue
             if not choice.taken and self._is_fatal(routing, kind):
                 self._abort(routing.step, kind, context, inputs)
                 continue
@@ -300,6 +302,18 @@ class Builder:
             origin = Origin(routing.step, kind, taken, context, choice.certain, ends=ends)
             name = f"{routing.step}.{kind}{_suffix(routing, choice)}"
             self.add(name, origin, inputs, outputs, resets=resets, priority=priority)
+
+    def _has_uneven_lists(self, routing: Routing, choice: Choice, context: Context) -> bool:
+        """Tell whether of several lists that no join counts some are empty and some are not.
+
+        Whether lists are equally long is a question about data that a net cannot answer; a Petri join
+        that pairs their items is not to blame.
+        """
+        if not (routing.inclusive and choice.taken):
+            return False
+        group = self.contexts.groups[self.contexts.inside(routing.step, context)]
+        counts = {count for option, count in choice.taken if len(option.counts) > 1}
+        return not group.joins and len(counts) > 1
 
     def _is_fatal(self, routing: Routing, kind: str) -> bool:
         """Tell whether a failure without a matching arc ends the execution."""

@@ -80,8 +80,8 @@ def _value(node: t.Node, facts: Mapping[tuple[str, ...], object]) -> object:
             keys = [part.key.value for part in parts if isinstance(part.key, t.Const)]
             return facts.get((name, *map(str, keys)), _OPEN) if len(keys) == len(parts) else _OPEN
         case t.Unary(operator="not", operand=operand):
-            value = _value(operand, facts)
-            return _OPEN if value is _OPEN else not value
+            inner = _value(operand, facts)
+            return _OPEN if inner is _OPEN else not inner
         case t.Compare(first=first, rest=((sign, second),)) if sign in _COMPARED:
             left, right = _value(first, facts), _value(second, facts)
             return _OPEN if left is _OPEN or right is _OPEN else _COMPARED[sign](left, right)

@@ -15,6 +15,8 @@ from petra.net.contexts import Context, Group, common
 from petra.net.origin import Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petra.net.compile import Builder
     from petra.playbook.model import Join, Step
 
@@ -82,7 +84,7 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
         cleared = ()
         if group.slots > full:
             late = {_late(builder, step, group, ready, absent): group.slots - full}
-    _add(builder, step, group, {opened: 1, ready: full}, late, cleared)
+    _add(builder, step, group, {opened: 1, ready: full}, more=late, cleared=cleared)
     if absent is None:
         return
     goes_on = join.on_unreachable == "proceed"
@@ -92,23 +94,25 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
         filled = enough is None and group.can_be_short and (arrived or group.can_be_empty)
         empty = not arrived and group.can_be_empty
         if goes_on or filled or empty:
-            _add(builder, step, group, inputs, {}, ())
+            _add(builder, step, group, inputs)
         if group.is_tracked and join.on_unreachable == "fail":
             builder.fail(step, group.outside, inputs)
 
 
-def _add(
+def _add(  # noqa: PLR0913 - a firing has many parts
     builder: Builder,
     step: Step,
     group: Group,
     inputs: dict[str, int],
-    more: dict[str, int],
-    cleared: tuple[str, ...],
+    *,
+    more: Mapping[str, int] | None = None,
+    cleared: tuple[str, ...] = (),
 ) -> None:
+    """Start the join outside of the group that it closes."""
     running, resets = _start(builder, step, group.outside)
     origin = Origin(step.step, "start", context=group.outside)
     name = f"{step.step}.start"
-    builder.add(name, origin, inputs, {running: 1, **more}, resets=(*resets, *cleared))
+    builder.add(name, origin, inputs, {running: 1, **(more or {})}, resets=(*resets, *cleared))
 
 
 def _late(builder: Builder, step: Step, group: Group, ready: str, absent: str | None) -> str:
@@ -123,9 +127,9 @@ def _late(builder: Builder, step: Step, group: Group, ready: str, absent: str | 
 
 def _close_loosely(builder: Builder, step: Step, group: Group, ready: str, opened: str) -> None:
     cleared = builder.within(group.inside)
-    _add(builder, step, group, {opened: 1, ready: 1}, {}, cleared)
+    _add(builder, step, group, {opened: 1, ready: 1}, cleared=cleared)
     if group.is_tracked or group.can_be_empty:
-        _add(builder, step, group, {opened: 1}, {}, cleared)
+        _add(builder, step, group, {opened: 1}, cleared=cleared)
 
 
 # Arcs

@@ -57,5 +57,9 @@ CODES = MappingProxyType(
         "P208": "Something Petra ignores",
         "P209": "An undeclared credential",
         "P210": "Workload is data, not a template",
+        "P301": "A join that cannot complete",
+        "P302": "Tokens that can pile up without end",
+        "P303": "A way that never ends",
+        "P304": "A step that no run can reach",
     }
 )
