@@ -70,7 +70,7 @@ def blame(compiled: Compiled, firings: Sequence[str], marking: Mapping[str, int]
     waiting: list[tuple[int, str, Context]] = []
     for place in marking:
         origin = compiled.origin[place]
-        if origin.kind == "open":
+        if origin.kind in ("open", "lost"):
             join = _join_of(contexts, compiled, origin.context, marking)
             waiting.append((len(origin.context), join, origin.context))
         elif origin.kind.startswith("ready from"):

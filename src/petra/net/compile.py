@@ -203,9 +203,25 @@ class Builder:
         if not context:
             return {END: 1}
         group = self.contexts.groups[context]
-        if group.is_tracked and not group.is_loose:
+        if group.is_loose:
+            return {}
+        if group.is_tracked:
             return {self.place(group.step, "absent", context): 1}
-        return {}
+        return {self.lost(group): 1} if self.needs_every_branch(group) else {}
+
+    def needs_every_branch(self, group: Group) -> bool:
+        """Tell whether the end of a branch fails the join at once, and so the execution."""
+        specs = [self.contexts.steps[name].spec.join for name in group.joins]
+        return bool(specs) and all(
+            join is not None and join.mode == "all" and join.on_unreachable == "fail"
+            for join in specs
+        )
+
+    def lost(self, group: Group) -> str:
+        """Return the place of a branch that was needed; nothing takes it from there."""
+        name = self.place(group.step, "lost", group.inside)
+        self.context_of.pop(name, None)
+        return name
 
     def _starts(self, step: Step) -> None:
         """Let single tokens in, or turn them away (S4)."""
@@ -272,7 +288,9 @@ class Builder:
         self.route(routing, "failed", context, inputs, resets, priority=priority)
 
     def _everything(self) -> tuple[str, ...]:
-        return tuple(place for place in self.places if place not in self.optional or place == END)
+        kept = {place for place, origin in self.origin.items() if origin.kind == "lost"}
+        kept |= self.optional - {END}
+        return tuple(place for place in self.places if place not in kept)
 
     # Routing
 

@@ -40,6 +40,7 @@ class Group:
     has_representatives: bool = False
     is_loose: bool = False
     is_tracked: bool = False
+    is_crowded: bool = False
 
     @property
     def outside(self) -> Context:
@@ -168,14 +169,56 @@ class Contexts:
             yield context if level is None else context[:level]
             return
         if join.mode == "or":
-            yield from (common((context, other)) for other in self.ready(name))
-            yield context
+            yield self.gathered(name, context)
             return
         for pairing in self.pairings(name):
             yield common([found for _, found in pairing])
         if not self.is_strict(step):
-            yield from (common((context, other)) for other in self.ready(name))
+            yield self.gathered(name, context)
             yield context
+
+    def gathered(self, name: str, context: Context) -> Context:
+        """Return the context of what a join makes of the tokens that wait there.
+
+        It leaves the groups of which several branches lead to it, and stays inside of the others.
+        """
+        while context and self._gathers(name, context[-1]):
+            context = context[:-1]
+        return context
+
+    def _gathers(self, join: str, fan_out: str) -> bool:
+        for routing in self.routings(fan_out):
+            counts = [
+                max(option.counts)
+                for option in routing.grouped
+                if join in self._branch(fan_out, option.target)
+            ]
+            if (sum(counts) if routing.inclusive else max(counts, default=0)) > 1:
+                return True
+        return False
+
+    def _branch(self, fan_out: str, start: str) -> set[str]:
+        """Return the steps that a branch can get to before a join closes its group."""
+        found, work = set[str](), [(start, 0)]
+        seen: set[tuple[str, int]] = set()
+        while work:
+            name, depth = work.pop()
+            if (name, depth) in seen or name not in self.steps or depth > len(self.steps):
+                continue
+            seen.add((name, depth))
+            found.add(name)
+            join = self.steps[name].spec.join
+            if join is not None and not pairs_arcs(join) and join.of in (None, fan_out):
+                if depth == 0 or join.of == fan_out:
+                    continue
+                depth -= 1
+            if name == fan_out:
+                continue
+            for routing in self.routings(name):
+                for option in routing.options:
+                    grouped = routing.inclusive or option.multiplies
+                    work.append((option.target, depth + grouped))
+        return found
 
     # The groups
 
@@ -215,11 +258,14 @@ class Contexts:
         """Decide how the branches of a group are counted.
 
         Tracked: a branch that ends elsewhere is counted, for the join goes on without it. Loose: the
-        counting would be wrong, so the join may close the group whenever it likes.
+        counting would be wrong, so the join may close the group whenever it likes. Crowded: several
+        such groups may be open at once, so an early join cannot empty the places of its own alone.
         """
         steps = [self.steps[name] for name in group.joins]
+        early = any(step.spec.join is not None and step.spec.join.mode != "all" for step in steps)
+        group.is_crowded = (early or group.can_be_short) and self._is_crowded(group)
         if steps:
-            group.is_tracked = any(
+            group.is_tracked = (early and group.is_crowded) or any(
                 not self.is_strict(step)
                 or (step.spec.join is not None and step.spec.join.on_early_complete != "cancel")
                 for step in steps
@@ -233,6 +279,34 @@ class Contexts:
             for context in (*self.ready(name), *self.runs.get(name, ()))
         ):
             group.is_loose = True
+
+    def _is_crowded(self, group: Group) -> bool:
+        """Tell whether several branches of a group around this one can get to its fan-out."""
+        for level in range(len(group.outside)):
+            around = group.outside[: level + 1]
+            routings = self.routings(around[-1])
+            for routing in routings:
+                reaching = [
+                    max(option.counts)
+                    for option in routing.grouped
+                    if group.step in self._inside_from(option.target, around)
+                ]
+                most = sum(reaching) if routing.inclusive else max(reaching, default=0)
+                if most > 1:
+                    return True
+        return False
+
+    def _inside_from(self, start: str, around: Context) -> set[str]:
+        """Return the steps that a branch of a group can get to without leaving the group."""
+        found, work = set[str](), [start]
+        while work:
+            name = work.pop()
+            inside = any(run[: len(around)] == around for run in self.runs.get(name, ()))
+            if name in found or not inside:
+                continue
+            found.add(name)
+            work += [o.target for one in self.routings(name) for o in one.options]
+        return found
 
     def cancelled(self) -> Iterator[str]:
         """Yield the steps that some step cancels."""

@@ -8,7 +8,6 @@ Rule 4: ``or``, and leftovers of ``arcs``, are judged at rest: these transitions
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 from petra.net.contexts import Context, Group, common
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
     from petra.net.compile import Builder
     from petra.playbook.model import Join, Step
-
-#: Pairs of waiting tokens that are looked at where a join takes whatever is there.
-PLACES_MAX = 12
 
 
 def join_transitions(builder: Builder, step: Step) -> None:
@@ -80,23 +76,45 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
     full = group.slots if enough is None else enough
     cleared = builder.within(group.inside) if enough is not None else ()
     late: dict[str, int] = {}
-    if enough is not None and join.on_early_complete != "cancel":
+    if enough is not None and (join.on_early_complete != "cancel" or group.is_crowded):
         cleared = ()
         if group.slots > full:
             late = {_late(builder, step, group, ready, absent): group.slots - full}
     _add(builder, step, group, {opened: 1, ready: full}, more=late, cleared=cleared)
+    _hopeless(builder, step, group, opened, ready)
     if absent is None:
         return
     goes_on = join.on_unreachable == "proceed"
     for arrived in reversed(range(full)):
         missing = {absent: group.slots - arrived}
         inputs = {opened: 1, **({ready: arrived} if arrived else {}), **missing}
-        filled = enough is None and group.can_be_short and (arrived or group.can_be_empty)
+        # where groups are crowded, the tokens of one may have gone with those of another
+        some = arrived or group.can_be_empty or group.is_crowded
+        filled = enough is None and group.can_be_short and some
         empty = not arrived and group.can_be_empty
         if goes_on or filled or empty:
             _add(builder, step, group, inputs)
         if group.is_tracked and join.on_unreachable == "fail":
             builder.fail(step, group.outside, inputs)
+
+
+def _hopeless(builder: Builder, step: Step, group: Group, opened: str, ready: str) -> None:
+    """Lose what is needed as soon as it is sure never to come: too few branches, or two joins."""
+    join = step.spec.join
+    assert join is not None
+    if join.on_unreachable != "fail" or not builder.contexts.is_strict(step):
+        return
+    enough = needed(join, group)
+    if enough is not None and enough > group.slots and len(group.joins) == 1:
+        origin = Origin(step.step, "unreachable", context=group.outside)
+        lost = {builder.lost(group): 1}
+        builder.add(f"{step.step}.unreachable", origin, {opened: 1, ready: 1}, lost)
+    for other in group.joins:
+        if other != step.step and builder.needs_every_branch(group):
+            there = builder.place(other, "ready", group.inside)
+            origin = Origin(step.step, "discard", context=group.inside, ends=True)
+            lost = {there: 1, builder.lost(group): 1}
+            builder.add(f"{step.step}.discard", origin, {ready: 1, there: 1}, lost)
 
 
 def _add(  # noqa: PLR0913 - a firing has many parts
@@ -163,18 +181,11 @@ def _pair_arcs(builder: Builder, step: Step) -> None:
 
 
 def _take_what_is_there(builder: Builder, step: Step, waiting: dict[str, Context]) -> None:
-    """At rest: several tokens become one outside of their group; a single one stays where it is."""
+    """At rest: everything that waits becomes one token."""
     name = step.step
-    places = list(waiting)[:PLACES_MAX]
-    for first, second in combinations_with_replacement(places, 2):
-        inside = common((waiting[first], waiting[second]))
+    for place, context in waiting.items():
+        inside = builder.contexts.gathered(name, context)
         running, resets = _start(builder, step, inside)
-        inputs = {first: 1, second: 1} if first != second else {first: 2}
         origin = Origin(name, "start", context=inside)
         emptied = (*resets, *waiting)
-        builder.add(f"{name}.start", origin, inputs, {running: 1}, resets=emptied, priority=1)
-    for place, context in waiting.items():
-        running, resets = _start(builder, step, context)
-        origin = Origin(name, "start", context=context)
-        emptied = (*resets, *waiting)
-        builder.add(f"{name}.start", origin, {place: 1}, {running: 1}, resets=emptied, priority=2)
+        builder.add(f"{name}.start", origin, {place: 1}, {running: 1}, resets=emptied, priority=1)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: How many markings are looked at before the search gives up.
 MARKINGS_MAX = 20_000
 
+#: How many more are looked at once a place holds too many tokens to go on counting.
+GROWING_MORE = 2_000
+
 
 @dataclass(slots=True)
 class Searched:
@@ -132,7 +135,7 @@ def _explore(
     start = [i for i, needs in enumerate(packing.needs) if packing.covers(packing.initial, needs)]
     _see(space, packing.initial, start, (0, -1), remains=remains)
     enabled = deque([start])
-    index = 0
+    index, cut = 0, False
     while index < len(space.markings):
         marking, able = space.markings[index], enabled.popleft()
         for flow in _followed(marking, able, ranks, choose):
@@ -141,7 +144,10 @@ def _explore(
             target = known.get(after, -1)
             if target < 0:
                 if after & packing.over:
-                    return None if packing.cap == 1 else space
+                    if packing.cap == 1:
+                        return None
+                    limit, cut = min(limit, len(space.markings) + GROWING_MORE), True
+                    continue
                 if len(space.markings) >= limit:
                     return space
                 target = known[after] = len(space.markings)
@@ -150,6 +156,8 @@ def _explore(
                 enabled.append(now_able)
             space.follows[index].append((flow, target))
         index += 1
+    if cut:
+        return space
     space.complete = True
     space.doomed = set(range(len(space.markings))) - _saved(space)
     return space
