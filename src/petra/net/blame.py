@@ -134,6 +134,7 @@ def _short(
             for place, n in marking.items()
             if compiled.origin[place].kind == "ready" and compiled.origin[place].step == join
         )
-        words = f"it needs {enough} branches, and '{group.step}' made {arrived} that reach it"
+        most = f"makes {group.slots}" if enough > group.slots else f"made {arrived} that reach it"
+        words = f"it needs {enough} branches, and '{group.step}' {most}"
         return Blame(join, "few", group.step, words)
     return Blame(join, "unknown")

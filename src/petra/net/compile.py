@@ -14,7 +14,7 @@ are part of the net and are left out of the question of soundness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 END = "end"
 CLOSED = "closed"
+
+#: The parts of a step that hold no token of the playbook, but count them.
+_COUNTERS = frozenset({"open", "absent", "lost", "owed", "fresh", "used"})
 
 Kind: TypeAlias = Literal["start", "done", "failed", "discard", "withdraw", "finally", "over"]
 
@@ -82,7 +85,6 @@ class Builder:
     contexts: Contexts
     places: dict[str, Place] = field(default_factory=dict)
     context_of: dict[str, Context] = field(default_factory=dict)
-    step_of: dict[str, str] = field(default_factory=dict)
     named: dict[tuple[str, str, Context], str] = field(default_factory=dict)
     transitions: dict[str, Transition] = field(default_factory=dict)
     origin: dict[str, Origin] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class Builder:
                 self._ends(step, context)
         for group in self.contexts.groups.values():
             self._over(group)
+        self._let_or_joins_wait()
         self._final()
         net = Net(
             name=self.playbook.metadata.name,
@@ -125,7 +128,6 @@ class Builder:
             self.named[key] = name
             self.places[name] = Place(name)
             self.context_of[name] = context
-            self.step_of[name] = step
             self.origin[name] = Origin(step, part, context=context)
         return self.named[key]
 
@@ -426,6 +428,26 @@ class Builder:
             else one
             for name, one in self.transitions.items()
         }
+
+    def _let_or_joins_wait(self) -> None:
+        """An ``or`` join waits while something upstream could still come (WCP-38)."""
+        for name, one in self.transitions.items():
+            origin = self.origin[name]
+            join = self.contexts.steps[origin.step].spec.join
+            if one.priority and join is not None and join.mode == "or":
+                upstream = self.contexts.upstream(origin.step)
+                places = tuple(
+                    name
+                    for (step, part, _), name in self.named.items()
+                    if step in upstream and part not in _COUNTERS
+                )
+                # a group of nobody has no token, but its join will fire
+                places += tuple(
+                    self.place(group.step, "open", group.inside)
+                    for group in self.contexts.groups.values()
+                    if upstream.intersection(group.joins)
+                )
+                self.origin[name] = replace(origin, unless=places)
 
     def _over(self, group: Group) -> None:
         """A group without a join is over when all its branches are."""

@@ -14,6 +14,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, TypeAlias
 
 from petra.net.routes import Routing, failure, success
+from petra.playbook.model import MOfN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,6 +54,11 @@ def pairs_arcs(join: Join | None) -> bool:
     return join is not None and isinstance(join.mode, str) and join.mode in ("arcs", "or")
 
 
+def _counts_branches(join: Join | None) -> bool:
+    """Tell whether it matters to a join how many branches there are."""
+    return join is not None and isinstance(join.mode, MOfN) and join.mode.m_of_n != 1
+
+
 def common(contexts: Iterable[Context]) -> Context:
     """Return what the stacks of different tokens share; equal contexts differ by their last index."""
     listed = list(contexts)
@@ -72,8 +78,13 @@ class Contexts:
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
         self.steps = {step.step: step for step in playbook.workflow}
-        self.on_success = {step.step: success(playbook, step) for step in playbook.workflow}
-        self.on_failure = {step.step: failure(playbook, step) for step in playbook.workflow}
+        count = any(_counts_branches(step.spec.join) for step in playbook.workflow)
+        self.on_success = {
+            step.step: success(playbook, step, count=count) for step in playbook.workflow
+        }
+        self.on_failure = {
+            step.step: failure(playbook, step, count=count) for step in playbook.workflow
+        }
         self.incoming: dict[str, list[Arrow]] = {name: [] for name in self.steps}
         for step in playbook.workflow:
             for number, arc in enumerate(step.next.arcs if step.next else ()):
@@ -132,6 +143,16 @@ class Contexts:
         if join.on_unreachable == "proceed":
             return False
         return join.on_unreachable == "wait" or self.on_failure[step.step].options == ()
+
+    def upstream(self, step: str) -> set[str]:
+        """Return the steps from which a token can get to a step, not through it."""
+        found, work = set[str](), [step]
+        while work:
+            for source, _ in self.incoming[work.pop()]:
+                if source not in found and source != step:
+                    found.add(source)
+                    work.append(source)
+        return found
 
     # The walk
 

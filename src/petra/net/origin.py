@@ -15,6 +15,7 @@ class Origin:
 
     ``arcs`` are positions in ``next.arcs`` as written. ``certain``: no guard and no data had a say.
     ``ends``: a branch of the group of that context ends here. ``aborts``: the execution ends here.
+    ``unless``: not while one of these places holds a token, except when nothing else can fire.
     """
 
     step: str
@@ -24,3 +25,4 @@ class Origin:
     certain: bool = True
     ends: bool = False
     aborts: bool = False
+    unless: tuple[str, ...] = ()

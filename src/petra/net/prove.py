@@ -7,7 +7,7 @@ reached as in the whole net. Hence:
 
 * a marking at rest that is not done is a defect, and the nearest one is the shortest counterexample;
 * a marking from which no marking is seen that is done is doomed, in the whole net as well;
-* if nothing is doomed, every transition that can fire has fired in the search.
+* if nothing is doomed and nothing is reset, every transition that can fire has fired in the search.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 #: How many markings are looked at before the search gives up.
 MARKINGS_MAX = 20_000
+
+#: How many markings are looked at to make sure that a step is dead.
+DEAD_MAX = 5_000
 
 #: How many more are looked at once a place holds too many tokens to go on counting.
 GROWING_MORE = 2_000
@@ -112,25 +115,42 @@ class Resting(Stubborn):
             self.feeders = [feeders - at_rest for feeders in self.feeders]
 
 
-def search(compiled: Compiled, limit: int = MARKINGS_MAX) -> Searched:
-    """Search the net of a playbook, failures of the execution and the final step left out."""
+def search(compiled: Compiled, limit: int = MARKINGS_MAX, *, every_order: bool = False) -> Searched:
+    """Search the net of a playbook, failures of the execution and the final step left out.
+
+    ``every_order`` follows every firing, not only as many as matter.
+    """
     net = compiled.sound_question
     whole = number(net, dict(net.initial), FinalMarkings(net.final))
     ranks = [one.priority for one in net.transitions.values()]
-    found = _explore(compiled, whole, safe_packing(whole), ranks, limit)
+    found = _explore(compiled, whole, safe_packing(whole), ranks, limit, every_order=every_order)
     if found is None:
-        found = _explore(compiled, whole, wide_packing(whole), ranks, limit)
+        found = _explore(
+            compiled, whole, wide_packing(whole), ranks, limit, every_order=every_order
+        )
     assert found is not None, "a wide search always ends"
     return found
 
 
-def _explore(
-    compiled: Compiled, whole: FlowNet, packing: Packing, ranks: list[int], limit: int
+def _explore(  # noqa: PLR0913 - what one search is made of
+    compiled: Compiled,
+    whole: FlowNet,
+    packing: Packing,
+    ranks: list[int],
+    limit: int,
+    *,
+    every_order: bool,
 ) -> Searched | None:
     """Search breadth-first; None when a place holds more than a narrow packing allows."""
     space = Searched([flow.path[0] for flow in whole.flows], packing)
-    choose = Resting(packing, frozenset(i for i, rank in enumerate(ranks) if rank))
+    at_rest = frozenset(i for i, rank in enumerate(ranks) if rank)
+    choose = _everything if every_order else Resting(packing, at_rest)
     remains = ~_fields(packing, compiled.optional)
+    waits = {
+        index: _fields(packing, frozenset(compiled.origin[name].unless))
+        for index, name in enumerate(space.names)
+        if compiled.origin[name].unless
+    }
     known = {packing.initial: 0}
     start = [i for i, needs in enumerate(packing.needs) if packing.covers(packing.initial, needs)]
     _see(space, packing.initial, start, (0, -1), remains=remains)
@@ -138,7 +158,7 @@ def _explore(
     index, cut = 0, False
     while index < len(space.markings):
         marking, able = space.markings[index], enabled.popleft()
-        for flow in _followed(marking, able, ranks, choose):
+        for flow in _followed(marking, able, ranks, waits, choose):
             space.fired.add(flow)
             after = ((marking - packing.needs[flow]) & ~packing.resets[flow]) + packing.gives[flow]
             target = known.get(after, -1)
@@ -163,12 +183,24 @@ def _explore(
     return space
 
 
-def _followed(marking: int, able: list[int], ranks: list[int], choose: Stubborn) -> Sequence[int]:
+def _followed(
+    marking: int,
+    able: list[int],
+    ranks: list[int],
+    waits: dict[int, int],
+    choose: Callable[[int, list[int]], Sequence[int]],
+) -> Sequence[int]:
+    """Return the firings to follow; what nothing upstream can reach any more need not wait for rest."""
     moving = [flow for flow in able if not ranks[flow]]
-    if moving:
-        return choose(marking, moving)
+    freed = [flow for flow in able if flow in waits and not marking & waits[flow]]
+    if moving or freed:
+        return [*choose(marking, moving), *freed]
     first = min((ranks[flow] for flow in able), default=0)
     return [flow for flow in able if ranks[flow] == first]
+
+
+def _everything(_marking: int, moving: list[int]) -> Sequence[int]:
+    return moving
 
 
 def _enabled_after(packing: Packing, marking: int, before: list[int], fired: int) -> list[int]:
@@ -218,13 +250,26 @@ def _saved(space: Searched) -> set[int]:
 
 
 def dead_steps(compiled: Compiled, space: Searched) -> Iterator[str]:
-    """Yield the steps that no run ever starts; meaningful when the search is complete."""
-    started = {
-        compiled.origin[space.names[flow]].step
-        for flow in space.fired
-        if compiled.origin[space.names[flow]].kind == "start"
-    }
+    """Yield the steps that no run ever starts; meaningful when the search is complete.
+
+    A reset may take away what the search put off, so there every order is looked at before a step is
+    called dead; where that is too much, or an ``or`` join makes order matter even more, none is.
+    """
+    known = [step.step for step in compiled.playbook.workflow]
     final = compiled.playbook.executor.spec.final_step
-    for step in compiled.playbook.workflow:
-        if step.step not in started and step.step != final:
-            yield step.step
+    dead = set(known) - _started(compiled, space) - {final}
+    may_err = any(
+        one.resets or one.priority for one in compiled.sound_question.transitions.values()
+    )
+    if may_err and dead & compiled.contexts.runs.keys():
+        whole = search(compiled, DEAD_MAX, every_order=True)
+        dead -= _started(compiled, whole)
+        has_or = any(origin.unless for origin in compiled.origin.values())
+        if has_or or not whole.complete:
+            dead -= compiled.contexts.runs.keys()
+    yield from (name for name in known if name in dead)
+
+
+def _started(compiled: Compiled, space: Searched) -> set[str]:
+    origins = (compiled.origin[space.names[flow]] for flow in space.fired)
+    return {origin.step for origin in origins if origin.kind == "start"}

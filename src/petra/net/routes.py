@@ -110,20 +110,22 @@ class Routing:
                 yield Choice(taken, certain=not any(option.is_free for option in self.options))
 
 
-def success(playbook: Playbook, step: Step) -> Routing:
-    """Say what may follow a success of the step."""
+def success(playbook: Playbook, step: Step, *, count: bool) -> Routing:
+    """Say what may follow a success of the step; ``count`` when a join asks how many copies there are."""
     name = "loop.done" if step.loop is not None else "step.done"
-    options = _options(step, Boundary(ok=True, name=name), handlers_only=False)
+    options = _options(step, Boundary(ok=True, name=name), handlers_only=False, count=count)
     missed = not any(option.sure for option in options) and not (step.arcs and is_exhaustive(step))
     if step.arcs and playbook.executor.spec.no_next_is_error:
         missed = False
     return Routing(step.step, step.inclusive, options, missed)
 
 
-def failure(playbook: Playbook, step: Step) -> Routing:
+def failure(playbook: Playbook, step: Step, *, count: bool) -> Routing:
     """Say what may follow a failure; ``may_miss`` then means that nothing handles it."""
     boundary = Boundary(ok=False, name="step.failed")
-    options = _options(step, boundary, handlers_only=not is_best_effort(playbook, step))
+    options = _options(
+        step, boundary, handlers_only=not is_best_effort(playbook, step), count=count
+    )
     missed = not any(option.sure for option in options)
     return Routing(step.step, step.inclusive, options, missed)
 
@@ -134,7 +136,9 @@ def is_best_effort(playbook: Playbook, step: Step) -> bool:
     return mode is not None and mode.mode == "best_effort"
 
 
-def _options(step: Step, boundary: Boundary, *, handlers_only: bool) -> tuple[Option, ...]:
+def _options(
+    step: Step, boundary: Boundary, *, handlers_only: bool, count: bool
+) -> tuple[Option, ...]:
     found = []
     arcs = enumerate(step.next.arcs if step.next else ())
     for number, arc in sorted(arcs, key=lambda pair: pair[1].priority):
@@ -142,17 +146,17 @@ def _options(step: Step, boundary: Boundary, *, handlers_only: bool) -> tuple[Op
         if holds is False or (handlers_only and not is_handler(arc.when)):
             continue
         multiplies = arc.foreach is not None or arc.copies is not None
-        found.append(Option(number, arc.step, _counts(arc), holds is True, multiplies))
+        found.append(Option(number, arc.step, _counts(arc, count=count), holds is True, multiplies))
         if holds and not step.inclusive:
             break
     return tuple(found)
 
 
-def _counts(arc: Arc) -> tuple[int, ...]:
+def _counts(arc: Arc, *, count: bool) -> tuple[int, ...]:
     if isinstance(arc.foreach, list) and not isinstance(arc.copies, str):
         return (1,) if arc.foreach else (0,)
     if arc.foreach is not None or isinstance(arc.copies, str):
         return (0, 1)
     if arc.copies is not None:
-        return (arc.copies if arc.copies <= COPIES_MAX else 1,)
+        return (arc.copies if count and arc.copies <= COPIES_MAX else min(arc.copies, 1),)
     return (1,)

@@ -53,7 +53,7 @@ class _Log:
     runs: dict[str, str] = field(default_factory=dict)
     compensations: set[str] = field(default_factory=set)
 
-    def take(self, version: int, event: e.AnyEvent) -> Iterator[Firing]:  # noqa: C901 - a table
+    def take(self, version: int, event: e.AnyEvent) -> Iterator[Firing]:
         match event:
             case e.ExecutionStarted(entry=token) | e.FinalStarted(token=token):
                 self._put([token])
