@@ -103,5 +103,5 @@ class Assignment(Wire, frozen=True):
 class Iteration(Wire, frozen=True):
     """One item of a loop, with its path of indices from the outermost loop in."""
 
-    index: int
+    path: tuple[int, ...]
     iter: dict[str, Any]
