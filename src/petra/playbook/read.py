@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from petra.playbook.checks import Document, check
 from petra.playbook.decode import Decoder, Path, name_of
 from petra.playbook.dialects import rewrite_renamed
+from petra.playbook.growth import growth
 from petra.playbook.legacy import Legacy
 from petra.playbook.model import API_VERSIONS, Playbook
 from petra.playbook.notes import Change, Notes
@@ -27,7 +28,7 @@ from petra.playbook.problems import (
 from petra.playbook.shapes import normalise
 from petra.playbook.tree import Map, Tree
 from petra.playbook.unknown import UnknownKeys
-from petra.playbook.yaml12 import parse
+from petra.playbook.yaml12 import NODES_MAX, parse
 
 _ROOT_KEYS = frozenset(
     {"apiVersion", "metadata", "workflow", "workload", "keychain", "executor", "workbook"}
@@ -76,6 +77,9 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
         _not_a_playbook(tree, problems)
         return Reading(name, text, None, tuple(problems), {})
+    if growth(tree) > NODES_MAX:
+        _too_large(problems)
+        return Reading(name, text, None, tuple(problems), {})
     notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
@@ -117,6 +121,15 @@ def _is_playbook(tree: Map, problems: Problems) -> bool:
         )
         return False
     return bool(_ROOT_KEYS & set(tree)) and (kind in (None, "Playbook") or "workflow" in tree)
+
+
+def _too_large(problems: Problems) -> None:
+    problems.error(
+        "P003",
+        START,
+        f"more than {NODES_MAX:,} nodes once short forms are written out",
+        "repeat less: the workbook, and 'input' and 'set' of steps, are copied to each task",
+    )
 
 
 def _not_a_playbook(tree: Tree, problems: Problems) -> None:

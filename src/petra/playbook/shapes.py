@@ -9,7 +9,7 @@ so that the rest of it is still checked.
 from __future__ import annotations
 
 from petra.playbook import walk
-from petra.playbook.problems import Mark, Problems, did_you_mean
+from petra.playbook.problems import Mark, Problems
 from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, new_map
 
@@ -165,7 +165,7 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
             "P116",
             task.value_at("name"),
             f"the workbook has no task '{called}'",
-            did_you_mean(str(called), book),
+            problems.near(str(called), book),
         )
         task["kind"] = "noop"
         return task

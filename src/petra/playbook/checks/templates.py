@@ -11,7 +11,7 @@ from petra.expr.scopes import BUILT_IN, HELPERS, SCOPES, Use
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.leaves import Leaf, leaves, strings
-from petra.playbook.problems import Mark, did_you_mean
+from petra.playbook.problems import Mark
 
 _GUARD_WORDS = frozenset({"true", "false"})
 _TEMPLATE = re.compile(
@@ -141,7 +141,7 @@ class _Templates:
                 "P104",
                 at,
                 f"template names unknown step '{name}'",
-                did_you_mean(name, self.document.steps),
+                self.problems.near(name, self.document.steps),
             )
 
     def _secret(self, read: PathUse, at: Mark, use: Use) -> None:
@@ -153,7 +153,9 @@ class _Templates:
         elif (
             len(read.path) > 1 and read.path[1] not in self.secrets and not self.document.is_foreign
         ):
-            hint = did_you_mean(read.path[1], sorted(self.secrets)) or "add it to the keychain"
+            hint = (
+                self.problems.near(read.path[1], sorted(self.secrets)) or "add it to the keychain"
+            )
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
     def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
@@ -165,7 +167,7 @@ class _Templates:
         elif name in BUILT_IN:
             hint = f"'{name}' has no meaning in {use.value}"
         else:
-            near = did_you_mean(name, sorted(known))
+            near = self.problems.near(name, known)
             hint = (
                 near
                 if near.startswith("did you mean")
