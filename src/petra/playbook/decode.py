@@ -56,6 +56,7 @@ class Decoder:
         if not isinstance(node, Map):
             if node is not None or _has_required(struct):
                 self._wrong(at, path, _WORDS["struct"], node)
+                return _blank_struct(struct)
             node = Map(at)
         self.keys.enter(struct, node, path, at)
         grammar = fields_of(struct)
@@ -64,7 +65,7 @@ class Decoder:
             if key in node:
                 values[found.name] = self._field(node, found, path)
             else:
-                values[found.name] = found.default()
+                values[found.name] = _blank(found.shape) if found.required else found.default()
                 if found.required:
                     self._missing(node, at, path, struct, found)
         self._extras(node, struct, path, values)
@@ -138,7 +139,7 @@ class Decoder:
             self._wrong(
                 at, path, " or ".join(_describe(o) for o in shape.options if o.kind != "null"), node
             )
-            return None
+            return _blank(shape)
         return self.value(node, chosen[0], path, at)
 
     def _list(self, node: Tree, shape: Shape, path: Path, at: Mark) -> list[Any]:
@@ -189,7 +190,7 @@ class Decoder:
     def _scalar(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
         if not _fits(node, shape):
             self._wrong(at, path, _WORDS[shape.kind], node)
-            return _EMPTY.get(shape.kind, lambda: None)()
+            return _blank(shape)
         note = shape.note
         if note.shortest and isinstance(node, str) and len(node) < note.shortest:
             self.problems.error("P103", at, f"{where(path)} is empty", "write its name")
@@ -295,6 +296,22 @@ def _advice(wanted: str, node: Tree) -> str:
     if wanted == "text" and not isinstance(node, dict | list):
         return "put it in quotes" if node is not None else "write a value"
     return ""
+
+
+def _blank(shape: Shape) -> Any:
+    """Make the emptiest value of a shape, for where the author gave none that fits."""
+    if shape.kind == "struct" and shape.struct is not None:
+        return _blank_struct(shape.struct)
+    if shape.kind == "choice":
+        return shape.choices[0]
+    if shape.kind == "union" and not _takes_null(shape):
+        return _blank(shape.options[0])
+    return _EMPTY.get(shape.kind, lambda: None)()
+
+
+def _blank_struct(struct: type[S]) -> S:
+    grammar = fields_of(struct).values()
+    return struct(**{f.name: _blank(f.shape) if f.required else f.default() for f in grammar})
 
 
 def _has_required(struct: type[msgspec.Struct]) -> bool:

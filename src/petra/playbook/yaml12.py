@@ -247,6 +247,8 @@ class _Builder:
         mark = _mark(event)
         if outer.flow and outer.mark == Mark(mark.line, mark.column - 1):
             self._unquoted(outer.mark)
+        if self.text.splitlines()[mark.line - 1].startswith("{{", mark.column - 1):
+            self._unquoted(mark)
         self.problems.error(
             "P010", mark, "a key must be plain text", "write the key as a word or in quotes"
         )

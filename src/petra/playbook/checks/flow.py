@@ -64,7 +64,7 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     arcs = step.arcs
     if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
         return
-    if not all(_compiles(arc.when) for arc in arcs):
+    if not all(_compiles(arc) for arc in arcs):
         return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
@@ -72,14 +72,14 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     )  # fmt: skip
 
 
-def _compiles(guard: str | bool) -> bool:
-    if isinstance(guard, bool):
+def _compiles(arc: Arc) -> bool:
+    if isinstance(arc.when, bool):
         return True
     try:
-        compile_template(guard, Profile.SERVER)
+        compile_template(arc.when, Profile.SERVER)
     except ExpressionError:
         return False
-    return "{" in guard
+    return "{" in arc.when
 
 
 def _always(arc: Arc) -> bool:
