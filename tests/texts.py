@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -47,8 +46,9 @@ def only(text: str) -> Problem:
     return problems[0]
 
 
-def corpus() -> Iterator[Path]:
-    """Yield every playbook of the checkout, tests' and examples'."""
+def corpus() -> list[Path]:
+    """Return every playbook of the checkout, tests' and examples'."""
+    found = []
     for folder in (
         "examples",
         "tests/playbook/wild",
@@ -58,4 +58,5 @@ def corpus() -> Iterator[Path]:
         for path in sorted((ROOT / folder).rglob("*.yaml")):
             document = yaml.load(path.read_text("utf-8"), Loader=yaml.BaseLoader)
             if isinstance(document, dict) and document.get("kind") == "Playbook":
-                yield path
+                found.append(path)
+    return found

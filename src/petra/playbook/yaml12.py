@@ -65,6 +65,7 @@ class _Open:
     flow: bool = False
     key: str | None = None
     key_at: Mark = START
+    merging: bool = False
     merges: list[tuple[Tree, Mark]] = field(default_factory=list)
 
 
@@ -183,11 +184,12 @@ class _Builder:
         else:
             top.key = str(value)
         top.key_at = at
+        top.merging = top.key == "<<" and not getattr(event, "style", None)
 
     def _take_value(self, top: _Open, key: str, value: Tree, at: Mark) -> None:
         node = top.node
         assert isinstance(node, Map)
-        if key == "<<":
+        if top.merging:
             top.merges.append((value, at))
         elif key in node:
             first = node.key_at(key)
