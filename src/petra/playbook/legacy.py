@@ -77,8 +77,9 @@ class Legacy:
         self._bind(step)
         self._when(step)
         self._loop(as_map(step.get("loop")))
+        told = "case" in step
         self._case(step)
-        self._next(step)
+        self._next(step, told=told)
 
     # Steps
 
@@ -187,7 +188,7 @@ class Legacy:
             arcs.append(arc)
         return arcs
 
-    def _next(self, step: AnyMap) -> None:
+    def _next(self, step: AnyMap, *, told: bool) -> None:
         target = step.get("next")
         listed = as_seq(target)
         if isinstance(target, str):
@@ -198,7 +199,8 @@ class Legacy:
         if listed is None:
             return
         mark = key_mark(step, "next")
-        self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
+        if not told:
+            self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
         guarded = False
         for index, item in enumerate(listed):
             if isinstance(item, str):
