@@ -146,7 +146,7 @@ def decoded(text: str) -> model.Playbook:
     playbook = Decoder(problems, UnknownKeys(problems, foreign=False)).struct(
         tree, model.Playbook, (), START
     )
-    assert not problems, (text, list(problems))
+    assert not problems.has_errors, (text, list(problems))
     return playbook
 
 

@@ -67,7 +67,7 @@ class Decoder:
             else:
                 values[found.name] = _blank(found.shape) if found.required else found.default()
                 if found.required:
-                    self._missing(node, at, path, struct, found)
+                    self._missing(at, path, found)
         self._extras(node, struct, path, values)
         return struct(**values)
 
@@ -79,17 +79,11 @@ class Decoder:
             return found.default()  # an empty value is an absent one
         return self.value(value, found.shape, inner, at)
 
-    def _missing(
-        self, node: Map, at: Mark, path: Path, struct: type[msgspec.Struct], found: Field
-    ) -> None:
-        unknown = [k for k in node if k not in fields_of(struct)]
-        known = did_you_mean(found.key, unknown) if unknown else ""
-        hint = (
-            known.replace("did you mean", "is it written as")
-            if "did you mean" in known
-            else f"add '{found.key}:'"
+    def _missing(self, at: Mark, path: Path, found: Field) -> None:
+        example = f" {found.shape.choices[0]}" if found.shape.kind == "choice" else ""
+        self.problems.error(
+            "P102", at, f"{where(path)} has no '{found.key}'", f"add '{found.key}:{example}'"
         )
-        self.problems.error("P102", at, f"{where(path)} has no '{found.key}'", hint)
 
     def _extras(
         self, node: Map, struct: type[msgspec.Struct], path: Path, values: dict[str, Any]
@@ -214,7 +208,7 @@ class Decoder:
             "P103",
             at,
             f"{where(path)} must be {wanted}, not {name_of(node)}",
-            _advice(wanted, node),
+            _advice_here(path, node) or _advice(wanted, node),
         )
 
     def _reserved(self, at: Mark, path: Path) -> None:
@@ -286,9 +280,19 @@ def _short(words: str) -> str:
     return words if len(words) <= 40 else words[:39] + "…"
 
 
+def _advice_here(path: Path, node: Tree) -> str:
+    if path[-1:] == ("auth",):
+        return "name an entry of the keychain"
+    if path[-2:-1] == ("arcs",) and isinstance(node, str):
+        return f"write '- step: {node}'"
+    return ""
+
+
 def _advice(wanted: str, node: Tree) -> str:
     if wanted == "a list" and isinstance(node, dict):
         return "start each entry with '- '"
+    if wanted.startswith("a mapping with 'rules'") and isinstance(node, list):
+        return "put the list under 'rules:'"
     if wanted.startswith("a mapping") and isinstance(node, list):
         return "remove the '- ' in front of the keys"
     if isinstance(node, str) and "{{" in node:

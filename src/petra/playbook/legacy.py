@@ -16,7 +16,7 @@ Names that ``bind`` and ``result`` defined could be read bare; those reads becom
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from types import MappingProxyType
 
 from petra.expr.scopes import RESERVED
@@ -45,8 +45,8 @@ from petra.playbook.tree import (
 _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "http": {"endpoint": "url", "payload": "json", "verify_ssl": "verify"},
-        "postgres": {"query": "command"},
-        "duckdb": {"query": "command", "db_path": "database"},
+        "postgres": {"query": "command", "commands": "command"},
+        "duckdb": {"query": "command", "commands": "command", "db_path": "database"},
         "sqlite": {"query": "command"},
         "playbook": {"payload": "args"},
     }
@@ -173,7 +173,7 @@ class Legacy:
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
-                mark,
+                key_mark(body, rest[0]) if isinstance(body, MutableMapping) else mark,
                 f"'{rest[0]}' inside 'case' has no counterpart",
                 "put it into a step of its own and route to it",
             )

@@ -83,10 +83,12 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    keys = UnknownKeys(problems, foreign=foreign)
+    keys.mend_early(tree)
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)
-    decoder = Decoder(problems, UnknownKeys(problems, foreign=foreign))
+    decoder = Decoder(problems, keys)
     playbook = decoder.struct(tree, Playbook, (), tree.mark)
     check(Document(playbook, decoder.marks, problems, text))
     return Reading(name, text, playbook, tuple(problems), decoder.marks, tuple(notes.changes))
@@ -155,13 +157,13 @@ def _header(tree: Map, problems: Problems) -> None:
             tree["apiVersion"] = "noetl.io/v2"
         else:
             hint = did_you_mean(str(version), API_VERSIONS)
-            problems.error("P107", at, f"unknown apiVersion {name_of(version)}", hint)
+            problems.error("P107", at, f"unknown apiVersion '{version}'", hint)
             tree["apiVersion"] = "petra/v1"
     if "kind" in tree and tree["kind"] != "Playbook":
         problems.error(
             "P107",
             tree.value_at("kind"),
-            f"unknown kind {name_of(tree['kind'])}",
+            f"unknown kind '{tree['kind']}'",
             "write 'kind: Playbook'",
         )
         tree["kind"] = "Playbook"

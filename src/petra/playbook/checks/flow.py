@@ -14,7 +14,7 @@ from petra.expr import Profile, compile_template
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
-from petra.playbook.model import Arc, Loop, Step
+from petra.playbook.model import Arc, Guard, Loop, Step, TaskPolicy
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 # How many places the search for joins may look at, for a whole playbook.
@@ -64,7 +64,7 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     arcs = step.arcs
     if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
         return
-    if not all(_compiles(arc) for arc in arcs):
+    if not all(_compiles(arc.when) for arc in arcs):
         return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
@@ -72,14 +72,14 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     )  # fmt: skip
 
 
-def _compiles(arc: Arc) -> bool:
-    if isinstance(arc.when, bool):
+def _compiles(guard: Guard) -> bool:
+    if isinstance(guard, bool):
         return True
     try:
-        compile_template(arc.when, Profile.SERVER)
+        compile_template(guard, Profile.SERVER)
     except ExpressionError:
         return False
-    return "{" in arc.when
+    return "{" in guard
 
 
 def _always(arc: Arc) -> bool:
@@ -136,15 +136,19 @@ def _errors_pass(document: Document, path: Path, step: Step) -> None:
         looks = any(
             isinstance(rule.guard, str) and "outcome" in rule.guard for rule in policy.rules
         )
-        stops = (
-            all(rule.action.do == "fail" for rule in policy.rules) and policy.on_unmatched == "fail"
-        )
-        if not looks and not stops:
+        unread = any(not _compiles(rule.guard) for rule in policy.rules)
+        if not looks and not unread and not _stops(policy):
             document.problems.warn(
                 "P203", document.at(*path, "tool", index, "spec", "policy"),
                 f"the policy of task '{task.name}' never looks at 'outcome', so errors pass",
                 "add a rule for \"{{ outcome.status == 'error' }}\"",
             )  # fmt: skip
+
+
+def _stops(policy: TaskPolicy) -> bool:
+    """Tell whether no rule lets an outcome pass."""
+    closed = policy.on_unmatched == "fail" or policy.rules[-1].guard is True
+    return closed and all(rule.action.do in ("fail", "retry") for rule in policy.rules)
 
 
 def _parallel_writes(document: Document, path: Path, step: Step) -> None:

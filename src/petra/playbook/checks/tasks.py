@@ -32,6 +32,7 @@ def check_tasks(document: Document) -> None:
     for path, step, tasks in document.pipelines():
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
+            _rules(document, (*path, index), task)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
                 document.problems.error(
                     "P121", document.at(*path, index, "kind"),
@@ -42,7 +43,7 @@ def check_tasks(document: Document) -> None:
 
 
 def _step(document: Document, path: Path, step: Step) -> None:
-    if not step.tool and step.next is None:
+    if not step.tool and step.next is None and step.step:
         document.problems.error(
             "P114",
             document.at(*path),
@@ -56,6 +57,16 @@ def _step(document: Document, path: Path, step: Step) -> None:
             f"the loop of step '{step.step}' has no task to run",
             "add a 'tool'",
         )
+
+
+def _rules(document: Document, path: Path, task: Task) -> None:
+    rules = task.policy.rules if task.policy is not None else []
+    for index, rule in enumerate(rules):
+        if rule.otherwise is not None and rule.when is not None:
+            at = document.at(*path, "spec", "policy", "rules", index, "else")
+            document.problems.error(
+                "P122", at, "a rule has 'when' or 'else', not both", "make 'else' a rule of its own"
+            )
 
 
 def _task(document: Document, path: Path, task: Task) -> None:

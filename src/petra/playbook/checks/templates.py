@@ -61,11 +61,8 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        hint = (
-            "pass values through 'args'"
-            if key in ("code", "function")
-            else "bind values with 'params'"
-        )
+        way = {"code": "args", "function": "args", "script": "env"}.get(str(key), "params")
+        hint = f"pass values through '{way}'"
         report(
             "P125",
             self.document.at(*leaf.path),
