@@ -34,6 +34,7 @@ from petra.playbook.tree import (
     child,
     key_mark,
     move,
+    move_comments,
     new_map,
     new_seq,
     put,
@@ -137,6 +138,8 @@ class Legacy:
         single = as_map(tool)
         if single is not None and "name" not in single:
             put(single, "name", f"{step.get('step', 'step')}_task", mark)
+        if single is not None and hasattr(single, "ca"):
+            single.ca.comment = None  # the key 'tool' holds that comment too, and stays
         present = [single] if single is not None else list(as_seq(tool) or ())
         whole = new_seq([*(first or []), *present, *(last or [])], mark, like=step)
         put(step, "tool", whole, mark)
@@ -213,6 +216,7 @@ class Legacy:
         if len(listed) < 2:
             router = new_map({}, mark, like=step)
         put(router, "arcs", listed, value_mark(step, "next"))
+        move_comments(step, "next", router, "arcs")
         put(step, "next", router, mark)
 
     # Tasks
