@@ -118,7 +118,7 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_text() -> None:
           tool: {kind: http, ulr: x}
     """)
     found = [(p.code, p.line) for p in read(text).problems]
-    assert found == [("P101", 6), ("P104", 8), ("P102", 10), ("P101", 10)]
+    assert found == [("P101", 6), ("P104", 8), ("P101", 10)]
 
 
 def test_a_playbook_with_errors_is_not_handed_out() -> None:

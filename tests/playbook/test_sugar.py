@@ -96,6 +96,18 @@ def test_a_problem_inside_a_block_points_at_the_authors_line() -> None:
     assert told(read(text)) == ["P119 8", "P102 10", "P205 12", "P108 13"]
 
 
+def test_a_condition_far_from_its_word_keeps_its_place() -> None:
+    text = workflow("""
+        - step: a
+          tool:
+            - while:
+                do:
+                  - {name: t, kind: noop}
+                when: "{{ nobody }}"
+    """)
+    assert told(read(text)) == ["P205 10"]
+
+
 def test_generated_tasks_carry_the_mark_of_their_block() -> None:
     reading = read(workflow(SUGAR))
     assert reading.at("workflow", 0, "tool", 1).line == 9

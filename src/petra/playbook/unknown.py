@@ -80,12 +80,12 @@ class UnknownKeys:
         self.foreign = foreign
 
     def enter(self, struct: type[msgspec.Struct], node: Map, path: Path, at: Mark) -> None:
-        """Check a kind before its keys, and read misspelt keys as meant, so that one slip is one problem."""
+        """Read misspelt keys as meant, so that one slip is one problem; then check a kind before its keys."""
+        self.mend(struct, node, path)
         if struct is model.Task:
             self._kind(node, path, at)
         if struct is model.Credential:
             self._credential_kind(node)
-        self.mend(struct, node, path)
 
     def mend_early(self, document: Map) -> None:
         """Mend the keys that the dialects look for, before they do."""
@@ -192,7 +192,8 @@ def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | N
         return word if word in absent else None
     if key in _ADVICE.get(struct, {}):
         return None
-    near = get_close_matches(key.lower(), absent, n=1, cutoff=0.75)
+    swapped = [word for word in absent if sorted(word) == sorted(key)]
+    near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)
     return near[0] if near else None
 
 
