@@ -9,6 +9,7 @@ pytestmark = pytest.mark.spec("S1")
 
 POLICY = "- {step: a, tool: {kind: http, url: x, spec: {policy: {rules: [%s]}}}}"
 ADMIT = "- {step: a, spec: {policy: {admit: {rules: [%s]}}}, tool: {kind: noop}}"
+WAIT = "- {step: a, tool: {kind: wait, any_of: %s}}"
 ONE = "workflow: [{step: a, tool: {kind: noop}}]\n"
 
 
@@ -49,6 +50,14 @@ ONE = "workflow: [{step: a, tool: {kind: noop}}]\n"
         (POLICY % "{when: \"{{ outcome.status == 'error' }}\", then: {do: skip}}", "P106", "fail"),
         (POLICY % "{when: \"{{ outcome.status == 'error' }}\", then: {do: fail, step: a}}", "P110", "arc"),
         (POLICY % "{when: \"{{ outcome.status == 'ok' }}\", then: {}, else: {then: {do: fail}}}", "P122", "own"),
+        (WAIT % "3", "P103", ""),
+        (WAIT % "[{human: x}]", "P103", ""),
+        ("- {step: a, tool: {kind: human, escalate: 3}}", "P103", ""),
+        ("- {step: a, tool: {kind: human, actions: 3, escalate: [{after_s: 1, do: approve}]}}", "P103", ""),
+        ("- {step: a, tool: {kind: playbook, path: p, args: {t: '{{ keychain.t }}'}}}", "P118", "fields"),
+        ("- {step: a, loop: {in: [1], iterator: i, spec: {policy: {ordering: x}}}, tool: {kind: noop}}", "P113", "ordering"),
+        ("- {step: a, next: {arcs: [{step: a, foreach: [1], copies: 2}]}}", "P122", "one"),
+        ("- {step: a, tool: {kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_iter: {index: 1}}}}]}}}}", "P117", "name"),
         (ADMIT % "{when: '{{ ctx.x }}', allow: true}", "P101", "'then'"),
         (ADMIT % "{when: '{{ ctx.x }}'}", "P102", "'then: {…}'"),
         (ADMIT % "{else: {allow: true}}", "P111", "'then'"),

@@ -101,6 +101,8 @@ class Decoder:
         self.marks[path] = at
         match shape.kind:
             case "any":
+                if shape.note.facts.get("placeholder") and node not in (None, "", {}, []):
+                    self._reserved(at, path)
                 self._remember(node, path, at)
                 return plain(node)
             case "struct":

@@ -197,6 +197,16 @@ def _credentials(document: Document) -> None:
                 document.problems.warn("P209", at, f"the keychain does not declare '{auth}'", hint)
 
 
+def _iter_writes(document: Document, place: Path, action: Action) -> None:
+    for key in sorted(_ITER_KEYS & set(action.set_iter or {})):
+        document.problems.error(
+            "P117",
+            document.at(*place, "set_iter", key),
+            f"'iter.{key}' is the engine's own",
+            "choose another name",
+        )
+
+
 def _writes(document: Document) -> None:
     """Nothing writes to a name that is the engine's."""
     spec = document.playbook.executor.spec
@@ -220,6 +230,7 @@ def _writes(document: Document) -> None:
         for index, task in enumerate(tasks):
             for place, action in actions(task, (*path, index)):
                 written += [((*place, "set_ctx", key), key) for key in action.set_ctx or {}]
+                _iter_writes(document, place, action)
     for place, key in written:
         if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
             document.problems.error(

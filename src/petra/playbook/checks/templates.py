@@ -61,8 +61,8 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        way = {"code": "args", "function": "args", "script": "env"}.get(str(key), "params")
-        hint = f"pass values through '{way}'"
+        way = {"code": "args", "function": "args", "script": "env"}.get(str(key))
+        hint = f"pass values through '{way}'" if way else "bind values with 'params'"
         report(
             "P125",
             self.document.at(*leaf.path),
