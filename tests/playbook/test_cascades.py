@@ -50,6 +50,7 @@ ONE = "workflow: [{step: a, tool: {kind: noop}}]\n"
         (POLICY % "{when: \"{{ outcome.status == 'error' }}\", then: {do: skip}}", "P106", "fail"),
         (POLICY % "{when: \"{{ outcome.status == 'error' }}\", then: {do: fail, step: a}}", "P110", "arc"),
         (POLICY % "{when: \"{{ outcome.status == 'ok' }}\", then: {}, else: {then: {do: fail}}}", "P122", "own"),
+        ("- {step: a, next: {arcs: [{step: a, when: '{{ ctx.x }} and {{ ctx.y }}'}, {step: a}]}}", "P119", "one pair"),
         (WAIT % "3", "P103", ""),
         (WAIT % "[{human: x}]", "P103", ""),
         ("- {step: a, tool: {kind: human, escalate: 3}}", "P103", ""),

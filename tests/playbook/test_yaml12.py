@@ -152,6 +152,21 @@ def test_unquoted_braces_get_their_own_words(text: str, line: int, column: int) 
     assert fault(text) == ("P007", line, column)
 
 
+@pytest.mark.parametrize(
+    ("written", "suggestion"),
+    [
+        ("{{ b }}  # why", 'write "{{ b }}"'),
+        ('{{ b == "c" }}', "write '{{ b == \"c\" }}'"),
+        ("{{ b }}/c", 'write "{{ b }}/c"'),
+        ("{{ " + "b" * 80 + " }}", 'write "{{ … }}"'),
+    ],
+)
+def test_the_suggestion_can_be_pasted(written: str, suggestion: str) -> None:
+    problems = Problems()
+    parse(f"a: {written}\n", problems)
+    assert [problem.hint for problem in problems] == [suggestion]
+
+
 def test_braces_inside_a_text_need_no_quotes() -> None:
     assert tree("a: b {{ c }}")["a"] == "b {{ c }}"
 

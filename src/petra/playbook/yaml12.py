@@ -258,13 +258,14 @@ class _Builder:
 
     def _unquoted(self, mark: Mark) -> None:
         line = self.text.splitlines()[mark.line - 1]
-        written = line[mark.column - 1 :].strip()
+        written = re.split(r"\s#", line[mark.column - 1 :])[0].strip()
         shown = written if len(written) <= 60 else "{{ … }}"
+        quote = "'" if '"' in shown else '"'
         self.problems.error(
             "P007",
             mark,
             "a template at the start of a value needs quotes",
-            f'write "{shown}"'.replace('""', '"'),
+            f"write {quote}{shown}{quote}",
         )
         raise _Stop
 

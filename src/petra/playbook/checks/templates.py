@@ -87,6 +87,14 @@ class _Templates:
             at = self._place(self.document.at(*path), text, error.offset or 0)
             self.problems.error("P119", at, error.message, error.hint or "")
             return
+        if path[-1] == "when" and not template.is_native:
+            self.problems.error(
+                "P119",
+                self.document.at(*path),
+                "a condition is one expression: text around the braces is always true",
+                'put it all inside one pair: "{{ a and b }}"',
+            )
+            return
         self._names(path, template, use)
 
     def _names(self, path: Path, template: Template, use: Use) -> None:
