@@ -127,8 +127,9 @@ def _take_token(state: State, token_id: str) -> Token:
 
 def _take_run(state: State, run_id: str) -> Run:
     run = state.take_run(run_id)
-    for holder in (run, *run.chunks.values()):
-        state.children.pop(holder.child, None)
+    state.children.pop(run.child, None)
+    for chunk in run.chunks.values():
+        state.children.pop(chunk.child, None)
     if run.loop is not None:
         for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
             del state.writers[scope]
