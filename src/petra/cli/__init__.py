@@ -8,6 +8,7 @@ Rule 3: no traceback reaches a user; a bug says that it is one and where to repo
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from types import MappingProxyType
 
@@ -65,11 +66,14 @@ class _LazyGroup(click.Group):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="petra %(version)s")
-def petra() -> None:
+@click.pass_context
+def petra(ctx: click.Context) -> None:
     """Durable workflows on Petri nets: proved before they run, replayable afterwards.
 
     Start with 'petra init hello', then 'petra check hello.yaml'.
     """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
 
 
 @petra.command("version")

@@ -36,12 +36,18 @@ def _is_playbook(path: Path) -> bool:
 def load(path: Path) -> Reading:
     """Read a playbook file; what keeps it from being read is a problem like any other."""
     try:
-        with path.open("rb") as file:
-            return read_bytes(file.read(TEXT_BYTES_MAX + 1), str(path))
+        return read_bytes(_content(path), str(path))
     except OSError as error:
         problems = Problems()
         problems.error("P001", START, *_words(path, error))
         return Reading(str(path), "", None, tuple(problems), {})
+
+
+def _content(path: Path) -> bytes:
+    if path.is_fifo() or path.is_socket():  # opening it would wait for a writer
+        raise OSError(errno.ESPIPE, "it is a pipe")
+    with path.open("rb") as file:
+        return file.read(TEXT_BYTES_MAX + 1)
 
 
 def _words(path: Path, error: OSError) -> tuple[str, str]:

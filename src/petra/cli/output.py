@@ -36,7 +36,9 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     label = "" if problem.severity == "error" else " warning:"
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
     head = _folded(f"{place}{label} {words} [{problem.code}]")
-    styled = click.style(place, bold=True) + click.style(label, fg=_COLOURS[problem.severity])
+    styled = click.style(place, bold=True)
+    if label:
+        styled += click.style(label, fg=_COLOURS[problem.severity])
     click.echo(styled + head[len(place) + len(label) :])
     if shown := excerpt(problem, lines, _width()):
         source, caret = shown.split("\n")

@@ -32,10 +32,11 @@ from petra.wire import Error, Report
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What came of a command. ``refused`` says why nothing did."""
+    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events."""
 
     events: list[e.AnyEvent]
     effects: list[AnyEffect]
+    markings: list[tuple[int, int]]
     refused: str = ""
 
 
@@ -50,13 +51,15 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     if not state.is_terminal and not isinstance(command, c.Start):
         _fire_due(turn, before=command.now)
     if state.is_terminal:
-        return Decision(turn.events, turn.effects, f"the execution is {state.terminal}")
+        return Decision(
+            turn.events, turn.effects, turn.markings, f"the execution is {state.terminal}"
+        )
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
         refused = str(refusal)
     settle(turn)
-    return Decision(turn.events, turn.effects, refused)
+    return Decision(turn.events, turn.effects, turn.markings, refused)
 
 
 # Settling

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from petra.expr import Profile, Template, compile_template
+from petra.errors import ExpressionError
+from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.flow import closing_joins, fans_out
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
@@ -181,8 +182,13 @@ class StepPlan:
 class Program:
     """A playbook, compiled."""
 
-    def __init__(self, playbook: Playbook) -> None:
+    def __init__(
+        self, playbook: Playbook, *, seed: int | None = None, selection: str | None = None
+    ) -> None:
+        """Compile a playbook; a test may set another seed or selection strategy."""
         self.playbook = playbook
+        self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
+        self.selection = selection or playbook.executor.spec.selection
         self.digest = digest(to_plain(playbook))
         self.spec = playbook.executor.spec
         self.by_name = {step.step: step for step in playbook.workflow}
@@ -193,6 +199,9 @@ class Program:
             for arc in plan.arcs:
                 self.steps[arc.arc.step].incoming.append((plan.name, arc.number))
         self.entry = playbook.entry
+        self.has_blocking_joins = any(
+            p.join is not None and p.join.blocking for p in self.steps.values()
+        )
         self.gated = [plan for plan in self.steps.values() if plan.gated]
         self.reducers: dict[str, str] = {
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
@@ -252,6 +261,15 @@ class Program:
         for name in step.spec.cancels.steps:
             found.update(dict.fromkeys(self.spec.regions.get(name, [name])))
         return tuple(found)
+
+    @cached_property
+    def secret_paths(self) -> list[tuple[str, ...]]:
+        """Every path below ``keychain`` that a template reads, longest first."""
+        found: set[tuple[str, ...]] = set()
+        for text in _strings(to_plain(self.playbook)):
+            if "keychain" in text:
+                found.update(use.path for use in _paths(text) if use.path[0] == "keychain")
+        return sorted(found, key=lambda path: (-len(path), path))
 
     @cached_property
     def signals(self) -> list[tuple[str | None, str]]:
@@ -400,6 +418,13 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
         if "step" in text:
             found.add(_ANY)
     return frozenset(found)
+
+
+def _paths(text: str) -> tuple[PathUse, ...]:
+    try:
+        return paths(text)
+    except ExpressionError:
+        return ()  # code of another language
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -30,8 +30,8 @@ class Agenda:
 
     def __init__(self, program: Program, state: State) -> None:
         self._state = state
-        self._seed = str(program.spec.seed or 0)
-        self._strategy = program.spec.selection
+        self._seed = str(program.seed)
+        self._strategy = program.selection
         self._program = program
         self._fifo: dict[str, None] = {}
         self._sorted: list[tuple[Key, str]] = []

@@ -162,7 +162,7 @@ def _scope(
 
 def _jitter(turn: Turn, run: Run, attempt: int) -> Any:
     """Draw jitter from what is stored, so that a decision can be made again."""
-    seed = f"{turn.program.spec.seed or 0}\0{run.id}\0{attempt}".encode()
+    seed = f"{turn.program.seed}\0{run.id}\0{attempt}".encode()
     number = int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
     return lambda: number
 

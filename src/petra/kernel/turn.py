@@ -38,6 +38,7 @@ class Turn:
         self.state = state
         self.now = max(now, state.now)
         self.events: list[e.AnyEvent] = []
+        self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
         self.agenda = Agenda(program, state)
         self.judged: deque[str] = deque()
@@ -48,12 +49,15 @@ class Turn:
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it."""
-        before = self.state.ctx
+        before, marking = self.state.ctx, self.state.marking
         touched = evolve(self.state, event, seq=self.state.seq + 1, at=self.now)
         self.events.append(event)
+        self.markings.append((marking, self.state.marking))
         for group in touched:
             if group in self.state.groups:
                 self.judged.append(group)
+            elif self.program.has_blocking_joins:
+                self.judged.extend(self.state.groups)  # one of them may have waited for this one
         if self.state.ctx is not before:
             self._note_ctx(before)
 

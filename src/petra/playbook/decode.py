@@ -56,6 +56,7 @@ class Decoder:
         if not isinstance(node, Map):
             if node is not None or _has_required(struct):
                 self._wrong(at, path, _WORDS["struct"], node)
+                return _blank_struct(struct)
             node = Map(at)
         self.keys.enter(struct, node, path, at)
         grammar = fields_of(struct)
@@ -64,9 +65,9 @@ class Decoder:
             if key in node:
                 values[found.name] = self._field(node, found, path)
             else:
-                values[found.name] = found.default()
+                values[found.name] = _blank(found.shape) if found.required else found.default()
                 if found.required:
-                    self._missing(node, at, path, struct, found)
+                    self._missing(at, path, found)
         self._extras(node, struct, path, values)
         return struct(**values)
 
@@ -78,17 +79,11 @@ class Decoder:
             return found.default()  # an empty value is an absent one
         return self.value(value, found.shape, inner, at)
 
-    def _missing(
-        self, node: Map, at: Mark, path: Path, struct: type[msgspec.Struct], found: Field
-    ) -> None:
-        unknown = [k for k in node if k not in fields_of(struct)]
-        known = did_you_mean(found.key, unknown) if unknown else ""
-        hint = (
-            known.replace("did you mean", "is it written as")
-            if "did you mean" in known
-            else f"add '{found.key}:'"
+    def _missing(self, at: Mark, path: Path, found: Field) -> None:
+        example = f" {found.shape.choices[0]}" if found.shape.kind == "choice" else ""
+        self.problems.error(
+            "P102", at, f"{where(path)} has no '{found.key}'", f"add '{found.key}:{example}'"
         )
-        self.problems.error("P102", at, f"{where(path)} has no '{found.key}'", hint)
 
     def _extras(
         self, node: Map, struct: type[msgspec.Struct], path: Path, values: dict[str, Any]
@@ -106,6 +101,8 @@ class Decoder:
         self.marks[path] = at
         match shape.kind:
             case "any":
+                if shape.note.facts.get("placeholder") and node not in (None, "", {}, []):
+                    self._reserved(at, path)
                 self._remember(node, path, at)
                 return plain(node)
             case "struct":
@@ -138,7 +135,7 @@ class Decoder:
             self._wrong(
                 at, path, " or ".join(_describe(o) for o in shape.options if o.kind != "null"), node
             )
-            return None
+            return _blank(shape)
         return self.value(node, chosen[0], path, at)
 
     def _list(self, node: Tree, shape: Shape, path: Path, at: Mark) -> list[Any]:
@@ -189,7 +186,7 @@ class Decoder:
     def _scalar(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
         if not _fits(node, shape):
             self._wrong(at, path, _WORDS[shape.kind], node)
-            return _EMPTY.get(shape.kind, lambda: None)()
+            return _blank(shape)
         note = shape.note
         if note.shortest and isinstance(node, str) and len(node) < note.shortest:
             self.problems.error("P103", at, f"{where(path)} is empty", "write its name")
@@ -213,7 +210,7 @@ class Decoder:
             "P103",
             at,
             f"{where(path)} must be {wanted}, not {name_of(node)}",
-            _advice(wanted, node),
+            _advice_here(path, node) or _advice(wanted, node),
         )
 
     def _reserved(self, at: Mark, path: Path) -> None:
@@ -285,9 +282,19 @@ def _short(words: str) -> str:
     return words if len(words) <= 40 else words[:39] + "…"
 
 
+def _advice_here(path: Path, node: Tree) -> str:
+    if path[-1:] == ("auth",):
+        return "name an entry of the keychain"
+    if path[-2:-1] == ("arcs",) and isinstance(node, str):
+        return f"write '- step: {node}'"
+    return ""
+
+
 def _advice(wanted: str, node: Tree) -> str:
     if wanted == "a list" and isinstance(node, dict):
         return "start each entry with '- '"
+    if wanted.startswith("a mapping with 'rules'") and isinstance(node, list):
+        return "put the list under 'rules:'"
     if wanted.startswith("a mapping") and isinstance(node, list):
         return "remove the '- ' in front of the keys"
     if isinstance(node, str) and "{{" in node:
@@ -295,6 +302,22 @@ def _advice(wanted: str, node: Tree) -> str:
     if wanted == "text" and not isinstance(node, dict | list):
         return "put it in quotes" if node is not None else "write a value"
     return ""
+
+
+def _blank(shape: Shape) -> Any:
+    """Make the emptiest value of a shape, for where the author gave none that fits."""
+    if shape.kind == "struct" and shape.struct is not None:
+        return _blank_struct(shape.struct)
+    if shape.kind == "choice":
+        return shape.choices[0]
+    if shape.kind == "union" and not _takes_null(shape):
+        return _blank(shape.options[0])
+    return _EMPTY.get(shape.kind, lambda: None)()
+
+
+def _blank_struct(struct: type[S]) -> S:
+    grammar = fields_of(struct).values()
+    return struct(**{f.name: _blank(f.shape) if f.required else f.default() for f in grammar})
 
 
 def _has_required(struct: type[msgspec.Struct]) -> bool:

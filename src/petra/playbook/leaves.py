@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from petra.expr.scopes import Use
-from petra.kinds import KINDS, Knobs
+from petra.kinds import KINDS, SERVER_KINDS, Knobs
 from petra.playbook.grammar import Shape, extra_of, fields_of, shape_of
 from petra.playbook.model import Playbook, Task
 from petra.playbook.write import to_plain
@@ -76,7 +76,11 @@ def _struct(value: dict[str, Any], struct: type[msgspec.Struct], path: Path) -> 
         more = fields_of(kind) if kind is not None else {}
     elif extra_of(struct) == "knobs":
         more = fields_of(Knobs)
+    on_server = struct is Task and value.get("kind") in SERVER_KINDS
     for key, item in value.items():
+        if on_server and key == "args":  # they leave with the server, for a child or a form
+            yield Leaf((*path, key), item, {"use": Use.SERVER_TASK})
+            continue
         found = grammar.get(key) or more.get(key)
         if found is not None:
             yield from _walk(item, found.shape, (*path, key))

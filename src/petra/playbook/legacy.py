@@ -16,7 +16,7 @@ Names that ``bind`` and ``result`` defined could be read bare; those reads becom
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from types import MappingProxyType
 
 from petra.expr.scopes import RESERVED
@@ -34,6 +34,7 @@ from petra.playbook.tree import (
     child,
     key_mark,
     move,
+    move_comments,
     new_map,
     new_seq,
     put,
@@ -45,8 +46,8 @@ from petra.playbook.tree import (
 _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "http": {"endpoint": "url", "payload": "json", "verify_ssl": "verify"},
-        "postgres": {"query": "command"},
-        "duckdb": {"query": "command", "db_path": "database"},
+        "postgres": {"query": "command", "commands": "command"},
+        "duckdb": {"query": "command", "commands": "command", "db_path": "database"},
         "sqlite": {"query": "command"},
         "playbook": {"payload": "args"},
     }
@@ -77,8 +78,9 @@ class Legacy:
         self._bind(step)
         self._when(step)
         self._loop(as_map(step.get("loop")))
+        told = "case" in step
         self._case(step)
-        self._next(step)
+        self._next(step, told=told)
 
     # Steps
 
@@ -136,6 +138,8 @@ class Legacy:
         single = as_map(tool)
         if single is not None and "name" not in single:
             put(single, "name", f"{step.get('step', 'step')}_task", mark)
+        if single is not None and hasattr(single, "ca"):
+            single.ca.comment = None  # the key 'tool' holds that comment too, and stays
         present = [single] if single is not None else list(as_seq(tool) or ())
         whole = new_seq([*(first or []), *present, *(last or [])], mark, like=step)
         put(step, "tool", whole, mark)
@@ -172,7 +176,7 @@ class Legacy:
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
-                mark,
+                key_mark(body, rest[0]) if isinstance(body, MutableMapping) else mark,
                 f"'{rest[0]}' inside 'case' has no counterpart",
                 "put it into a step of its own and route to it",
             )
@@ -187,7 +191,7 @@ class Legacy:
             arcs.append(arc)
         return arcs
 
-    def _next(self, step: AnyMap) -> None:
+    def _next(self, step: AnyMap, *, told: bool) -> None:
         target = step.get("next")
         listed = as_seq(target)
         if isinstance(target, str):
@@ -198,7 +202,8 @@ class Legacy:
         if listed is None:
             return
         mark = key_mark(step, "next")
-        self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
+        if not told:
+            self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
         guarded = False
         for index, item in enumerate(listed):
             if isinstance(item, str):
@@ -211,6 +216,7 @@ class Legacy:
         if len(listed) < 2:
             router = new_map({}, mark, like=step)
         put(router, "arcs", listed, value_mark(step, "next"))
+        move_comments(step, "next", router, "arcs")
         put(step, "next", router, mark)
 
     # Tasks

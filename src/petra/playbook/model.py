@@ -123,7 +123,7 @@ class PolicyRule(Part, frozen=True):
 class TaskPolicy(Part, frozen=True):
     """What happens after each outcome of a task; the first rule that matches decides."""
 
-    rules: list[PolicyRule]
+    rules: Annotated[list[PolicyRule], says("The first that matches decides.")]
     on_unmatched: Annotated[Literal["continue", "fail"], says("When no rule matches.")] = "continue"
     mode: Annotated[Literal["exclusive"], says("Reserved.")] = "exclusive"
     before: Annotated[list[Any], Meta(description="Reserved.", max_length=0)] = []
@@ -203,7 +203,7 @@ class Router(Part, frozen=True):
     """Where tokens go after a step."""
 
     spec: RouterSpec = field(default_factory=RouterSpec)
-    arcs: list[Arc] = []
+    arcs: Annotated[list[Arc], says("Where tokens may go, in order.")] = []
 
 
 # Loops
@@ -256,7 +256,7 @@ class Loop(Part, frozen=True):
 class Admit(Part, frozen=True):
     """Whether a token may start a step (S4)."""
 
-    rules: list[AdmitRule] = []
+    rules: Annotated[list[AdmitRule], says("The first that matches decides.")] = []
     on_deny: Annotated[
         Literal["wait", "discard", "fail"], says("What happens to a token that is denied.")
     ] = "wait"
@@ -293,7 +293,7 @@ class Resource(Part, frozen=True):
 class Emit(Part, frozen=True):
     """Reserved."""
 
-    events: Annotated[list[Any], Meta(max_length=0)] = []
+    events: Annotated[list[Any], Meta(description="Reserved.", max_length=0)] = []
 
 
 class StepPolicy(Part, frozen=True):
@@ -302,7 +302,7 @@ class StepPolicy(Part, frozen=True):
     admit: Admit | None = None
     lifecycle: Lifecycle | None = None
     failure: Failure | None = None
-    resources: list[Resource] = []
+    resources: Annotated[list[Resource], says("What a run holds.")] = []
     emit: Emit | None = None
 
 
@@ -324,8 +324,9 @@ class JoinWhen(Part, frozen=True):
 class Merge(Part, frozen=True, kw_only=True):
     """How the outputs of the branches become one value in ctx."""
 
-    strategy: Literal[
-        "append", "collect", "extend", "merge_object", "keyed_by_branch", "last_wins"
+    strategy: Annotated[
+        Literal["append", "collect", "extend", "merge_object", "keyed_by_branch", "last_wins"],
+        says("How the outputs combine."),
     ] = "append"
     into: Annotated[Name, says("The ctx key.")]
     source: Annotated[str | None, says("A dotted path into the output.")] = None
@@ -337,7 +338,9 @@ class Join(Part, frozen=True):
     of: Annotated[
         StepName | None, says("The step that fanned out; the innermost group if absent.")
     ] = None
-    mode: Literal["all", "any", "arcs", "or"] | MOfN | JoinWhen = "all"
+    mode: Annotated[
+        Literal["all", "any", "arcs", "or"] | MOfN | JoinWhen, says("When it fires.")
+    ] = "all"
     on_early_complete: Annotated[
         Literal["cancel", "abandon", "allow_late_merge"],
         says("What happens to the other branches."),
@@ -362,7 +365,7 @@ class Cancels(Part, frozen=True):
 class Compensate(Part, frozen=True):
     """What undoes a done step (S13)."""
 
-    tool: list[Task]
+    tool: Annotated[list[Task], says("The tasks that undo it.")]
 
 
 class StepSpec(Part, frozen=True):
@@ -390,7 +393,7 @@ class Step(Part, frozen=True):
     desc: Annotated[str | None, says("For people.")] = None
     spec: StepSpec = field(default_factory=StepSpec)
     loop: Loop | None = None
-    tool: list[Task] = []
+    tool: Annotated[list[Task], says("The pipeline of tasks.")] = []
     next: Router | None = None
 
     @property
@@ -423,7 +426,7 @@ class Defaults(Part, frozen=True):
     """Defaults for all steps and tasks."""
 
     timeouts: DefaultTimeouts = field(default_factory=DefaultTimeouts)
-    resources: list[Resource] = []
+    resources: Annotated[list[Resource], says("What every step holds.")] = []
 
 
 class Results(Part, frozen=True):
@@ -528,7 +531,7 @@ class Playbook(Part, frozen=True, kw_only=True):
     api_version: Annotated[
         Literal["petra/v1", "noetl.io/v2", "noetl.io/v10"], says("The header.")
     ] = field(name="apiVersion")
-    kind: Literal["Playbook"]
+    kind: Annotated[Literal["Playbook"], says("What the file holds.")]
     metadata: Metadata
     keychain: Annotated[list[Credential], says("The secrets it needs.")] = []
     executor: Executor = field(default_factory=Executor)

@@ -20,8 +20,10 @@ from petra.playbook.codes import CODES
 
 Severity = Literal["error", "warning"]
 
-# More than this helps nobody; what is left out is counted and said.
-PROBLEMS_MAX = 200
+# Nobody reads hints beyond this many problems, and looking for near words costs time for each.
+HINTED_MAX = 200
+# An author's names may be as long as the file.
+MESSAGE_MAX = 300
 
 
 class Mark(NamedTuple):
@@ -71,9 +73,18 @@ class Problems:
     def _report(self, severity: Severity, code: str, mark: Mark, message: str, hint: str) -> None:
         assert code in CODES, code
         problem = Problem(
-            severity=severity, code=code, line=mark[0], column=mark[1], message=message, hint=hint
+            severity=severity,
+            code=code,
+            line=mark[0],
+            column=mark[1],
+            message=_cut(message),
+            hint=_cut(hint),
         )
         self._found[problem] = None
+
+    def near(self, word: str, known: Iterable[str]) -> str:
+        """Suggest a name of the author's own, as ``did_you_mean`` does, while hints are still read."""
+        return did_you_mean(word, known) if len(self._found) < HINTED_MAX else ""
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(sorted(self._found, key=lambda p: (p.line, p.column, p.severity, p.code)))
@@ -105,6 +116,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if 0 < len(choices) <= 12:
         return "known: " + ", ".join(choices)
     return ""
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= MESSAGE_MAX else words[: MESSAGE_MAX - 1] + "…"
 
 
 def headline(problem: Problem, name: str) -> str:

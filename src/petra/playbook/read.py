@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from petra.playbook.checks import Document, check
 from petra.playbook.decode import Decoder, Path, name_of
 from petra.playbook.dialects import rewrite_renamed
+from petra.playbook.growth import growth
 from petra.playbook.legacy import Legacy
 from petra.playbook.model import API_VERSIONS, Playbook
 from petra.playbook.notes import Change, Notes
@@ -27,7 +28,7 @@ from petra.playbook.problems import (
 from petra.playbook.shapes import normalise
 from petra.playbook.tree import Map, Tree
 from petra.playbook.unknown import UnknownKeys
-from petra.playbook.yaml12 import parse
+from petra.playbook.yaml12 import NODES_MAX, parse
 
 _ROOT_KEYS = frozenset(
     {"apiVersion", "metadata", "workflow", "workload", "keychain", "executor", "workbook"}
@@ -76,13 +77,18 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
         _not_a_playbook(tree, problems)
         return Reading(name, text, None, tuple(problems), {})
+    if growth(tree) > NODES_MAX:
+        _too_large(problems)
+        return Reading(name, text, None, tuple(problems), {})
     notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    keys = UnknownKeys(problems, foreign=foreign)
+    keys.mend_early(tree)
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)
-    decoder = Decoder(problems, UnknownKeys(problems, foreign=foreign))
+    decoder = Decoder(problems, keys)
     playbook = decoder.struct(tree, Playbook, (), tree.mark)
     check(Document(playbook, decoder.marks, problems, text))
     return Reading(name, text, playbook, tuple(problems), decoder.marks, tuple(notes.changes))
@@ -119,6 +125,15 @@ def _is_playbook(tree: Map, problems: Problems) -> bool:
     return bool(_ROOT_KEYS & set(tree)) and (kind in (None, "Playbook") or "workflow" in tree)
 
 
+def _too_large(problems: Problems) -> None:
+    problems.error(
+        "P003",
+        START,
+        f"more than {NODES_MAX:,} nodes once short forms are written out",
+        "repeat less: the workbook, and 'input' and 'set' of steps, are copied to each task",
+    )
+
+
 def _not_a_playbook(tree: Tree, problems: Problems) -> None:
     if problems:
         return
@@ -142,13 +157,13 @@ def _header(tree: Map, problems: Problems) -> None:
             tree["apiVersion"] = "noetl.io/v2"
         else:
             hint = did_you_mean(str(version), API_VERSIONS)
-            problems.error("P107", at, f"unknown apiVersion {name_of(version)}", hint)
+            problems.error("P107", at, f"unknown apiVersion '{version}'", hint)
             tree["apiVersion"] = "petra/v1"
     if "kind" in tree and tree["kind"] != "Playbook":
         problems.error(
             "P107",
             tree.value_at("kind"),
-            f"unknown kind {name_of(tree['kind'])}",
+            f"unknown kind '{tree['kind']}'",
             "write 'kind: Playbook'",
         )
         tree["kind"] = "Playbook"

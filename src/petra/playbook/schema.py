@@ -36,8 +36,11 @@ class _Schema:
                 {"type": "array", "items": {"$ref": "#/$defs/TaskItem"}},
             ]
         }
-        self.definitions["Step"]["properties"]["tool"] = tasks
-        self.definitions["Compensate"]["properties"]["tool"] = tasks
+        for name in ("Step", "Compensate"):
+            tool = self.definitions[name]["properties"]["tool"]
+            self.definitions[name]["properties"]["tool"] = tasks | {
+                "description": tool["description"]
+            }
         self.definitions["Task"] = self._task()
         self.definitions["TaskItem"] = {
             "anyOf": [{"$ref": "#/$defs/Task"}, {"$ref": "#/$defs/Sugar"}]
@@ -59,11 +62,19 @@ class _Schema:
             "anyOf": [
                 {"type": "array", "items": task},
                 {"type": "object", "additionalProperties": task},
+                {
+                    "type": "object",
+                    "properties": {"tasks": {"additionalProperties": task}},
+                    "maxProperties": 1,
+                },
             ],
         }
         cancels = self.definitions["StepSpec"]["properties"]["cancels"]
         short = {"type": "array", "items": {"type": "string"}}
-        self.definitions["StepSpec"]["properties"]["cancels"] = {"anyOf": [short, cancels]}
+        self.definitions["StepSpec"]["properties"]["cancels"] = {
+            "description": "Steps or regions that it withdraws.",
+            "anyOf": [short, cancels],
+        }
         loop = fields_of(model.LoopSpec)
         for word in ("mode", "max_in_flight"):
             self.definitions["LoopPolicy"]["properties"][word] = self._field(loop[word])
@@ -103,6 +114,13 @@ class _Schema:
             }
             for kind, fields in KINDS.items()
         ]
+        # a call of the workbook may override any key of the task it calls
+        call = {
+            "if": {"properties": {"kind": {"const": "workbook"}}},
+            "then": {"additionalProperties": True},
+        }
+        common["allOf"].append(call)
+        common["unevaluatedProperties"] = False
         return common
 
     def _sugar(self) -> dict[str, Any]:
@@ -116,11 +134,14 @@ class _Schema:
         }
         bodies: dict[str, Any] = dict.fromkeys(SUGAR, block)
         bodies["choose"] = {"type": "array", "items": branch}
-        return {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, **bodies},
-            "minProperties": 1,
+        says = {
+            "choose": "The first branch whose condition holds.",
+            "while": "Again as long as the condition holds.",
+            "until": "Again until the condition holds.",
         }
+        named = {"name": {"type": "string", "description": "The label of the block."}}
+        blocks = {word: {**bodies[word], "description": says[word]} for word in SUGAR}
+        return {"type": "object", "properties": named | blocks, "minProperties": 1}
 
     def _field(self, found: Field) -> dict[str, Any]:
         schema = self._shape(found.shape)

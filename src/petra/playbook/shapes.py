@@ -9,10 +9,13 @@ so that the rest of it is still checked.
 from __future__ import annotations
 
 from petra.playbook import walk
-from petra.playbook.problems import Mark, Problems, did_you_mean
+from petra.playbook.grammar import fields_of
+from petra.playbook.model import Action, Allow, Step
+from petra.playbook.problems import Mark, Problems
 from petra.playbook.sugar import expand
-from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, new_map
+from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
 
+ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
 _RULE_WORDS = frozenset({"when", "then", "else"})
 
 
@@ -23,6 +26,8 @@ def normalise(document: Map, problems: Problems) -> None:
         assert isinstance(step, Map)
         name = str(step.get("step", "step"))
         _single_keys(step)
+        _cursor(step, problems)
+        _bare_kind(step, problems)
         if "tool" in step:
             _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
         undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))
@@ -53,6 +58,38 @@ def _single_keys(step: Map) -> None:
     while isinstance(loop, Map):
         _loop_policy(as_map(loop.get("spec")))
         loop = as_map(loop.get("loop"))
+
+
+def _cursor(step: Map, problems: Problems) -> None:
+    """A loop over a cursor is another engine's: one problem, however many settings it has."""
+    loop = as_map(step.get("loop"))
+    if not isinstance(loop, Map) or "cursor" not in loop or "in" in loop:
+        return
+    at = loop.key_at("cursor")
+    problems.error("P113", at, "a loop over a cursor is not supported", "give it a list: 'in:'")
+    rename(loop, "cursor", "in")
+    loop["in"] = Seq(at)
+    spec = as_map(loop.get("spec")) or {}
+    spec.pop("frame", None)
+    if spec.get("mode") == "cursor":
+        spec["mode"] = "sequential"
+
+
+def _bare_kind(step: Map, problems: Problems) -> None:
+    """``tool: http`` with the keys of the task beside it: refused, with the fix, then read as meant."""
+    kind = step.get("tool")
+    if not isinstance(kind, str):
+        return
+    at = step.value_at("tool")
+    problems.error(
+        "P103", at, f"'tool' must be a mapping, not the text '{kind}'",
+        f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it",
+    )  # fmt: skip
+    task = Map(at)
+    task.write("kind", kind, at, at)
+    for key in [key for key in step if key not in fields_of(Step)]:
+        move(step, key, task)
+    _set(step, "tool", task)
 
 
 def _loop_policy(spec: Tree) -> None:
@@ -165,7 +202,7 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
             "P116",
             task.value_at("name"),
             f"the workbook has no task '{called}'",
-            did_you_mean(str(called), book),
+            problems.near(str(called), book),
         )
         task["kind"] = "noop"
         return task
@@ -179,7 +216,10 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
 
 def _rule(rule: Tree, problems: Problems) -> None:
     """``- else:`` with ``then:`` beside it, instead of inside it, is a common slip."""
-    if not isinstance(rule, Map) or "else" not in rule:
+    if not isinstance(rule, Map):
+        return
+    if "else" not in rule:
+        _needs_then(rule, problems)
         return
     if "then" in rule and not isinstance(rule["else"], Map):
         problems.error(
@@ -206,6 +246,24 @@ def _rule(rule: Tree, problems: Problems) -> None:
             inner = Map(body.mark)
             inner.write("then", body, body.mark, body.mark)
             _set(rule, "else", inner)
+
+
+def _needs_then(rule: Map, problems: Problems) -> None:
+    if "then" in rule:
+        return
+    loose = [key for key in rule if key in ACTION_WORDS]
+    if not loose:
+        problems.error(
+            "P102", rule.mark, "this rule has no 'then'", "say what it does: 'then: {…}'"
+        )
+        rule.write("then", None, rule.mark, rule.mark)
+        return
+    at = rule.key_at(loose[0])
+    problems.error("P101", at, f"unknown key '{loose[0]}' in this rule", "put it under 'then'")
+    then = Map(at)
+    for key in loose:
+        move(rule, key, then)
+    rule.write("then", then, at, at)
 
 
 def _set(node: Map, key: str, value: Tree) -> None:

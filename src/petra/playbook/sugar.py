@@ -64,7 +64,7 @@ class _Block:
             return self._choose(body)
         if not isinstance(body, Map):
             self._malformed(f"'{word}' takes 'when', 'do' and 'max'")
-            return []
+            return [self._merge()]
         for key in body:
             if key not in ("when", "do", "max"):
                 self.problems.error(
@@ -75,13 +75,13 @@ class _Block:
                 )
         if "when" not in body or "do" not in body:
             self._malformed(f"'{word}' needs 'when' and 'do'")
-            return []
+            return [self._merge()]
         return self._while(body) if word == "while" else self._until(body)
 
     def _choose(self, body: Tree) -> list[Tree]:
         if not isinstance(body, Seq) or not body:
             self._malformed("'choose' takes a list of branches")
-            return []
+            return [self._merge()]
         rules: list[Tree] = []
         tasks: list[Tree] = []
         for index, branch in enumerate(body):

@@ -153,6 +153,13 @@ def rename(node: AnyMap, old: str, new: str) -> None:
         node.keys_at[new], node.values_at[new] = marks
 
 
+def move_comments(source: AnyMap, key: str, target: AnyMap, new: str) -> None:
+    """Take the comments of a key along when what stands under it gets another key."""
+    held: Any = getattr(source, "ca", None)
+    if held is not None and key in held.items:
+        target.ca.items[new] = held.items.pop(key)  # type: ignore[attr-defined]
+
+
 def child(node: AnyMap, key: str, mark: Mark) -> AnyMap:
     """Return the mapping under a key, making it where it is missing or null."""
     found = as_map(node.get(key))

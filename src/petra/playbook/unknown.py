@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from types import MappingProxyType
 
 import msgspec
@@ -12,7 +13,7 @@ from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
-from petra.playbook.tree import Map
+from petra.playbook.tree import Map, as_seq, rename
 
 _WHEN = "say 'when'; it is the one word for a condition"
 _POLICY = "what to do with an outcome belongs to a task: spec.policy.rules"
@@ -42,13 +43,32 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
             "args": "arguments come with the arc that leads here, or go to a task",
             "depends_on": "say it the other way round: the earlier step's 'next' leads here",
         },
+        model.Task: {
+            "retry": "retry with a rule of spec.policy.rules", "sink": "store it with a further task", "libs": "import them in the code",
+            "cmds": "say 'script', and pass values through 'env'", "timeout_seconds": "say spec.timeout_s",
+            "return_step": "the child's executor.spec.output is the result",
+            "return_result": "the child's executor.spec.output is the result", "save": "store it with a further task",
+        },
         model.StepPolicy: {"rules": _POLICY, "retry": _POLICY, "timeout_s": "put it under 'lifecycle'"},
-        model.PolicyRule: {"do": "put it under 'then'", "if": _WHEN, "expr": _WHEN},
-        model.AdmitRule: {"allow": "put it under 'then'", "if": _WHEN},
+        model.PolicyRule: {"if": _WHEN, "expr": _WHEN},
+        model.AdmitRule: {"if": _WHEN, "expr": _WHEN},
         model.Loop: {"mode": "put it under 'spec'", "max_in_flight": "put it under 'spec'"},
         model.Router: {"mode": "put it under 'spec'", "step": "put it into 'arcs'", "when": "put it into 'arcs'"},
     }
 )  # fmt: skip
+# Words that mean a key of ours; what stands under them is read as meant, beside the complaint.
+_MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
+    {
+        model.Playbook: {"steps": "workflow"},
+        model.Step: {"name": "step", "id": "step"},
+        model.Arc: {"cond": "when", "condition": "when", "if": "when", "data": "args"},
+        model.MOfN: {"n_of_m": "m_of_n"},
+        model.PolicyRule: {"if": "when", "expr": "when"},
+        model.AdmitRule: {"if": "when", "expr": "when"},
+    }
+)
+# Keys of a step that are another dialect's, and not misspelt.
+_DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 
@@ -60,9 +80,32 @@ class UnknownKeys:
         self.foreign = foreign
 
     def enter(self, struct: type[msgspec.Struct], node: Map, path: Path, at: Mark) -> None:
-        """Check a task's kind before its keys."""
+        """Read misspelt keys as meant, so that one slip is one problem; then check a kind before its keys."""
+        self.mend(struct, node, path)
         if struct is model.Task:
             self._kind(node, path, at)
+        if struct is model.Credential:
+            self._credential_kind(node)
+
+    def mend_early(self, document: Map) -> None:
+        """Mend the keys that the dialects look for, before they do."""
+        self.mend(model.Playbook, document, ())
+        for index, step in enumerate(as_seq(document.get("workflow")) or ()):
+            if isinstance(step, Map):
+                self.mend(model.Step, step, ("workflow", index))
+
+    def mend(self, struct: type[msgspec.Struct], node: Map, path: Path) -> None:
+        """Report keys that are almost right and give them the name that was meant."""
+        grammar = self._grammar(struct, node)
+        if grammar is None or (self.foreign and _is_lenient(path)):
+            return
+        known = [*grammar, *fields_of(struct)]
+        for key in [key for key in node if key not in known and key not in _DIALECT_WORDS]:
+            absent = [word for word in known if word not in node]
+            meant = _meant(struct, key, absent)
+            if meant is not None:
+                self._report(struct, node, key, path, known)
+                rename(node, key, meant)
 
     def take(
         self, decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, path: Path
@@ -109,10 +152,19 @@ class UnknownKeys:
     ) -> None:
         if self.foreign and _is_lenient(path):
             words = f"'{key}' in {where(path)} is ignored"
-            self.problems.warn("P208", node.key_at(key), words, "Petra does not know this key")
+            hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
+            self.problems.warn("P208", node.key_at(key), words, hint)
             return
         hint = _ADVICE.get(struct, {}).get(key) or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
+
+    def _credential_kind(self, node: Map) -> None:
+        kind = node.get("kind")
+        if isinstance(kind, str) and kind and kind not in model.CREDENTIAL_KINDS:
+            hint = did_you_mean(kind, model.CREDENTIAL_KINDS)
+            self.problems.warn(
+                "P115", node.value_at("kind"), f"unknown keychain kind '{kind}'", hint
+            )
 
     def _kind(self, node: Map, path: Path, at: Mark) -> None:
         """Check that the kind is known, and that the fields it needs are there."""
@@ -133,6 +185,16 @@ class UnknownKeys:
                 report(
                     "P102", at, f"{where(path)} of kind '{kind}' has no '{key}'", f"add '{key}:'"
                 )
+
+
+def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | None:
+    if (word := _MEANT.get(struct, {}).get(key)) is not None:
+        return word if word in absent else None
+    if key in _ADVICE.get(struct, {}):
+        return None
+    swapped = [word for word in absent if sorted(word) == sorted(key)]
+    near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)
+    return near[0] if near else None
 
 
 def _is_lenient(path: Path) -> bool:

@@ -52,19 +52,19 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    if (
-        "\n" in value
-        and not value.startswith((" ", "\n"))
-        and "\t" not in value
-        and value.isprintable()
-    ):
+    style = None
+    if not all(character.isprintable() or character == "\n" for character in value):
+        style = '"'  # the only style that can name every character
+    elif "\n" in value and not value.startswith((" ", "\n")):
         style = "|"
-    else:
-        style = "'" if _reads_otherwise(value) else None  # type: ignore[assignment]
+    elif _reads_otherwise(value):
+        style = "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 def _reads_otherwise(value: str) -> bool:
+    if value == "<<":
+        return True
     patterns = (yaml12.NULL, yaml12.BOOL, yaml12.INT, yaml12.FLOAT, yaml12.NON_FINITE)
     return any(pattern.match(value) for pattern in patterns)
 

@@ -65,6 +65,7 @@ class _Open:
     flow: bool = False
     key: str | None = None
     key_at: Mark = START
+    merging: bool = False
     merges: list[tuple[Tree, Mark]] = field(default_factory=list)
 
 
@@ -183,11 +184,12 @@ class _Builder:
         else:
             top.key = str(value)
         top.key_at = at
+        top.merging = top.key == "<<" and not getattr(event, "style", None)
 
     def _take_value(self, top: _Open, key: str, value: Tree, at: Mark) -> None:
         node = top.node
         assert isinstance(node, Map)
-        if key == "<<":
+        if top.merging:
             top.merges.append((value, at))
         elif key in node:
             first = node.key_at(key)
@@ -247,6 +249,8 @@ class _Builder:
         mark = _mark(event)
         if outer.flow and outer.mark == Mark(mark.line, mark.column - 1):
             self._unquoted(outer.mark)
+        if self.text.splitlines()[mark.line - 1].startswith("{{", mark.column - 1):
+            self._unquoted(mark)
         self.problems.error(
             "P010", mark, "a key must be plain text", "write the key as a word or in quotes"
         )
@@ -254,13 +258,14 @@ class _Builder:
 
     def _unquoted(self, mark: Mark) -> None:
         line = self.text.splitlines()[mark.line - 1]
-        written = line[mark.column - 1 :].strip()
+        written = re.split(r"\s#", line[mark.column - 1 :])[0].strip()
         shown = written if len(written) <= 60 else "{{ … }}"
+        quote = "'" if '"' in shown else '"'
         self.problems.error(
             "P007",
             mark,
             "a template at the start of a value needs quotes",
-            f'write "{shown}"'.replace('""', '"'),
+            f"write {quote}{shown}{quote}",
         )
         raise _Stop
 

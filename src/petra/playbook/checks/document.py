@@ -42,6 +42,15 @@ class Document:
                 found.setdefault(step.step, step)
         return found
 
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """The step that each task belongs to, by the task's name; of several, the first."""
+        found: dict[str, str] = {}
+        for _, step, tasks in self.pipelines():
+            for task in tasks:
+                found.setdefault(task.name, step.step)
+        return found
+
     def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:
         """Yield every pipeline with its place: those of steps and of compensations."""
         for index, step in enumerate(self.playbook.workflow):

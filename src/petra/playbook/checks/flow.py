@@ -7,31 +7,38 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from petra.errors import ExpressionError
+from petra.expr import Profile, compile_template
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
-from petra.playbook.model import Arc, Loop, Step
+from petra.playbook.model import Arc, Guard, Loop, Step, TaskPolicy
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+# How many places the search for joins may look at, for a whole playbook.
+_LOOKS_MAX = 200_000
 _COMPARISON = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
 
 
 def check_flow(document: Document) -> None:
     """Check where tokens can and cannot go."""
     _reachable(document)
+    looks = _LOOKS_MAX // max(1, sum(_multiplies_any(step) for step in document.steps.values()))
     for index, step in enumerate(document.playbook.workflow):
         _exhaustive(document, ("workflow", index), step)
         _errors_pass(document, ("workflow", index), step)
         _parallel_writes(document, ("workflow", index), step)
-        _empty_groups(document, ("workflow", index), step)
+        _empty_groups(document, ("workflow", index), step, looks)
 
 
 def _reachable(document: Document) -> None:
     spec = document.playbook.executor.spec
     first = document.playbook.workflow[0].step if document.playbook.workflow else ""
     waiting = deque(name for name in (spec.entry_step or first, spec.final_step) if name)
+    if any(name not in document.steps for name in waiting) or _has_loose_arc(document):
+        return  # an arc that leads nowhere has been reported; what it was to reach is not known
     seen: set[str] = set()
     while waiting:
         name = waiting.popleft()
@@ -47,9 +54,17 @@ def _reachable(document: Document) -> None:
             )
 
 
+def _has_loose_arc(document: Document) -> bool:
+    return any(
+        arc.step not in document.steps for step in document.playbook.workflow for arc in step.arcs
+    )
+
+
 def _exhaustive(document: Document, path: Path, step: Step) -> None:
     if not step.arcs or is_exhaustive(step):
         return
+    if not all(_compiles(arc.when) for arc in step.arcs):
+        return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
         "add a last arc without 'when', or a guard for the rest",
@@ -61,6 +76,16 @@ def is_exhaustive(step: Step) -> bool:
     return any(_always(arc) for arc in step.arcs) or _covers(step, step.arcs)
 
 
+def _compiles(guard: Guard) -> bool:
+    if isinstance(guard, bool):
+        return True
+    try:
+        compile_template(guard, Profile.SERVER)
+    except ExpressionError:
+        return False
+    return "{" in guard
+
+
 def _always(arc: Arc) -> bool:
     return arc.when is True or (isinstance(arc.when, str) and _inner(arc.when) in ("true", "True"))
 
@@ -69,18 +94,19 @@ def _inner(guard: str) -> str:
     text = " ".join(guard.split())
     if text.startswith("{{") and text.endswith("}}"):
         text = text[2:-2].strip(" -")
-    while text.startswith("(") and text.endswith(")") and _balanced(text[1:-1]):
-        text = text[1:-1].strip()
-    return text
+    pairs = _outer_pairs(text)
+    return text[pairs : len(text) - pairs].strip()
 
 
-def _balanced(text: str) -> bool:
-    depth = 0
-    for character in text:
+def _outer_pairs(text: str) -> int:
+    """Count the parentheses that enclose the whole text: ``((a) + b)`` has one pair."""
+    leading = len(text) - len(text.lstrip("("))
+    pairs = min(leading, len(text) - len(text.rstrip(")")))
+    depth = lowest = leading
+    for character in text[leading : len(text) - pairs]:
         depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0
+        lowest = min(lowest, depth)
+    return max(0, min(pairs, lowest))
 
 
 def _covers(step: Step, arcs: list[Arc]) -> bool:
@@ -114,15 +140,19 @@ def _errors_pass(document: Document, path: Path, step: Step) -> None:
         looks = any(
             isinstance(rule.guard, str) and "outcome" in rule.guard for rule in policy.rules
         )
-        stops = (
-            all(rule.action.do == "fail" for rule in policy.rules) and policy.on_unmatched == "fail"
-        )
-        if not looks and not stops:
+        unread = any(not _compiles(rule.guard) for rule in policy.rules)
+        if not looks and not unread and not _stops(policy):
             document.problems.warn(
                 "P203", document.at(*path, "tool", index, "spec", "policy"),
                 f"the policy of task '{task.name}' never looks at 'outcome', so errors pass",
                 "add a rule for \"{{ outcome.status == 'error' }}\"",
             )  # fmt: skip
+
+
+def _stops(policy: TaskPolicy) -> bool:
+    """Tell whether no rule lets an outcome pass."""
+    closed = policy.on_unmatched == "fail" or policy.rules[-1].guard is True
+    return closed and all(rule.action.do in ("fail", "retry") for rule in policy.rules)
 
 
 def _parallel_writes(document: Document, path: Path, step: Step) -> None:
@@ -155,14 +185,18 @@ def _multiplies(arc: Arc) -> bool:
     return arc.foreach is not None or arc.copies is not None
 
 
-def _empty_groups(document: Document, path: Path, step: Step) -> None:
+def _multiplies_any(step: Step) -> bool:
+    return any(_multiplies(arc) for arc in step.arcs)
+
+
+def _empty_groups(document: Document, path: Path, step: Step, looks: int) -> None:
     """A group that may be empty needs exactly one join to fire."""
-    if not any(_multiplies(arc) for arc in step.arcs):
+    if not _multiplies_any(step):
         return
     named = [
         s.step for s in document.playbook.workflow if s.spec.join and s.spec.join.of == step.step
     ]
-    joins = named or sorted(closing_joins(document.steps, step))
+    joins = named or sorted(closing_joins(document.steps, step, looks))
     if len(joins) > 1:
         shown = ", ".join(f"'{name}'" for name in joins)
         document.problems.error(
@@ -172,12 +206,15 @@ def _empty_groups(document: Document, path: Path, step: Step) -> None:
         )  # fmt: skip
 
 
-def closing_joins(steps: dict[str, Step], fan_out: Step) -> set[str]:
-    """Return the joins that tokens of a fan-out reach first, groups inside it left out."""
+def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = _LOOKS_MAX) -> set[str]:
+    """Return the joins that tokens of a fan-out reach first, groups inside it left out.
+
+    In a net so large that it cannot be searched with that many looks, some may be missing.
+    """
     found: set[str] = set()
     seen: set[tuple[str, int]] = set()
     waiting = deque((arc.step, 0) for arc in fan_out.arcs)
-    while waiting:
+    while waiting and len(seen) < looks:
         name, depth = waiting.popleft()
         if (name, depth) in seen or name not in steps or depth > len(steps):
             continue

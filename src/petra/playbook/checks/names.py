@@ -10,7 +10,6 @@ from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.leaves import leaves
 from petra.playbook.model import Action, Task
-from petra.playbook.problems import did_you_mean
 
 # The engine itself writes this key (S7).
 _ENGINE_KEYS = frozenset({"_last_error"})
@@ -62,7 +61,7 @@ def _known_steps(document: Document) -> None:
         elif leaf.facts.get("step_or_region"):
             for index, name in enumerate(leaf.value):
                 if name not in document.steps and name not in regions:
-                    hint = did_you_mean(name, [*document.steps, *regions])
+                    hint = document.problems.near(name, [*document.steps, *regions])
                     at = document.at(*leaf.path, index)
                     document.problems.error(
                         "P124", at, f"'{name}' is neither a step nor a region", hint
@@ -83,7 +82,7 @@ def _known_step(document: Document, name: str, path: Path) -> None:
         "P104",
         document.at(*path),
         f"{what} unknown step '{name}'",
-        did_you_mean(name, document.steps),
+        document.problems.near(name, document.steps),
     )
 
 
@@ -126,15 +125,10 @@ def _jumps(document: Document, path: Path, tasks: list[Task]) -> None:
 
 def _bad_jump(document: Document, place: Path, target: str, own: list[str]) -> None:
     at = document.at(*place, "to")
-    homes = [
-        step.step
-        for _, step, tasks in document.pipelines()
-        if any(task.name == target for task in tasks)
-    ]
-    if homes:
+    if (home := document.homes.get(target)) is not None:
         document.problems.error(
-            "P109", at, f"'{target}' is a task of step '{homes[0]}'; a jump stays inside its step",
-            f"route to '{homes[0]}' with an arc of 'next'",
+            "P109", at, f"'{target}' is a task of step '{home}'; a jump stays inside its step",
+            f"route to '{home}' with an arc of 'next'",
         )  # fmt: skip
     elif target in document.steps:
         document.problems.error(
@@ -145,7 +139,7 @@ def _bad_jump(document: Document, place: Path, target: str, own: list[str]) -> N
         )
     else:
         document.problems.error(
-            "P108", at, f"jump to unknown task '{target}'", did_you_mean(target, own)
+            "P108", at, f"jump to unknown task '{target}'", document.problems.near(target, own)
         )
 
 
@@ -166,7 +160,7 @@ def _resources(document: Document) -> None:
         for index, name in enumerate(names):
             if name not in declared:
                 hint = (
-                    did_you_mean(name, declared)
+                    document.problems.near(name, declared)
                     or f"declare it: executor.spec.resources: {{{name}: 1}}"
                 )
                 document.problems.error(
@@ -196,11 +190,21 @@ def _credentials(document: Document) -> None:
             auth = task.fields.get("auth")
             if isinstance(auth, str) and "{{" not in auth and auth not in seen:
                 hint = (
-                    did_you_mean(auth, sorted(seen))
+                    document.problems.near(auth, sorted(seen))
                     or f"add it to the keychain: '- {{name: {auth}, kind: credential}}'"
                 )
                 at = document.at(*path, index, "auth")
                 document.problems.warn("P209", at, f"the keychain does not declare '{auth}'", hint)
+
+
+def _iter_writes(document: Document, place: Path, action: Action) -> None:
+    for key in sorted(_ITER_KEYS & set(action.set_iter or {})):
+        document.problems.error(
+            "P117",
+            document.at(*place, "set_iter", key),
+            f"'iter.{key}' is the engine's own",
+            "choose another name",
+        )
 
 
 def _writes(document: Document) -> None:
@@ -226,6 +230,7 @@ def _writes(document: Document) -> None:
         for index, task in enumerate(tasks):
             for place, action in actions(task, (*path, index)):
                 written += [((*place, "set_ctx", key), key) for key in action.set_ctx or {}]
+                _iter_writes(document, place, action)
     for place, key in written:
         if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
             document.problems.error(

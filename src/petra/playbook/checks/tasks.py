@@ -32,6 +32,7 @@ def check_tasks(document: Document) -> None:
     for path, step, tasks in document.pipelines():
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
+            _rules(document, (*path, index), task)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
                 document.problems.error(
                     "P121", document.at(*path, index, "kind"),
@@ -42,13 +43,21 @@ def check_tasks(document: Document) -> None:
 
 
 def _step(document: Document, path: Path, step: Step) -> None:
-    if not step.tool and step.next is None:
+    if not step.tool and step.next is None and step.step:
         document.problems.error(
             "P114",
             document.at(*path),
             f"step '{step.step}' has neither 'tool' nor 'next'",
             "add one of the two, e.g. 'tool: {kind: noop}'",
         )
+    for index, arc in enumerate(step.next.arcs if step.next is not None else ()):
+        if arc.foreach is not None and arc.copies is not None:
+            document.problems.error(
+                "P122",
+                document.at(*path, "next", "arcs", index, "copies"),
+                "an arc multiplies by 'foreach' or by 'copies', not both",
+                "keep one of them",
+            )
     if step.loop is not None and not step.tool:
         document.problems.error(
             "P114",
@@ -56,6 +65,16 @@ def _step(document: Document, path: Path, step: Step) -> None:
             f"the loop of step '{step.step}' has no task to run",
             "add a 'tool'",
         )
+
+
+def _rules(document: Document, path: Path, task: Task) -> None:
+    rules = task.policy.rules if task.policy is not None else []
+    for index, rule in enumerate(rules):
+        if rule.otherwise is not None and rule.when is not None:
+            at = document.at(*path, "spec", "policy", "rules", index, "else")
+            document.problems.error(
+                "P122", at, "a rule has 'when' or 'else', not both", "make 'else' a rule of its own"
+            )
 
 
 def _task(document: Document, path: Path, task: Task) -> None:
@@ -72,13 +91,20 @@ def _task(document: Document, path: Path, task: Task) -> None:
                 "keep one of them",
             )
     if task.kind == "wait":
-        for index, item in enumerate(given.get("any_of") or ()):
+        for index, item in enumerate(_listed(given, "any_of")):
             if isinstance(item, dict):
                 place: Path = (*path, "any_of", index)
                 _exactly_one(document, place, item, _ALTERNATIVES, "an alternative")
-                _human(document, (*place, "human"), item.get("human") or {})
+                if isinstance(item.get("human"), dict):
+                    _human(document, (*place, "human"), item["human"])
     if task.kind == "human":
         _human(document, path, given)
+
+
+def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a list of a task; one of another type has been reported."""
+    found = given.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _exactly_one(
@@ -100,8 +126,8 @@ def _exactly_one(
 
 
 def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
-    actions = given.get("actions") or ["approve", "reject"]
-    for index, item in enumerate(given.get("escalate") or ()):
+    actions = _listed(given, "actions") or ["approve", "reject"]
+    for index, item in enumerate(_listed(given, "escalate")):
         do = item.get("do") if isinstance(item, dict) else None
         if isinstance(do, str) and "{{" not in do and do not in (*_ESCALATIONS, *actions):
             at = document.at(*path, "escalate", index, "do")
@@ -109,7 +135,7 @@ def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
                 "P106",
                 at,
                 f"an escalation cannot '{do}'",
-                "one of " + ", ".join((*_ESCALATIONS, *actions)),
+                "one of " + ", ".join(map(str, (*_ESCALATIONS, *actions))),
             )
 
 

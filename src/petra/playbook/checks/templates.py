@@ -11,7 +11,7 @@ from petra.expr.scopes import BUILT_IN, SCOPES, Use
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.leaves import Leaf, leaves, strings
-from petra.playbook.problems import Mark, did_you_mean
+from petra.playbook.problems import Mark
 
 _GUARD_WORDS = frozenset({"true", "false"})
 _TEMPLATE = re.compile(
@@ -61,11 +61,8 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        hint = (
-            "pass values through 'args'"
-            if key in ("code", "function")
-            else "bind values with 'params'"
-        )
+        way = {"code": "args", "function": "args", "script": "env"}.get(str(key))
+        hint = f"pass values through '{way}'" if way else "bind values with 'params'"
         report(
             "P125",
             self.document.at(*leaf.path),
@@ -89,6 +86,14 @@ class _Templates:
         except ExpressionError as error:
             at = self._place(self.document.at(*path), text, error.offset or 0)
             self.problems.error("P119", at, error.message, error.hint or "")
+            return
+        if path[-1] == "when" and not template.is_native:
+            self.problems.error(
+                "P119",
+                self.document.at(*path),
+                "a condition is one expression: text around the braces is always true",
+                'put it all inside one pair: "{{ a and b }}"',
+            )
             return
         self._names(path, template, use)
 
@@ -141,7 +146,7 @@ class _Templates:
                 "P104",
                 at,
                 f"template names unknown step '{name}'",
-                did_you_mean(name, self.document.steps),
+                self.problems.near(name, self.document.steps),
             )
 
     def _secret(self, read: PathUse, at: Mark, use: Use) -> None:
@@ -153,7 +158,9 @@ class _Templates:
         elif (
             len(read.path) > 1 and read.path[1] not in self.secrets and not self.document.is_foreign
         ):
-            hint = did_you_mean(read.path[1], sorted(self.secrets)) or "add it to the keychain"
+            hint = (
+                self.problems.near(read.path[1], sorted(self.secrets)) or "add it to the keychain"
+            )
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
     def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
@@ -165,7 +172,7 @@ class _Templates:
         elif name in BUILT_IN:
             hint = f"'{name}' has no meaning in {use.value}"
         else:
-            near = did_you_mean(name, sorted(known))
+            near = self.problems.near(name, known)
             hint = (
                 near
                 if near.startswith("did you mean")

@@ -1,0 +1,68 @@
+"""What a worker gets to see of an execution: the scope of a step run, or of a chunk of its iterations (S6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from petra.kernel.evolve import level_at
+from petra.kernel.loops import iter_data
+from petra.kernel.program import Program, StepPlan
+from petra.kernel.scope import branch_data, execution_data, view_of
+from petra.kernel.state import Chunk, Run, State
+from petra.wire import Assignment, Iteration
+
+_ANY = "*"
+
+
+def assignment(program: Program, state: State, run_id: str, chunk_id: str = "") -> Assignment:
+    """Return what a worker needs for a run; with a chunk, the iterations it is to do."""
+    run = state.runs[run_id]
+    plan = program.steps[run.step]
+    chunk = run.chunks[chunk_id] if chunk_id else None
+    return Assignment(
+        execution=state.id,
+        run=run.id,
+        step=run.step,
+        playbook=program.digest,
+        chunk=chunk_id,
+        width=_width(plan, run, chunk),
+        delivery=chunk.delivery if chunk is not None else run.delivery,
+        scope=run_scope(program, state, run),
+        iterations=[
+            Iteration(path=path, iter=iter_data(plan, run, path))
+            for path in (chunk.paths if chunk else ())
+        ],
+        compensate=bool(run.compensates),
+    )
+
+
+def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:
+    """Return how many iterations of a chunk may run at once: a local loop has all of them in one."""
+    if chunk is None or not chunk.paths or plan.loop is None or run.loop is None:
+        return 1
+    if plan.loop.loop.spec.policy.exec != "local":
+        return 1
+    return level_at(run.loop, chunk.paths[0]).max_in_flight
+
+
+def run_scope(program: Program, state: State, run: Run) -> dict[str, Any]:
+    """Return the names that the templates of a step's tasks may read."""
+    plan = program.steps[run.step]
+    view = view_of(state, run)
+    wanted = plan.result_reads
+    results = {
+        step: activation.result
+        for step, activation in {**state.latest, **view.seen}.items()
+        if activation.ok and (_ANY in wanted or step in wanted)
+    }
+    found: dict[str, Any] = {
+        **results,
+        "workload": state.workload,
+        "execution": execution_data(state),
+        "ctx": state.ctx,
+        "args": run.args,
+        "step": {step: {"result": result} for step, result in results.items()},
+    }
+    if (branch := branch_data(state, view)) is not None:
+        found["branch"] = branch
+    return found

@@ -1,0 +1,193 @@
+"""Explain: why an execution waits, for every token, in one sentence and as data (S11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from petra.kernel.program import Program, StepPlan
+from petra.kernel.rest import Rest, rest_of, waits_of
+from petra.kernel.scope import scope, timestamp, view_of
+from petra.kernel.state import Run, State, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One token that waits: where, for what, and what would unblock it."""
+
+    token: str
+    step: str
+    reason: str
+    sentence: str
+    rule: str = ""
+    operands: list[dict[str, Any]] = field(default_factory=list)
+    unblocked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The class an execution is in, and every token that waits."""
+
+    status: str
+    reason: str
+    sentence: str
+    waiting: list[Waiting]
+
+
+def explain(program: Program, state: State) -> Explanation:
+    """Explain an execution as it is now."""
+    rest = rest_of(program, state)
+    waiting = [_token(program, state, token) for token in state.ready.values()]
+    waiting += [found for run in state.runs.values() for found in _run(program, state, run)]
+    if state.terminal:
+        words = f": {state.error.message}" if state.error is not None else ""
+        return Explanation(state.terminal, "", f"The execution is {state.terminal}{words}.", [])
+    if state.paused:
+        return Explanation(
+            "paused", "", "The execution is paused; 'resume' lets it go on.", waiting
+        )
+    if rest is None:
+        return Explanation("running", "", _running(state), waiting)
+    return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
+
+
+def _running(state: State) -> str:
+    steps = sorted({run.step for run in state.runs.values()})
+    return f"Workers are busy with {', '.join(steps)}." if steps else "The execution is running."
+
+
+def _sentence(rest: Rest) -> str:
+    return f"The execution is {rest.status} ({rest.reason}): {rest.message}."
+
+
+# Tokens that wait to start
+
+
+def _token(program: Program, state: State, token: Token) -> Waiting:
+    plan = program.steps[token.step]
+    if plan.join is not None:
+        return _at_join(state, plan, token)
+    if plan.rules:
+        return _at_gate(state, plan, token)
+    if plan.resources:
+        names = ", ".join(name for name, _, _ in plan.resources)
+        sentence = f"A token waits at '{token.step}' until {names} is free."
+        return Waiting(
+            token.id, token.step, "resource", sentence, unblocked_by=f"a holder of {names} ending"
+        )
+    return Waiting(token.id, token.step, "ready", f"A token is ready to start '{token.step}'.")
+
+
+def _at_gate(state: State, plan: StepPlan, token: Token) -> Waiting:
+    view = view_of(state, token)
+    rule = "; ".join(guard.text for guard, _ in plan.rules)
+    operands = [
+        {"text": operand.text, "value": operand.value, "defined": operand.defined}
+        for guard, _ in plan.rules
+        if guard.template is not None
+        for operand in guard.template.operands(scope(state, guard.names, view))
+    ]
+    shown = ", ".join(
+        f"{o['text']} is {o['value']!r}" if o["defined"] else f"{o['text']} is undefined"
+        for o in operands[:4]
+    )
+    keys = sorted(f"ctx.{key}" for key in plan.reads.ctx if key != "*")
+    steps = sorted(step for step in plan.reads.steps if step != "*")
+    unblocked = " or ".join(
+        filter(
+            None,
+            [
+                f"a change of {', '.join(keys)}" if keys else "",
+                f"progress of {', '.join(steps)}" if steps else "",
+            ],
+        )
+    )
+    sentence = (
+        f"A token waits at '{token.step}': {rule} does not hold"
+        + (f" ({shown})" if shown else "")
+        + "."
+    )
+    return Waiting(
+        token.id,
+        token.step,
+        "gate",
+        sentence,
+        rule,
+        operands,
+        unblocked or "nothing that can still happen",
+    )
+
+
+def _at_join(state: State, plan: StepPlan, token: Token) -> Waiting:
+    assert plan.join is not None
+    if plan.pairs_arcs:
+        sources = ", ".join(sorted({step for step, _ in plan.incoming}))
+        sentence = f"A token waits at the join '{token.step}' for tokens from {sources}."
+        return Waiting(
+            token.id, token.step, "join", sentence, unblocked_by=f"a token from {sources}"
+        )
+    for level in reversed(token.stack):
+        group = state.groups.get(level.group)
+        if group is not None and group.join == token.step:
+            missing = sorted(set(range(group.size)) - set(group.arrived) - set(group.ended))
+            ended = [
+                f"branch {index} ended at '{where}'"
+                for index, where in sorted(group.ended.items())[:3]
+            ]
+            parts = [f"{len(group.arrived)} of {group.size} branches have arrived"]
+            parts += [f"waiting for branch {', '.join(map(str, missing[:5]))}"] if missing else []
+            sentence = f"The join '{token.step}': " + "; ".join(parts + ended) + "."
+            return Waiting(
+                token.id, token.step, "join", sentence, unblocked_by="the missing branches arriving"
+            )
+    return Waiting(token.id, token.step, "join", f"A token waits at the join '{token.step}'.")
+
+
+# Runs that wait
+
+
+def _run(program: Program, state: State, run: Run) -> list[Waiting]:
+    if run.incident:
+        sentence = (
+            f"Step '{run.step}' is an incident: its deliveries were lost. Override it, or cancel."
+        )
+        return [
+            Waiting(
+                run.id, run.step, "incident", sentence, unblocked_by=f"an override of '{run.step}'"
+            )
+        ]
+    found = []
+    for rest in waits_of(run):
+        due = _due(state, run)
+        until = f" until {due}" if rest.reason == "timer" and due else ""
+        sentence = rest.message[0].upper() + rest.message[1:] + until + "."
+        found.append(
+            Waiting(
+                run.id, run.step, rest.reason, sentence, unblocked_by=_unblock(state, run, rest)
+            )
+        )
+    if not found and program.steps[run.step].mode == "worker":
+        found.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
+    return found
+
+
+def _due(state: State, run: Run) -> str | None:
+    due = [state.timers[timer].due for timer in state.timers_of.get(run.id, ())]
+    return timestamp(min(due)) if due else None
+
+
+def _unblock(state: State, run: Run, rest: Rest) -> str:
+    if rest.reason == "human":
+        items = [state.items[wait.item] for wait in run.waits if wait.item]
+        who = [
+            f"{kind} {', '.join(names)}" for item in items for kind, names in _assignees(item.spec)
+        ]
+        return "somebody acting on the work item" + (f": {'; '.join(who)}" if who else "")
+    if rest.reason == "signal":
+        return " or ".join(f"signal '{wait.name}'" for wait in run.waits if wait.kind == "signal")
+    return {"timer": "time", "child": "the end of the sub-playbook"}.get(rest.reason, "")
+
+
+def _assignees(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    assignees = spec.get("assignees") or {}
+    return [(kind, list(assignees[kind])) for kind in ("users", "roles") if assignees.get(kind)]

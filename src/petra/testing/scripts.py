@@ -1,0 +1,102 @@
+"""Scripted tools: what a task comes to in a test (S21).
+
+A script is one entry or a list of them; tries take them in order, and the last one repeats. An entry is
+``ok``, ``error``, ``run`` (an expression over the task's scope) or ``crash``, with ``after_s`` if it takes
+time. Scripts are found by ``step/task``, then by ``step``; those of a sub-playbook by ``path:step``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from petra.errors import ExpressionError, PetraError
+from petra.expr import Profile, compile_template
+from petra.pipeline import Run
+from petra.wire import Error, Outcome
+
+_ERROR_FIELDS = frozenset({"kind", "message", "code", "retryable", "details"})
+_ENTRY_WORDS = ("ok", "error", "run", "crash")
+
+
+class ScriptError(PetraError):
+    """A test is wrong: a tool is run without a script, or a script makes no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """The outcome of one try and how long it takes; None: the worker dies."""
+
+    outcome: Outcome | None
+    after_s: float = 0.0
+
+
+class Scripts:
+    """The scripts of one case, and how far each has been used."""
+
+    def __init__(self, tools: Mapping[str, Any]) -> None:
+        self.tools = dict(tools)
+        self._used: dict[str, int] = {}
+
+    def play(self, path: str, step: str, run: Run, *, compensates: bool = False) -> Scripted:
+        """Return what this try of a task comes to.
+
+        Raises:
+            ScriptError: nothing is scripted for it.
+        """
+        key = self._key(path, step, run.task.name, compensates=compensates)
+        if key is None:
+            name = f"{step}/compensate" if compensates else step
+            raise ScriptError(
+                f"step '{step}' runs a '{run.task.kind}' task and nothing is scripted for it; "
+                f"add 'tools: {{{name}: {{ok: …}}}}'"
+            )
+        entries = self.tools[key] if isinstance(self.tools[key], list) else [self.tools[key]]
+        if not entries:
+            raise ScriptError(f"the script of '{key}' is empty")
+        number = self._used.get(key, 0)
+        self._used[key] = number + 1
+        return _play(key, entries[min(number, len(entries) - 1)], run)
+
+    def _key(self, path: str, step: str, task: str, *, compensates: bool) -> str | None:
+        names = [f"{step}/compensate"] if compensates else []
+        names += [f"{step}/{task}"] + ([] if compensates else [step])
+        prefixes = [f"{path}:"] if path else [""]
+        candidates = [f"{prefix}{name}" for prefix in prefixes for name in names]
+        return next((key for key in candidates if key in self.tools), None)
+
+
+def _play(key: str, entry: Any, run: Run) -> Scripted:
+    if not isinstance(entry, dict) or sum(word in entry for word in _ENTRY_WORDS) != 1:
+        raise ScriptError(f"the script of '{key}' needs exactly one of ok, error, run, crash")
+    after_s = float(entry.get("after_s", 0) or 0)
+    more = {k: v for k, v in entry.items() if k not in (*_ENTRY_WORDS, "after_s")}
+    if entry.get("crash"):
+        return Scripted(None, after_s)
+    if "error" in entry:
+        return Scripted(_error(entry["error"], more), after_s)
+    if "run" in entry:
+        return Scripted(
+            Outcome(status="ok", result=_evaluate(key, entry["run"], run), more=more), after_s
+        )
+    return Scripted(Outcome(status="ok", result=entry.get("ok"), more=more), after_s)
+
+
+def _error(given: Any, more: dict[str, Any]) -> Outcome:
+    if isinstance(given, str):
+        given = {"message": given}
+    given = given if isinstance(given, dict) else {}
+    fields = {key: value for key, value in given.items() if key in _ERROR_FIELDS}
+    fields.setdefault("message", str(fields.get("kind", "error")))
+    extra = {key: value for key, value in given.items() if key not in _ERROR_FIELDS}
+    return Outcome(status="error", error=Error(**fields), more={**extra, **more})
+
+
+def _evaluate(key: str, expression: Any, run: Run) -> Any:
+    text = str(expression)
+    try:
+        template = compile_template(text if "{{" in text else "{{ " + text + " }}", Profile.SERVER)
+        return template.render({**run.scope, "args": run.args})
+    except ExpressionError as error:
+        raise ScriptError(f"the script of '{key}': {error}") from None

@@ -1,0 +1,384 @@
+"""Executions in virtual time: the real kernel and the real pipeline, a clock that jumps, scripted tools.
+
+Everything that happens is an entry of one queue, ordered by time and then by arrival. Nothing sleeps, and
+the same inputs give the same log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from petra.kernel import Ledger, Program, Record, State, assignment, decide
+from petra.kernel import commands as c
+from petra.kernel import effects as f
+from petra.kernel.decide import Decision
+from petra.kernel.rest import rest_of
+from petra.kernel.state import LEASE_S
+from petra.pipeline import Finished, Machine, Run, Settings
+from petra.playbook import Playbook
+from petra.testing.scripts import Scripted, ScriptError, Scripts
+from petra.wire import Assignment, Error, Iteration, Outcome, Report
+
+EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z, where virtual time begins
+DECISIONS_MAX = 200_000
+# At one moment: what the test says comes first, then work that is done, then timers.
+WORLD, WORK, TIMER = 0, 1, 2
+
+
+@dataclass(slots=True)
+class Execution:
+    """One execution in the simulation: its state and its log."""
+
+    id: str
+    program: Program
+    state: State
+    path: str
+    ledger: Ledger
+    parent: str = ""
+    log: list[Record] = field(default_factory=list)
+    refused: str = ""
+    settings: dict[tuple[str, bool], Settings] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Work:
+    """A worker's assignment on its way: one machine, or iterations one after the other."""
+
+    execution: Execution
+    given: Assignment
+    chunk: str
+    left: list[Iteration]
+    reports: list[c.IterationReport] = field(default_factory=list)
+    machine: Machine | None = None
+    path: tuple[int, ...] = ()
+    crashed: bool = False
+
+
+class Simulation:
+    """A world in virtual time with one root execution and its children."""
+
+    def __init__(
+        self,
+        playbook: Playbook,
+        *,
+        library: Mapping[str, Playbook] | None = None,
+        tools: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        selection: str | None = None,
+        watch: Callable[[Execution, Decision], None] | None = None,
+    ) -> None:
+        self.now = EPOCH
+        self.seed = seed
+        self.selection = selection
+        self.library = dict(library or {})
+        self.scripts = Scripts(tools or {})
+        self.watch = watch
+        self.executions: dict[str, Execution] = {}
+        self.attempts: dict[tuple[str, str], int] = {}
+        self._queue: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._entries = 0
+        self._decisions = 0
+        self._work: dict[str, list[_Work]] = {}
+        self._ticks: dict[str, float] = {}
+        self.root = self._make(playbook, "execution-1", "")
+
+    def _make(
+        self, playbook: Playbook, execution_id: str, path: str, parent: str = ""
+    ) -> Execution:
+        program = Program(playbook, seed=self.seed, selection=self.selection)
+        made = Execution(
+            execution_id, program, State(id=execution_id), path, Ledger(execution_id), parent
+        )
+        self.executions[execution_id] = made
+        return made
+
+    # Time
+
+    @property
+    def elapsed_s(self) -> float:
+        """Virtual seconds since the beginning."""
+        return self.now - EPOCH
+
+    def at(self, when: float, rank: int, do: Callable[[], None]) -> None:
+        """Let something happen at a point in time."""
+        self._entries += 1
+        heapq.heappush(self._queue, (max(when, self.now), rank, self._entries, do))
+
+    def run(self, until: float | None = None) -> None:
+        """Let time pass until nothing is left to happen, the root is over, or ``until``."""
+        while self._queue and not self.root.state.terminal and not self.root.refused:
+            when = self._queue[0][0]
+            if until is not None and when > until:
+                self.now = until
+                return
+            _, _, _, do = heapq.heappop(self._queue)
+            self.now = when
+            do()
+        if until is not None and not self.root.state.terminal and not self.root.refused:
+            self.now = max(self.now, until)
+
+    # Commands
+
+    def start(self, workload: dict[str, Any]) -> None:
+        """Start the root execution."""
+        decision = self.send(self.root, c.Start(now=self.now, workload=workload))
+        if decision.refused:
+            self.root.refused = decision.refused
+
+    def send(self, execution: Execution, command: c.AnyCommand) -> Decision:
+        """Give an execution a command, record what came of it, and carry out the effects."""
+        self._decisions += 1
+        if self._decisions > DECISIONS_MAX:
+            raise ScriptError(
+                f"the case made more than {DECISIONS_MAX:,} decisions; does it loop for ever?"
+            )
+        decision = decide(execution.program, execution.state, command)
+        for event, (before, after) in zip(decision.events, decision.markings, strict=True):
+            execution.log.append(execution.ledger.record(event, self.now, before, after))
+        if self.watch is not None:
+            self.watch(execution, decision)
+        for effect in decision.effects:
+            self._carry_out(execution, effect)
+        self._schedule_tick(execution)
+        return decision
+
+    def _schedule_tick(self, execution: Execution) -> None:
+        due = execution.state.next_due()
+        if due is None or execution.state.terminal or self._ticks.get(execution.id) == due:
+            return
+        self._ticks[execution.id] = due
+        self.at(due, TIMER, lambda: self._tick(execution, due))
+
+    def _tick(self, execution: Execution, due: float) -> None:
+        if self._ticks.get(execution.id) == due:
+            del self._ticks[execution.id]
+        if not execution.state.terminal:
+            self.send(execution, c.Tick(now=self.now))
+
+    # Effects
+
+    def _carry_out(self, execution: Execution, effect: f.AnyEffect) -> None:
+        match effect:
+            case f.Assign():
+                self._assign(execution, effect)
+            case f.Stop():
+                self._work.pop(f"{execution.id}/{effect.run}", None)
+            case f.StartChild():
+                self.at(self.now, WORK, lambda: self._start_child(execution, effect))
+            case f.CancelChild():
+                self.at(self.now, WORK, lambda: self._cancel_child(effect))
+            case f.Finish():
+                self._finished(execution)
+            case f.Notify():
+                pass
+
+    def _start_child(self, parent: Execution, effect: f.StartChild) -> None:
+        playbook = self.library.get(effect.path)
+        if playbook is None:
+            error = Error(kind="not_found", message=f"there is no playbook '{effect.path}'")
+            self.send(
+                parent, c.ChildEnded(now=self.now, child=effect.child, status="failed", error=error)
+            )
+            return
+        child = self._make(playbook, effect.child, effect.path, parent.id)
+        start = c.Start(
+            now=self.now, workload=effect.workload, parent=parent.id, depth=effect.depth
+        )
+        decision = self.send(child, start)
+        if decision.refused:
+            error = Error(kind="schema", message=decision.refused)
+            self.send(
+                parent, c.ChildEnded(now=self.now, child=child.id, status="failed", error=error)
+            )
+
+    def _cancel_child(self, effect: f.CancelChild) -> None:
+        child = self.executions.get(effect.child)
+        if child is not None and not child.state.terminal:
+            self.send(child, c.Cancel(now=self.now, reason=effect.reason))
+
+    def _finished(self, execution: Execution) -> None:
+        parent = self.executions.get(execution.parent)
+        if parent is None or parent.state.terminal:
+            return
+        state = execution.state
+        ended = c.ChildEnded(
+            now=self.now,
+            child=execution.id,
+            status=state.terminal,
+            output=state.output,
+            error=state.error,
+        )
+        self.at(self.now, WORK, lambda: self._child_ended(parent, ended))
+
+    def _child_ended(self, parent: Execution, ended: c.ChildEnded) -> None:
+        if not parent.state.terminal:
+            self.send(parent, ended)
+
+    # The worker
+
+    def _assign(self, execution: Execution, effect: f.Assign) -> None:
+        given = assignment(execution.program, execution.state, effect.run, effect.chunk)
+        work = _Work(execution, given, effect.chunk, list(given.iterations))
+        self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
+        self.at(self.now, WORK, lambda: self._begin(work))
+
+    def _is_current(self, work: _Work) -> bool:
+        return any(
+            known is work for known in self._work.get(f"{work.execution.id}/{work.given.run}", ())
+        )
+
+    def _begin(self, work: _Work) -> None:
+        """Begin with the run, or with the next iteration."""
+        if not self._is_current(work):
+            return
+        step = work.execution.program.by_name[work.given.step]
+        iteration = work.left.pop(0) if work.left else None
+        work.path = iteration.path if iteration is not None else ()
+        compensate = step.spec.compensate
+        tasks = compensate.tool if work.given.compensate and compensate is not None else step.tool
+        work.machine = Machine(
+            tasks,
+            {**work.given.scope, "keychain": _Keychain.of(work.execution.program)},
+            settings=self._settings(work, tasks),
+            jitter=self._jitter(work),
+            iter=iteration.iter if iteration is not None else None,
+        )
+        self._next(work, work.machine.start())
+
+    def _settings(self, work: _Work, tasks: list[Any]) -> Settings:
+        key = (work.given.step, work.given.compensate)
+        known = work.execution.settings.get(key)
+        if known is None:
+            program = work.execution.program
+            known = Settings.of(program.playbook, program.by_name[work.given.step], tasks)
+            work.execution.settings[key] = known
+        return known
+
+    def _jitter(self, work: _Work) -> Callable[[], float]:
+        drawn = 0
+
+        def draw() -> float:
+            nonlocal drawn
+            drawn += 1
+            seed = f"{self.seed}\0{work.given.run}\0{work.path}\0{drawn}".encode()
+            return int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
+
+        return draw
+
+    def _next(self, work: _Work, step: Run | Finished) -> None:
+        if isinstance(step, Finished):
+            self._report(work, step.report)
+        else:
+            self.at(self.now + step.after_s, WORK, lambda: self._try(work, step))
+
+    def _try(self, work: _Work, run: Run) -> None:
+        if not self._is_current(work):
+            return
+        key = (work.execution.id, work.given.step)
+        self.attempts[key] = self.attempts.get(key, 0) + 1
+        scripted = self.scripts.play(
+            work.execution.path, work.given.step, run, compensates=work.given.compensate
+        )
+        if scripted.outcome is None:
+            work.crashed = True
+            self.at(self.now + scripted.after_s + LEASE_S, TIMER, lambda: self._lease_expired(work))
+            return
+        outcome, after_s = _within_limit(scripted, scripted.outcome, run)
+        self.at(self.now + after_s, WORK, lambda: self._advance(work, outcome, after_s))
+
+    def _advance(self, work: _Work, outcome: Outcome, after_s: float) -> None:
+        if self._is_current(work):
+            assert work.machine is not None
+            self._next(work, work.machine.advance(outcome, after_s * 1000))
+
+    def _report(self, work: _Work, report: Report) -> None:
+        given = work.given
+        if work.chunk:
+            work.reports.append(c.IterationReport(path=work.path, report=report))
+            if work.left and (report.status == "ok" or self._goes_on(work)):
+                self._begin(work)
+                return
+            self._done(work)
+            self.send(
+                work.execution,
+                c.ChunkReport(
+                    now=self.now,
+                    run=given.run,
+                    chunk=work.chunk,
+                    reports=work.reports,
+                    delivery=given.delivery,
+                ),
+            )
+            return
+        self._done(work)
+        self.send(
+            work.execution,
+            c.StepReport(now=self.now, run=given.run, report=report, delivery=given.delivery),
+        )
+
+    def _goes_on(self, work: _Work) -> bool:
+        return work.execution.program.steps[work.given.step].best_effort
+
+    def _done(self, work: _Work) -> None:
+        known = self._work.get(f"{work.execution.id}/{work.given.run}", [])
+        known[:] = [other for other in known if other is not work]
+
+    def _lease_expired(self, work: _Work) -> None:
+        if not self._is_current(work):
+            return
+        self._done(work)
+        expired = c.LeaseExpired(
+            now=self.now, run=work.given.run, delivery=work.given.delivery, chunk=work.chunk
+        )
+        self.send(work.execution, expired)
+
+    # What came of it
+
+    def status(self, execution: Execution | None = None) -> tuple[str, str]:
+        """Return the status of an execution and, where it waits or is stuck, the reason."""
+        execution = execution or self.root
+        state = execution.state
+        if execution.refused:
+            return "refused", ""
+        if state.terminal:
+            return state.terminal, ""
+        if state.paused:
+            return "paused", ""
+        rest = rest_of(execution.program, state)
+        if rest is None:
+            return {"compensating": "compensating"}.get(state.phase, "running"), ""
+        return rest.status, rest.reason
+
+
+def _within_limit(scripted: Scripted, outcome: Outcome, run: Run) -> tuple[Outcome, float]:
+    """An attempt that takes longer than its ``timeout_s`` ends there, as a timeout."""
+    limit = run.spec.get("timeout_s")
+    if not isinstance(limit, int | float) or scripted.after_s <= limit:
+        return outcome, scripted.after_s
+    error = Error(
+        kind="timeout",
+        message=f"task '{run.task.name}' took longer than {limit:g} s",
+        retryable=True,
+    )
+    return Outcome(status="error", error=error), float(limit)
+
+
+class _Keychain:
+    """Made-up secrets: whatever path a template of the playbook reads has a value."""
+
+    @staticmethod
+    def of(program: Program) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for path in program.secret_paths:
+            node = found
+            for part in path[1:-1]:
+                inner = node.get(part)
+                node[part] = inner if isinstance(inner, dict) else {}
+                node = node[part]
+            if len(path) > 1:
+                node.setdefault(path[-1], f"secret-{path[-1]}")
+        return found

@@ -1,0 +1,312 @@
+"""``kind: Test`` files: cases that run a playbook in virtual time and say what must come of it (S21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from petra.errors import PetraError
+from petra.playbook import Playbook, Problem, Reading, read, read_bytes
+from petra.playbook.decode import Decoder, plain
+from petra.playbook.grammar import fields_of
+from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.tree import Map, Tree
+from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
+
+
+class TestError(PetraError):
+    """A test file cannot be used; the message holds every problem."""
+
+    __test__ = False  # not a test of pytest's
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a test file."""
+
+
+class Expect(Part, frozen=True):
+    """What must come of a case; what is absent is not checked."""
+
+    status: str | None = None
+    waiting_on: str | None = None
+    output: Any = msgspec.UNSET
+    ctx: dict[str, Any] | None = None
+    done: list[str] | None = None
+    runs: dict[str, int] | None = None
+    attempts: dict[str, int] | None = None
+    never: list[str] | None = None
+    cancelled: list[str] | None = None
+    error: str | None = None
+    elapsed_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case, ready to run."""
+
+    file: str
+    name: str
+    line: int
+    playbook: Reading
+    library: dict[str, Playbook]
+    workload: dict[str, Any]
+    seed: int
+    stop_at_s: float | None
+    tools: dict[str, Any]
+    world: list[dict[str, Any]]
+    expect: Expect
+
+
+@dataclass(slots=True)
+class Suite:
+    """A test file that was read."""
+
+    file: str
+    cases: list[Case] = field(default_factory=list)
+
+
+_ROOT = ("apiVersion", "kind", "playbook", "library", "cases")
+_CASE = (
+    "name", "playbook", "library", "workload", "seed", "stop_at_s", "tools", "world", "expect", "desc",
+)  # fmt: skip
+TRIGGERS = ("at_s", "when_open", "when_waiting")
+ACTS = (
+    "signal", "complete", "patch_ctx", "cancel", "pause", "resume", "claim", "release", "start", "save", "fail",
+    "cancel_item", "delegate", "reassign", "suspend", "resume_item", "comment", "group", "override",
+)  # fmt: skip
+_WORLD = (*TRIGGERS, *ACTS, "as", "roles", "item", "step", "execution", "desc")
+_STATUSES = (
+    "completed", "partial", "failed", "aborted", "waiting", "stuck", "refused", "running", "paused",
+    "compensating", "cancelling",
+)  # fmt: skip
+
+
+class _NoExtraKeys:
+    """Test files have no keys of other grammars."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
+        """Nothing to look at beforehand."""
+
+    def take(
+        self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
+    ) -> bool:
+        """Report every key that has no field."""
+        self.problems.error(
+            "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
+        )
+        return False
+
+
+def load_suite(path: Path) -> Suite:
+    """Read a test file.
+
+    Raises:
+        TestError: it cannot be read, or has problems.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(TEXT_BYTES_MAX + 1).decode("utf-8-sig")
+    except OSError as error:
+        raise TestError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise TestError(f"{path}: not text in UTF-8") from None
+    return _Reader(path, text).suite()
+
+
+class _Reader:
+    """Reads one test file and the playbooks it names."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.problems = Problems()
+        self.more: list[str] = []
+        self.readings: dict[Path, Reading] = {}
+
+    def suite(self) -> Suite:
+        tree = parse(self.text, self.problems)
+        suite = Suite(str(self.path))
+        if isinstance(tree, Map):
+            self._root(tree, suite)
+        elif not self.problems:
+            self.problems.error(
+                "P008", START, "this is not a test file", "it needs 'kind: Test' and 'cases'"
+            )
+        self._raise()
+        return suite
+
+    def _raise(self) -> None:
+        found = [
+            headline(problem, str(self.path))
+            for problem in self.problems
+            if problem.severity == "error"
+        ]
+        found += self.more
+        if found:
+            raise TestError("\n".join(found))
+
+    def _root(self, tree: Map, suite: Suite) -> None:
+        self._known(tree, _ROOT, "a test file")
+        if tree.get("kind") != "Test":
+            self.problems.error(
+                "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
+            )
+            return
+        cases = tree.get("cases")
+        if not isinstance(cases, list) or not cases:
+            self.problems.error(
+                "P102", tree.mark, "a test file needs 'cases'", "add at least one case"
+            )
+            return
+        for index, node in enumerate(cases):
+            at = cases.item_at(index)  # type: ignore[attr-defined]
+            if isinstance(node, Map):
+                case = self._case(tree, node, index, at)
+                if case is not None:
+                    suite.cases.append(case)
+            else:
+                self.problems.error(
+                    "P103", at, "a case must be a mapping", "give it a 'name' and 'expect'"
+                )
+
+    def _known(self, node: Map, known: tuple[str, ...], what: str) -> None:
+        for key in node:
+            if key not in known:
+                self.problems.error(
+                    "P101",
+                    node.key_at(key),
+                    f"unknown key '{key}' in {what}",
+                    did_you_mean(key, known),
+                )
+
+    def _case(self, root: Map, node: Map, index: int, at: Mark) -> Case | None:
+        self._known(node, _CASE, "a case")
+        holder = node if "playbook" in node else root
+        if "playbook" not in holder:
+            self.problems.error(
+                "P102", at, "the case has no 'playbook'", "name one here or at the head of the file"
+            )
+            return None
+        reading = self._playbook(holder["playbook"], holder.value_at("playbook"))
+        expect = self._expect(node, at)
+        world = node.get("world") or []
+        for number, item in enumerate(world):
+            self._world(item, world.item_at(number) if hasattr(world, "item_at") else at)
+        if reading is None or reading.playbook is None:
+            return None
+        return Case(
+            file=str(self.path),
+            name=str(node.get("name") or f"case {index + 1}"),
+            line=at.line,
+            playbook=reading,
+            library=self._library(node if "library" in node else root, reading.playbook),
+            workload=plain(node.get("workload") or {}),
+            seed=node.get("seed") or 0,
+            stop_at_s=node.get("stop_at_s"),
+            tools=plain(node.get("tools") or {}),
+            world=plain(world),
+            expect=expect,
+        )
+
+    def _expect(self, node: Map, at: Mark) -> Expect:
+        given = node.get("expect")
+        decoder = Decoder(self.problems, _NoExtraKeys(self.problems))
+        expect = decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
+        if expect.status is not None and expect.status not in _STATUSES:
+            mark = given.value_at("status") if isinstance(given, Map) else at
+            self.problems.error(
+                "P106",
+                mark,
+                f"there is no status '{expect.status}'",
+                did_you_mean(expect.status, _STATUSES),
+            )
+        return expect
+
+    def _world(self, item: Tree, at: Mark) -> None:
+        if not isinstance(item, Map):
+            self.problems.error("P103", at, "what happens must be a mapping", "e.g. '- at_s: 10'")
+            return
+        self._known(item, _WORLD, "what happens from outside")
+        if sum(word in item for word in TRIGGERS) != 1:
+            self.problems.error(
+                "P122",
+                at,
+                "say when: exactly one of 'at_s', 'when_open', 'when_waiting'",
+                "add one",
+            )
+        if sum(word in item for word in ACTS) != 1:
+            self.problems.error(
+                "P122", at, "say what: exactly one act", "one of " + ", ".join(ACTS)
+            )
+
+    # Playbooks
+
+    def _playbook(self, given: Tree, at: Mark) -> Reading | None:
+        if isinstance(given, Map):
+            return self._usable(_inline(given), at)
+        if not isinstance(given, str):
+            self.problems.error(
+                "P103", at, "a playbook is a file or the playbook itself", "write its file name"
+            )
+            return None
+        return self._usable(self._file(self.path.parent / given), at)
+
+    def _file(self, path: Path) -> Reading:
+        known = self.readings.get(path)
+        if known is None:
+            try:
+                known = read_bytes(path.read_bytes(), str(path))
+            except OSError as error:
+                problem = Problem(
+                    severity="error",
+                    code="P001",
+                    line=1,
+                    column=1,
+                    message=f"cannot be read: {error.strerror}",
+                )
+                known = Reading(str(path), "", None, (problem,), {})
+            self.readings[path] = known
+        return known
+
+    def _usable(self, reading: Reading, at: Mark) -> Reading | None:
+        if reading.ok:
+            return reading
+        place = f"{self.path}:{at.line}:{at.column}:"
+        self.more += [
+            f"{place} {headline(problem, reading.name)}"
+            for problem in reading.problems
+            if problem.severity == "error"
+        ]
+        return None
+
+    def _library(self, holder: Map, own: Playbook) -> dict[str, Playbook]:
+        found: dict[str, Playbook] = {}
+        books = [own]
+        for given in holder.get("library") or ():
+            reading = self._playbook(given, holder.value_at("library"))
+            if reading is not None and reading.playbook is not None:
+                books.append(reading.playbook)
+        for book in books:
+            found.setdefault(book.metadata.name, book)
+        for book in books:
+            if book.metadata.path:
+                found[book.metadata.path] = book
+        return found
+
+
+def _inline(given: Map) -> Reading:
+    """Read a playbook that stands inside a test file; it is written out so that it is read like any other."""
+    from yaml import safe_dump  # noqa: PLC0415 - only inline playbooks need it
+
+    text = safe_dump(plain(given), sort_keys=False, allow_unicode=True)
+    return read(text, "inline playbook")
+
+
+Finder = Callable[[str], Playbook | None]

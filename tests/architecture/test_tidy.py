@@ -1,0 +1,86 @@
+"""Sizes and names: what a reader may expect of every file."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+FUNCTION_SOFT, FUNCTION_HARD = 40, 70
+FILE_SOFT, FILE_HARD = 300, 600
+BANNED = frozenset(
+    {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "base2"}
+)
+
+# What is over the soft limit, and why that is right. Nothing may be over the hard one.
+LARGE_FILES = {
+    "src/petra/expr/evaluate.py": "one evaluator, one visitor per node",
+    "src/petra/expr/list_filters.py": "a table of small filters",
+    "src/petra/expr/parse.py": "one grammar, read top to bottom",
+    "src/petra/expr/text_filters.py": "a table of small filters",
+    "src/petra/playbook/decode.py": "one decoder: a method per shape, and the words for each mistake",
+    "src/petra/playbook/legacy.py": "the older dialect, construct by construct, in one place",
+    "src/petra/playbook/model.py": "the whole model is one page to read",
+    "src/petra/playbook/yaml12.py": "one pass over the parser's events",
+}
+LONG_FUNCTIONS: dict[str, str] = {}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    """Every function of a file with its length; its docstring is free."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            doc = node.body[0] if ast.get_docstring(node) is not None else None
+            said = (doc.end_lineno or 0) - doc.lineno + 1 if doc is not None else 0
+            length = (node.end_lineno or 0) - node.lineno + 1 - said
+            found.append((f"{name(path)}:{node.name}", length))
+    return found
+
+
+def test_no_file_is_large_without_a_reason() -> None:
+    large = {name(path) for path in SOURCES if lines(path) > FILE_SOFT}
+    assert large - set(LARGE_FILES) == set()
+
+
+def test_no_file_is_over_the_hard_limit() -> None:
+    assert {name(path): n for path in (*SOURCES, *TESTS) if (n := lines(path)) > FILE_HARD} == {}
+
+
+def test_no_function_is_long_without_a_reason() -> None:
+    long = {key: n for path in SOURCES for key, n in functions(path) if n > FUNCTION_SOFT}
+    assert set(long) - set(LONG_FUNCTIONS) == set()
+    assert {key: n for key, n in long.items() if n > FUNCTION_HARD} == {}
+
+
+def test_every_reason_is_still_needed() -> None:
+    large = {name(path) for path in SOURCES if lines(path) > FILE_SOFT}
+    present = {name(path) for path in SOURCES}
+    assert (set(LARGE_FILES) & present) - large == set()
+    long = {key for path in SOURCES for key, n in functions(path) if n > FUNCTION_SOFT}
+    assert set(LONG_FUNCTIONS) - long == set()
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [name(p) for p in (*SOURCES, *TESTS) if BANNED & {p.stem, p.parent.name}] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_module_says_what_it_is_and_leaves_nothing_to_do(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    for word in ("TO" + "DO", "FIX" + "ME", "X" + "XX"):
+        assert word not in text

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from texts import PETRA, workflow
+
+from petra import __version__
+from petra.cli import petra
+from petra.playbook.schema import json_schema
+
+PETRA_COMMAND = (sys.executable, "-c", "from petra.cli import main; main()")
+OLD = "# mine\n" + workflow(
+    "- {step: a, next: [{step: b}]}  # here\n- {step: b, tool: {kind: noop}}"
+)
+BAD = workflow("- {step: a, next: [{step: zzz}]}")
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(petra, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def file(folder: Path, text: str, name: str = "x.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# migrate
+
+
+def test_migrate_prints_the_new_text_and_tells_each_change_on_stderr(tmp_path: Path) -> None:
+    path = file(tmp_path, OLD)
+    result = run("migrate", path)
+    assert result.exit_code == 0
+    assert "arcs:" in result.stdout
+    assert "# mine" in result.stdout
+    assert f"{path}:6: next as a list → next.spec and next.arcs" in result.stderr
+    assert path.read_text("utf-8") == OLD
+
+
+def test_migrate_write_changes_the_file_and_the_file_then_checks_clean(tmp_path: Path) -> None:
+    path = file(tmp_path, OLD)
+    result = run("migrate", path, "--write")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "arcs:" in path.read_text("utf-8")
+    assert run("check", path, "--strict").exit_code == 0
+    assert "nothing to change" in run("migrate", path, "--write").stderr
+
+
+def test_migrate_as_json(tmp_path: Path) -> None:
+    path = file(tmp_path, OLD)
+    found = json.loads(run("migrate", path, "-o", "json").stdout)
+    assert found["file"] == str(path)
+    assert "arcs:" in found["text"]
+    assert found["changes"] == [
+        {
+            "line": 6,
+            "column": 15,
+            "kind": "legacy",
+            "old": "next as a list",
+            "new": "next.spec and next.arcs",
+        }
+    ]
+
+
+@pytest.mark.parametrize("text", [BAD, "", "a: [", "\x00"])
+def test_migrate_leaves_a_file_with_errors_alone(tmp_path: Path, text: str) -> None:
+    path = file(tmp_path, text)
+    result = run("migrate", path, "--write")
+    assert result.exit_code == 1
+    assert "nothing was changed" in result.stderr
+    assert path.read_text("utf-8") == text
+
+
+def test_migrate_of_a_missing_file_is_a_problem(tmp_path: Path) -> None:
+    result = run("migrate", tmp_path / "no.yaml")
+    assert result.exit_code == 1
+    assert "[P001]" in result.output
+
+
+# graph, schema, init
+
+
+def test_graph_draws_what_is_correct_and_tells_what_is_not(tmp_path: Path) -> None:
+    path = file(tmp_path, workflow("- {step: a, tool: {kind: noop}}"))
+    assert run("graph", path).stdout.startswith("flowchart TD\n")
+    assert run("graph", path, "-f", "dot").stdout.startswith('digraph "test" {\n')
+    assert run("graph", path, "-f", "png").exit_code == 2
+    result = run("graph", file(tmp_path, BAD))
+    assert result.exit_code == 1
+    assert "[P104]" in result.output
+
+
+def test_schema_prints_the_schema() -> None:
+    assert json.loads(run("schema").stdout) == json_schema()
+
+
+def test_init_writes_a_playbook_that_checks_without_a_word(tmp_path: Path) -> None:
+    assert run("init", tmp_path / "new" / "hello").exit_code == 0
+    folder = tmp_path / "new"
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "hello.test.yaml",
+        "hello.yaml",
+        "playbook.schema.json",
+    ]
+    assert run("check", folder, "--strict").exit_code == 0
+    assert (
+        (folder / "hello.yaml")
+        .read_text("utf-8")
+        .startswith(
+            "# yaml-language-server: $schema=playbook.schema.json\n" + PETRA.split("metadata")[0]
+        )
+    )
+
+
+def test_init_overwrites_only_when_told_to(tmp_path: Path) -> None:
+    path = file(tmp_path, "mine", "hello.yaml")
+    result = run("init", tmp_path / "hello")
+    assert result.exit_code == 1
+    assert "already there" in result.stderr
+    assert path.read_text("utf-8") == "mine"
+    assert run("init", tmp_path / "hello", "--force").exit_code == 0
+    assert path.read_text("utf-8") != "mine"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "ü", "a:b"])
+def test_init_refuses_a_name_that_templates_and_files_cannot_hold(
+    tmp_path: Path, name: str
+) -> None:
+    assert run("init", "--", str(tmp_path / name) if name else name).exit_code == 2
+
+
+def test_init_below_a_file_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    result = run("init", file(tmp_path, "x") / "hello")
+    assert result.exit_code == 1
+    assert "cannot write" in result.stderr
+
+
+# the group
+
+
+def test_help_lists_every_verb_and_the_version_is_told() -> None:
+    shown = run("--help").stdout
+    for verb in ("init", "check", "graph", "migrate", "schema"):
+        assert f"  {verb} " in shown
+        assert run(verb, "--help").exit_code == 0
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert run("--version").stdout == f"petra {__version__}\n"
+
+
+def test_a_slip_in_a_verb_gets_a_suggestion() -> None:
+    result = run("chekc")
+    assert result.exit_code == 2
+    assert "did you mean 'check'?" in result.stderr
+
+
+def seconds(*command: str) -> float:
+    """The best of five runs, in CPU seconds of the child and its children."""
+    code = "import os, subprocess, sys; subprocess.run(sys.argv[1:], capture_output=True); print(sum(os.times()[2:4]))"
+    runs = [
+        subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True).stdout
+        for _ in range(5)
+    ]  # fmt: skip
+    return min(map(float, runs))
+
+
+FIFTY = workflow(
+    "\n".join(
+        f"""- step: s{i}
+  tool:
+    kind: http
+    url: "{{{{ workload.url }}}}/{i}"
+    spec:
+      policy:
+        rules:
+          - when: "{{{{ outcome.status == 'error' }}}}"
+            then: {{do: retry, attempts: 3}}
+          - else: {{then: {{do: continue, set_ctx: {{r{i}: "{{{{ outcome.result.data }}}}"}}}}}}
+  next:
+    arcs:
+      - {{step: s{i + 1}, when: "{{{{ ctx.r{i} > {i} }}}}"}}
+      - {{step: s{i + 1}}}"""
+        for i in range(50)
+    )
+    + "\n- step: s50\n  tool: {kind: noop}"
+)
+
+
+@pytest.mark.slow
+def test_start_up_is_quick(tmp_path: Path) -> None:
+    path = str(file(tmp_path, FIFTY))
+    baseline = seconds(sys.executable, "-c", "import click")
+    assert seconds(*PETRA_COMMAND, "--help") < min(0.15, 3 * baseline + 0.05)
+    assert seconds(*PETRA_COMMAND, "check", path) < 0.3
+
+
+@pytest.mark.slow
+def test_checking_fifty_steps_takes_little_more_than_reading_them(tmp_path: Path) -> None:
+    path = file(tmp_path, FIFTY)
+    run("check", path)
+    start = time.process_time()
+    assert run("check", path).exit_code == 0
+    assert time.process_time() - start < 0.15

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from texts import NOETL, model, only, playbook, told, workflow
+
+from petra.playbook import read
+
+pytestmark = pytest.mark.spec("S1")
+
+SEEDS = Path(__file__).parent / "seeds"
+REST = """
+- step: b
+  tool: {kind: noop}
+- step: c
+  tool: {kind: noop}
+"""
+
+
+@pytest.mark.parametrize(
+    ("legacy", "canonical", "warnings"),
+    [
+        pytest.param(
+            "- {step: a, next: [{step: b}, {step: c}]}",
+            "- {step: a, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            1,
+            id="a next list without any when is inclusive",
+            marks=pytest.mark.spec("002§13-4", "004§8.1-1", "004§1.1-8", "002§0-4"),
+        ),
+        pytest.param(
+            "- {step: a, next: [{step: b, when: '{{ ctx.x }}'}, {step: c}]}",
+            "- {step: a, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.x }}'}, {step: c}]}}",
+            1,
+            id="a next list with a when is exclusive",
+            marks=pytest.mark.spec("004§Next-1", "004§Next-2"),
+        ),
+        pytest.param(
+            "- {step: a, next: b}\n- {step: d, next: [b, c]}\n- {step: e, next: {step: b}}",
+            "- {step: a, next: {arcs: [{step: b}]}}\n- {step: d, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}\n- {step: e, next: {arcs: [{step: b}]}}",
+            3,
+            id="a next may be names",
+        ),
+        pytest.param(
+            "- {step: a, when: \"{{ done('b') }}\", tool: {kind: noop}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, spec: {policy: {admit: {once: true, rules: [{when: \"{{ done('b') }}\", then: {allow: true}}]}}}, tool: {kind: noop}, next: {arcs: [{step: b}, {step: c}]}}",
+            1,
+            id="step.when is admission, once",
+            marks=pytest.mark.spec("002§13-1", "000§3.1-1", "002§0-3", "004§1.1-4", "004§5.2-3"),
+        ),
+        pytest.param(
+            "- {step: a, bind: {n: '{{ workload.n }}'}, tool: {kind: python, code: x, args: {n: '{{ n }}'}}, next: {arcs: [{step: b, when: '{{ n > 1 }}'}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                - {name: bind, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: '{{ workload.n }}'}}}}]}}}
+                - {name: a_task, kind: python, code: x, args: {n: '{{ ctx.n }}'}}
+              next: {arcs: [{step: b, when: '{{ ctx.n > 1 }}'}, {step: c}]}
+            """,
+            1,
+            id="bind is a set_ctx, and bare names that it defined are ctx",
+            marks=pytest.mark.spec("004§1.1-5"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x, result: {as: r}}, next: {arcs: [{step: b, when: '{{ r.n }}'}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                kind: python
+                code: x
+                spec:
+                  policy:
+                    rules:
+                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
+                      - else: {then: {do: continue, set_ctx: {r: '{{ outcome.result }}'}}}
+              next: {arcs: [{step: b, when: '{{ ctx.r.n }}'}, {step: c}]}
+            """,
+            1,
+            id="result.as is a set_ctx",
+            marks=pytest.mark.spec("004§7-6"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x, result: {pick: '{{ this.rows[0] }}', as: r}}, next: [{step: b}, {step: c}]}",
+            """
+            - step: a
+              tool:
+                kind: python
+                code: x
+                spec:
+                  policy:
+                    rules:
+                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
+                      - else: {then: {do: continue, set_ctx: {r: '{{ outcome.result.rows[0] }}'}}}
+              next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
+            """,
+            2,
+            id="pick is the expression of the set_ctx, this is outcome.result",
+            marks=pytest.mark.spec("004§7-4", "004§7-5"),
+        ),
+        pytest.param(
+            "- {step: a, loop: {collection: [1], element: e, mode: parallel}, tool: {kind: python, code: x}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {in: [1], iterator: e, spec: {mode: parallel}}, tool: {kind: python, code: x}, next: {arcs: [{step: b}, {step: c}]}}",
+            3,
+            id="collection and element are in and iterator",
+            marks=pytest.mark.spec("004§7-2", "004§7-3"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: http, spec: {method: GET, endpoint: 'http://x', timeout: 3}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: http, method: GET, url: 'http://x', spec: {timeout: 3}}, next: {arcs: [{step: b}, {step: c}]}}",
+            3,
+            id="fields under tool.spec move up, endpoint is url, knobs stay",
+            marks=pytest.mark.spec("004§8.1-2"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: playbook, spec: {path: p/q}, args: {u: 1}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: playbook, path: p/q, args: {u: 1}}, next: {arcs: [{step: b}, {step: c}]}}",
+            1,
+            id="a playbook's path moves up",
+            marks=pytest.mark.spec("004§8.1-3"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x, eval: [{expr: \"outcome.status == 'error'\", do: retry, attempts: 2}, {else: {do: continue}}]}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, attempts: 2}}, {else: {then: {do: continue}}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
+            1,
+            id="eval is the policy, expr is when",
+            marks=pytest.mark.spec("002§13-2", "002§13-3", "002§0-5", "002§4-5"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{expr: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: fixed}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: none}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
+            2,
+            id="expr in a rule is when, and backoff fixed is none",
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x}, case: [{when: \"{{ event.name == 'step.done' }}\", then: {next: [{step: b}]}}, {else: {next: [{step: c}]}}]}",
+            "- {step: a, tool: {kind: python, code: x}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: \"{{ event.name == 'step.done' }}\"}, {step: c}]}}",
+            1,
+            id="case is a router",
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: http, url: 'http://x', result: {sink: [{postgres: {command: INSERT}}]}}, next: {arcs: [{step: b}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                - {name: a_task, kind: http, url: 'http://x'}
+                - {name: sink_0, kind: postgres, command: INSERT, args: {data: '{{ _prev }}'}}
+              next: {arcs: [{step: b}, {step: c}]}
+            """,
+            1,
+            id="a sink is a further task",
+            marks=pytest.mark.spec("002§13-5", "002§0-6", "004§7-8", "004§8.1-6"),
+        ),
+    ],
+)  # fmt: skip
+def test_the_older_dialect_is_read_as(legacy: str, canonical: str, warnings: int) -> None:
+    reading = read(workflow(legacy, NOETL) + REST.replace("\n", "\n  "))
+    older = [p for p in reading.problems if p.code == "P207"]
+    assert [p for p in reading.problems if p.code not in ("P207", "P201")] == []
+    assert len(older) == warnings
+    assert all(p.severity == "warning" for p in older)
+    wanted = read(workflow(canonical, NOETL) + REST.replace("\n", "\n  "))
+    assert [p for p in wanted.problems if p.code != "P201"] == []
+    assert reading.checked() == wanted.checked()
+
+
+@pytest.mark.spec("004§7-7")
+def test_collect_becomes_a_set_ctx_with_the_reducer_append() -> None:
+    legacy = workflow("""
+        - step: a
+          loop: {collection: [1, 2], element: e}
+          tool: {kind: python, code: x, result: {collect: {into: all}}}
+    """)
+    canonical = playbook("""
+        executor: {spec: {ctx: {all: {reduce: append}}}}
+        workflow:
+        - step: a
+          loop: {in: [1, 2], iterator: e}
+          tool:
+            kind: python
+            code: x
+            spec:
+              policy:
+                rules:
+                  - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
+                  - else: {then: {do: continue, set_ctx: {all: "{{ outcome.result }}"}}}
+    """)
+    assert model(legacy) == model(canonical)
+
+
+@pytest.mark.spec("004§6.3-1", "004§6.3-2", "004§6.3-3")
+@pytest.mark.parametrize("name", ["step", "workload", "execution"])
+@pytest.mark.parametrize(
+    "step", ["bind: {%s: 1}, tool: {kind: noop}", "tool: {kind: python, code: x, result: {as: %s}}"]
+)
+def test_a_reserved_name_cannot_be_bound(step: str, name: str) -> None:
+    text = workflow(f"- {{step: a, {step % name}}}")
+    errors = [p for p in read(text).problems if p.severity == "error"]
+    assert [p.code for p in errors] == ["P117"]
+    assert name in errors[0].message
+
+
+@pytest.mark.spec(
+    "004§8.1-1", "004§8.1-2", "004§8.1-3", "004§8.1-4", "004§8.1-5", "004§6.2-8", "004§5.3-1"
+)
+def test_the_join_example_of_004_reads_as_meant() -> None:
+    reading = read((SEEDS / "004-8.1.yaml").read_text("utf-8"))
+    assert {p.code for p in reading.problems} == {"P207", "P205"}
+    start, fetch, score, join = reading.checked().workflow
+    assert start.inclusive
+    assert fetch.tool[0].fields["url"] == "{{ api }}/users/{{ workload.user_id }}"
+    assert score.tool[0].args == {"user": "{{ ctx.user_raw }}"}
+    admit = join.spec.policy.admit
+    assert admit is not None
+    assert admit.once
+    assert admit.rules[0].guard == "{{ done('fetch_user') and ok('score_user') }}"
+    assert join.tool[0].fields["code"].startswith("def main(context, results):")
+
+
+@pytest.mark.spec("004§Next-4")
+def test_the_score_example_of_004_reads_as_meant() -> None:
+    reading = read((SEEDS / "004-next.yaml").read_text("utf-8"))
+    assert told(reading) == ["P207 9", "P207 10"]
+    rate = reading.checked().workflow[0]
+    assert [(arc.step, arc.when) for arc in rate.arcs] == [
+        ("high_score_path", "{{ ctx.score > 80 }}"),
+        ("medium_score_path", "{{ ctx.score > 50 }}"),
+        ("low_score_path", True),
+    ]
+    assert not rate.inclusive
+
+
+def test_a_header_of_v1_is_read_as_v2() -> None:
+    text = workflow("- {step: a, tool: {kind: noop}}", NOETL.replace("v2", "v1"))
+    problem = only(text)
+    assert (problem.code, problem.severity, problem.line) == ("P207", "warning", 1)
+    assert model(text).api_version == "noetl.io/v2"
+
+
+def test_a_case_that_does_more_than_route_is_refused() -> None:
+    text = workflow("""
+        - step: a
+          tool: {kind: noop}
+          case: [{when: "{{ true }}", then: {retry: 3, next: [{step: a}]}}]
+    """)
+    errors = [p for p in read(text).problems if p.severity == "error"]
+    assert [p.code for p in errors] == ["P113"]

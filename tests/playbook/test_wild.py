@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from petra.playbook import Reading, read_bytes
+from petra.playbook.migrate import migrate
+
+pytestmark = pytest.mark.spec("S1")
+
+WILD = Path(__file__).parent / "wild"
+
+# What real files of other engines and hasty authors look like, and all that is said about each: code and line.
+# One mistake is one problem; codes below P200 are errors, except what a noetl.io header softens to a warning.
+SAID = {
+    "arc-cond": "P101:12",
+    "backoff-fixed": "P207:15",
+    "bad-indent": "P004:9",
+    "boolean-when": "",
+    "case-and-sink": "P207:1 P207:11 P205:12 P113:18",
+    "cursor-loop": "P113:7",
+    "dialect-c-fanout": "",
+    "duckdb-commands": "P103:9 P207:10 P125:10",
+    "duplicate-names": "P105:8 P105:12",
+    "else-with-sibling-then": "P111:34",
+    "end-step-with-nothing": "P114:9",
+    "executor-kind": "P208:5",
+    "executor-profile": "P208:5 P208:6 P208:7 P208:11 P208:12",
+    "http-form": "P205:10 P207:13 P208:14 P103:15",
+    "jump-across": "P109:13 P110:15 P108:17",
+    "keychain-kinds": "P115:6 P115:16 P115:25",
+    "label-as-key": "P112:8 P112:19",
+    "loop-without-iterator": "P102:8",
+    "missing-header": "P102:1 P102:1",
+    "missing-workflow": "P101:6",
+    "next-shapes": "P207:1 P207:6 P207:9 P207:13 P207:16 P207:19 P207:23 P114:25",
+    "playbook-fields": "P207:7 P207:11 P208:12 P208:13 P208:14",
+    "policy-actions-on-step": "P101:8",
+    "policy-as-list": "P103:11",
+    "python-fields": "P208:8 P208:9 P208:17",
+    "retry-on-task": "P207:1 P207:9 P207:10 P208:11 P207:15",
+    "root-extras": "P101:8 P101:10 P101:12",
+    "secrets-on-server": "P118:11 P118:12 P118:17",
+    "step-level-command": "P103:6 P207:16",
+    "step-level-set-ctx": "P101:7 P101:12",
+    "tabs": "P004:4",
+    "templates-in-numbers": "P103:26",
+    "typo-in-arc": "P104:9",
+    "typo-in-key": "P101:5 P201:7 P101:8 P101:9",
+    "unknown-kind-petra": "P115:7 P115:11",
+    "unknown-kinds": "P115:7 P115:13 P115:14 P115:17",
+    "unquoted-template-in-text": "P007:12",
+    "unquoted-template": "P007:12",
+    "workbook-list-of-tools": "",
+    "workbook-tasks-map": "",
+    "workflow-as-map": "P103:5",
+}
+SOFTENED = frozenset({"P102", "P115", "P125"})
+
+
+def reading(name: str) -> Reading:
+    return read_bytes((WILD / f"{name}.yaml").read_bytes(), name)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_wild_file_is_told_exactly(name: str) -> None:
+    start = time.process_time()
+    found = reading(name)
+    assert time.process_time() - start < 0.3
+    assert " ".join(f"{p.code}:{p.line}" for p in found.problems) == SAID[name]
+    for problem in found.problems:
+        assert problem.hint, problem
+        if problem.code not in SOFTENED:
+            assert problem.severity == ("error" if problem.code < "P200" else "warning")
+
+
+def test_every_wild_file_is_in_the_table() -> None:
+    assert {path.stem for path in WILD.glob("*.yaml")} == set(SAID)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SAID if not any(code in SAID[name] for code in ("P0", "P1"))]
+)
+def test_a_wild_file_without_errors_migrates_to_the_same_model(name: str) -> None:
+    found = reading(name)
+    new = migrate(found.text, name)
+    assert new.problems == ()
+    again = read_bytes(new.text.encode())
+    assert again.playbook == found.playbook
+    assert not [p for p in again.problems if p.code == "P207"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("else-with-sibling-then", "P111", "child of 'else'"),
+        ("unquoted-template", "P007", 'write "{{ workload.cities }}"'),
+        ("unquoted-template-in-text", "P007", 'write "{{ workload.base_url }}/api/health"'),
+        ("arc-cond", "P101", "'when'"),
+        ("label-as-key", "P112", "'- name: fetch'"),
+        ("backoff-fixed", "P207", "backoff: none"),
+        ("typo-in-arc", "P104", "did you mean 'validate'?"),
+        ("unknown-kinds", "P115", "plug-in"),
+        ("unknown-kind-petra", "P115", "did you mean 'http'?"),
+        ("missing-workflow", "P101", "under 'workflow'"),
+        ("missing-header", "P102", "'apiVersion: petra/v1'"),
+        ("step-level-command", "P103", "'kind: postgres' under 'tool:'"),
+        ("policy-as-list", "P103", "under 'rules:'"),
+        ("retry-on-task", "P208", "spec.policy.rules"),
+        ("tabs", "P004", "spaces, not tabs"),
+        ("jump-across", "P109", "arc of 'next'"),
+        ("root-extras", "P101", "'workload'"),
+    ],
+)
+def test_the_hint_is_the_next_move(name: str, code: str, words: str) -> None:
+    hints = [problem.hint for problem in reading(name).problems if problem.code == code]
+    assert any(words in hint for hint in hints), hints
