@@ -85,6 +85,10 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
     if absent is None:
         return
     goes_on = join.on_unreachable == "proceed"
+    if goes_on and enough is None and join.on_early_complete == "cancel" and not group.is_crowded:
+        # the first branch that cannot arrive decides; those still alive are withdrawn
+        early = {opened: 1, absent: 1}
+        _add(builder, step, group, early, cleared=builder.within(group.inside))
     for arrived in reversed(range(full)):
         missing = {absent: group.slots - arrived}
         inputs = {opened: 1, **({ready: arrived} if arrived else {}), **missing}
