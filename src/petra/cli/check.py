@@ -61,7 +61,7 @@ def command(paths: tuple[str, ...], *, strict: bool, final: Path | None, output:
     nets = _judge_nets(paths, final)
     if not playbooks and not nets:
         raise click.UsageError(
-            f"nothing to check in {', '.join(paths)}; playbooks end in .yaml or .yml, nets in .pnml"
+            f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml"
         )
     failed = any(_fails(problem, strict=strict) for one in playbooks for problem in one.problems)
     if output == "json":

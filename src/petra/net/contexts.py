@@ -9,10 +9,10 @@ Rule 2: every step run of every execution has one of the contexts found here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import TYPE_CHECKING, TypeAlias
 
+from petra.net.groups import find_groups
 from petra.net.routes import Routing, failure, success
 from petra.playbook.model import MOfN
 
@@ -26,27 +26,6 @@ Arrow: TypeAlias = tuple[str, int]
 
 #: Ways to pair the contexts of a Petri join that are looked at.
 PAIRINGS_MAX = 64
-
-
-@dataclass(slots=True)
-class Group:
-    """The groups that one step makes in one context, and who closes them."""
-
-    step: str
-    inside: Context
-    slots: int = 0
-    joins: list[str] = field(default_factory=list)
-    can_be_short: bool = False
-    can_be_empty: bool = False
-    has_representatives: bool = False
-    is_loose: bool = False
-    is_tracked: bool = False
-    is_crowded: bool = False
-
-    @property
-    def outside(self) -> Context:
-        """The context around it."""
-        return self.inside[:-1]
 
 
 def pairs_arcs(join: Join | None) -> bool:
@@ -93,10 +72,9 @@ class Contexts:
         self.arrivals: dict[str, dict[tuple[Context, Arrow | None], None]] = {}
         self.runs: dict[str, dict[Context, None]] = {}
         self.recursive: dict[str, Context] = {}
-        self.groups: dict[Context, Group] = {}
         self._work: list[tuple[str, Context]] = []
         self._walk()
-        self._close()
+        self.groups = find_groups(self)
 
     def ready(self, step: str) -> list[Context]:
         """Return the contexts in which tokens wait at a step."""
@@ -239,94 +217,6 @@ class Contexts:
                 for option in routing.options:
                     grouped = routing.inclusive or option.multiplies
                     work.append((option.target, depth + grouped))
-        return found
-
-    # The groups
-
-    def _close(self) -> None:
-        for name, contexts in self.runs.items():
-            for context in contexts:
-                self._group(name, context)
-        for name in self.arrivals:
-            for context in self.ready(name):
-                level = self.closes(name, context)
-                if level is not None:
-                    group = self.groups[context[: level + 1]]
-                    if name not in group.joins:
-                        group.joins.append(name)
-                    group.is_loose |= len(context) > level + 1
-        cancelled = set(self.cancelled())
-        for context in sorted(self.groups, key=len):
-            self._judge(self.groups[context], cancelled)
-
-    def _group(self, name: str, context: Context) -> None:
-        routings = [one for one in self.routings(name) if one.grouped]
-        if not routings:
-            return
-        inside = self.inside(name, context)
-        group = self.groups.setdefault(inside, Group(name, inside))
-        group.slots = max(one.slots for one in routings)
-        group.is_loose |= name in context
-        for one in routings:
-            options = one.grouped
-            group.has_representatives |= any(len(option.counts) > 1 for option in options)
-            least = [min(option.counts) if option.sure else 0 for option in options]
-            fewest = sum(least) if one.inclusive else min(min(o.counts) for o in options)
-            group.can_be_short |= fewest < group.slots
-            group.can_be_empty |= any(0 in option.counts for option in options)
-
-    def _judge(self, group: Group, cancelled: set[str]) -> None:
-        """Decide how the branches of a group are counted.
-
-        Tracked: a branch that ends elsewhere is counted, for the join goes on without it. Loose: the
-        counting would be wrong, so the join may close the group whenever it likes. Crowded: several
-        such groups may be open at once, so an early join cannot empty the places of its own alone.
-        """
-        steps = [self.steps[name] for name in group.joins]
-        early = any(step.spec.join is not None and step.spec.join.mode != "all" for step in steps)
-        group.is_crowded = (early or group.can_be_short) and self._is_crowded(group)
-        if steps:
-            group.is_tracked = (early and group.is_crowded) or any(
-                not self.is_strict(step)
-                or (step.spec.join is not None and step.spec.join.on_early_complete != "cancel")
-                for step in steps
-            )
-        elif group.outside in self.groups:
-            outer = self.groups[group.outside]
-            group.is_tracked = outer.is_tracked and not outer.is_loose
-        if group.is_tracked and any(
-            context[: len(group.inside)] == group.inside
-            for name in cancelled
-            for context in (*self.ready(name), *self.runs.get(name, ()))
-        ):
-            group.is_loose = True
-
-    def _is_crowded(self, group: Group) -> bool:
-        """Tell whether several branches of a group around this one can get to its fan-out."""
-        for level in range(len(group.outside)):
-            around = group.outside[: level + 1]
-            routings = self.routings(around[-1])
-            for routing in routings:
-                reaching = [
-                    max(option.counts)
-                    for option in routing.grouped
-                    if group.step in self._inside_from(option.target, around)
-                ]
-                most = sum(reaching) if routing.inclusive else max(reaching, default=0)
-                if most > 1:
-                    return True
-        return False
-
-    def _inside_from(self, start: str, around: Context) -> set[str]:
-        """Return the steps that a branch of a group can get to without leaving the group."""
-        found, work = set[str](), [start]
-        while work:
-            name = work.pop()
-            inside = any(run[: len(around)] == around for run in self.runs.get(name, ()))
-            if name in found or not inside:
-                continue
-            found.add(name)
-            work += [o.target for one in self.routings(name) for o in one.options]
         return found
 
     def cancelled(self) -> Iterator[str]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petra.net.contexts import Context, Group, common
+from petra.net.contexts import Context, common
 from petra.net.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petra.net.compile import Builder
+    from petra.net.build import Builder
+    from petra.net.groups import Group
     from petra.playbook.model import Join, Step
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from petra.net.soundness.explore import Packing, safe_packing, wide_packing
 from petra.net.soundness.final import FinalMarkings
-from petra.net.soundness.flow import FlowNet, number
+from petra.net.soundness.flow import number
 from petra.net.soundness.stubborn import Stubborn
 
 if TYPE_CHECKING:
@@ -122,81 +122,86 @@ def search(compiled: Compiled, limit: int = MARKINGS_MAX, *, every_order: bool =
     """
     net = compiled.sound_question
     whole = number(net, dict(net.initial), FinalMarkings(net.final))
-    ranks = [one.priority for one in net.transitions.values()]
-    found = _explore(compiled, whole, safe_packing(whole), ranks, limit, every_order=every_order)
+    narrow = _Search(compiled, safe_packing(whole), every_order=every_order)
+    found = narrow.explore(limit)
     if found is None:
-        found = _explore(
-            compiled, whole, wide_packing(whole), ranks, limit, every_order=every_order
-        )
+        found = _Search(compiled, wide_packing(whole), every_order=every_order).explore(limit)
     assert found is not None, "a wide search always ends"
     return found
 
 
-def _explore(  # noqa: PLR0913 - what one search is made of
-    compiled: Compiled,
-    whole: FlowNet,
-    packing: Packing,
-    ranks: list[int],
-    limit: int,
-    *,
-    every_order: bool,
-) -> Searched | None:
-    """Search breadth-first; None when a place holds more than a narrow packing allows."""
-    space = Searched([flow.path[0] for flow in whole.flows], packing)
-    at_rest = frozenset(i for i, rank in enumerate(ranks) if rank)
-    choose = _everything if every_order else Resting(packing, at_rest)
-    remains = ~_fields(packing, compiled.optional)
-    waits = {
-        index: _fields(packing, frozenset(compiled.origin[name].unless))
-        for index, name in enumerate(space.names)
-        if compiled.origin[name].unless
-    }
-    known = {packing.initial: 0}
-    start = [i for i, needs in enumerate(packing.needs) if packing.covers(packing.initial, needs)]
-    _see(space, packing.initial, start, (0, -1), remains=remains)
-    enabled = deque([start])
-    index, cut = 0, False
-    while index < len(space.markings):
-        marking, able = space.markings[index], enabled.popleft()
-        for flow in _followed(marking, able, ranks, waits, choose):
-            space.fired.add(flow)
-            after = ((marking - packing.needs[flow]) & ~packing.resets[flow]) + packing.gives[flow]
-            target = known.get(after, -1)
-            if target < 0:
-                if after & packing.over:
-                    if packing.cap == 1:
-                        return None
-                    limit, cut = min(limit, len(space.markings) + GROWING_MORE), True
-                    continue
-                if len(space.markings) >= limit:
-                    return space
-                target = known[after] = len(space.markings)
-                now_able = _enabled_after(packing, after, able, flow)
-                _see(space, after, now_able, (index, flow), remains=remains)
-                enabled.append(now_able)
-            space.follows[index].append((flow, target))
-        index += 1
-    if cut:
+class _Search:
+    """One search: the net as integers, and which firings wait for what."""
+
+    def __init__(self, compiled: Compiled, packing: Packing, *, every_order: bool) -> None:
+        net = compiled.sound_question
+        self.packing = packing
+        self.space = Searched(list(net.transitions), packing)
+        self.ranks = [one.priority for one in net.transitions.values()]
+        at_rest = frozenset(index for index, rank in enumerate(self.ranks) if rank)
+        self.choose = _everything if every_order else Resting(packing, at_rest)
+        self.remains = ~_fields(packing, compiled.optional)
+        self.waits = {
+            index: _fields(packing, frozenset(compiled.origin[name].unless))
+            for index, name in enumerate(net.transitions)
+            if compiled.origin[name].unless
+        }
+
+    def explore(self, limit: int) -> Searched | None:
+        """Search breadth-first; None when a place holds more than a narrow packing allows."""
+        packing, space = self.packing, self.space
+        known: dict[int, int] = {}
+        first = packing.initial
+        start = [i for i, needs in enumerate(packing.needs) if packing.covers(first, needs)]
+        enabled = deque([start])
+        known[first] = self.see(first, start, (0, -1))
+        index, cut = 0, False
+        while index < len(space.markings):
+            marking, able = space.markings[index], enabled.popleft()
+            for flow in self.followed(marking, able):
+                space.fired.add(flow)
+                left = (marking - packing.needs[flow]) & ~packing.resets[flow]
+                after = left + packing.gives[flow]
+                if after not in known:
+                    if after & packing.over:
+                        if packing.cap == 1:
+                            return None
+                        limit, cut = min(limit, len(space.markings) + GROWING_MORE), True
+                        continue
+                    if len(space.markings) >= limit:
+                        return space
+                    enabled.append(_enabled_after(packing, after, able, flow))
+                    known[after] = self.see(after, enabled[-1], (index, flow))
+                space.follows[index].append((flow, known[after]))
+            index += 1
+        if not cut:
+            space.complete = True
+            space.doomed = set(range(len(space.markings))) - _saved(space)
         return space
-    space.complete = True
-    space.doomed = set(range(len(space.markings))) - _saved(space)
-    return space
 
+    def see(self, marking: int, enabled: list[int], reached: tuple[int, int]) -> int:
+        """Record a marking and return its number."""
+        space, index = self.space, len(self.space.markings)
+        space.markings.append(marking)
+        space.reached.append(reached)
+        space.follows.append([])
+        if not marking & self.remains:
+            space.done.append(index)
+        elif not enabled:
+            space.stuck.append(index)
+        return index
 
-def _followed(
-    marking: int,
-    able: list[int],
-    ranks: list[int],
-    waits: dict[int, int],
-    choose: Callable[[int, list[int]], Sequence[int]],
-) -> Sequence[int]:
-    """Return the firings to follow; what nothing upstream can reach any more need not wait for rest."""
-    moving = [flow for flow in able if not ranks[flow]]
-    freed = [flow for flow in able if flow in waits and not marking & waits[flow]]
-    if moving or freed:
-        return [*choose(marking, moving), *freed]
-    first = min((ranks[flow] for flow in able), default=0)
-    return [flow for flow in able if ranks[flow] == first]
+    def followed(self, marking: int, able: list[int]) -> Sequence[int]:
+        """Return the firings to follow.
+
+        What nothing upstream can reach any more need not wait for rest.
+        """
+        moving = [flow for flow in able if not self.ranks[flow]]
+        freed = [flow for flow in able if flow in self.waits and not marking & self.waits[flow]]
+        if moving or freed:
+            return [*self.choose(marking, moving), *freed]
+        first = min((self.ranks[flow] for flow in able), default=0)
+        return [flow for flow in able if self.ranks[flow] == first]
 
 
 def _everything(_marking: int, moving: list[int]) -> Sequence[int]:
@@ -210,19 +215,6 @@ def _enabled_after(packing: Packing, marking: int, before: list[int], fired: int
     return [flow for flow in before if flow not in affected] + [
         flow for flow in affected if (guarded - packing.needs[flow]) & guards == guards
     ]
-
-
-def _see(
-    space: Searched, marking: int, enabled: list[int], reached: tuple[int, int], *, remains: int
-) -> None:
-    index = len(space.markings)
-    space.markings.append(marking)
-    space.reached.append(reached)
-    space.follows.append([])
-    if not marking & remains:
-        space.done.append(index)
-    elif not enabled:
-        space.stuck.append(index)
 
 
 def _fields(packing: Packing, places: frozenset[str]) -> int:
