@@ -64,7 +64,7 @@ def _group(contexts: Contexts, groups: dict[Context, Group], name: str, context:
         least = [min(option.counts) if option.sure else 0 for option in options]
         fewest = sum(least) if one.inclusive else min(min(o.counts) for o in options)
         group.can_be_short |= fewest < group.slots
-        group.can_be_empty |= any(0 in option.counts for option in options)
+        group.can_be_empty |= not fewest and any(0 in option.counts for option in options)
 
 
 def _judge(

@@ -264,4 +264,4 @@ def dead_steps(compiled: Compiled, space: Searched) -> Iterator[str]:
 
 def _started(compiled: Compiled, space: Searched) -> set[str]:
     origins = (compiled.origin[space.names[flow]] for flow in space.fired)
-    return {origin.step for origin in origins if origin.kind == "start"}
+    return {origin.step for origin in origins if origin.kind in ("start", "failed")}
