@@ -209,6 +209,11 @@ def test_an_idiom_is_proved_sound(steps: str) -> None:
             [("P301", "error")],
             id="one of two ways into a join of both",
         ),
+        pytest.param(
+            split("r", "s", "y") + split("s", "a", "b") + task("a", "j") + task("b") + join("j", "", "k") + task("y", "k") + join("k", "mode: any"),
+            [("P301", "error")],
+            id="a join fails although the race around it may be over first",
+        ),
         pytest.param(TWO + join("j", "mode: {m_of_n: 3}"), [("P301", "error")], id="a quorum too large"),
         pytest.param(
             split("s", "a", "b") + task("a", "j", more=", spec: {cancels: [b]}") + task("b", "j") + join("j"),

@@ -564,7 +564,8 @@ ELSEWHERE = {"P001", "P002"}
 
 
 def test_every_code_is_in_the_table() -> None:
-    assert {param.values[0] for param in TABLE} | ELSEWHERE == set(CODES)
+    read_from_text = {code for code in CODES if not code.startswith("P3")}  # those are the net's
+    assert {param.values[0] for param in TABLE} | ELSEWHERE == read_from_text
 
 
 @pytest.mark.spec("S1")

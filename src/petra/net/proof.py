@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from petra.net.blame import Blame, blame, names, path_of
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.contexts import pairs_arcs
+from petra.net.guards import Boundary, decided
 from petra.net.prove import MARKINGS_MAX, Searched, dead_steps, search
 from petra.playbook.problems import Problem, Problems
 
@@ -251,15 +252,21 @@ class _Author:
         return not sources or not sources <= dead - {name}
 
     def _why_dead(self, name: str) -> str:
-        for source, number in self.compiled.contexts.incoming[name]:
-            step = self.compiled.contexts.steps[source]
-            if step.inclusive or step.next is None:
+        contexts = self.compiled.contexts
+        for source, number in contexts.incoming[name]:
+            step = contexts.steps[source]
+            assert step.next is not None, "an arc leads from there"
+            line = self.at(source, "next", "arcs", number).line
+            arc = step.next.arcs[number]
+            options = contexts.on_success[source].options
+            if number in {option.arc for routing in contexts.routings(source) for option in routing.options}:  # fmt: skip
                 continue
-            before = [arc for arc in step.arcs if arc.when is True]
-            if before and before[0] is not step.next.arcs[number]:
-                line = self.at(source, "next", "arcs", number).line
+            if decided(arc.when, Boundary(ok=True, name="step.done")) is False:
+                return f": the guard at line {line} never holds"
+            if options and options[-1].sure and not step.inclusive:
+                first = self.at(source, "next", "arcs", options[-1].arc).line
                 return (
-                    f": the arc at line {line} comes after one that always matches, and '{source}' "
-                    "takes the first match only"
+                    f": the arc at line {line} comes after the one at line {first}, which always matches "
+                    "after a success; after a failure only arcs that read 'event' are tried"
                 )
         return ""
