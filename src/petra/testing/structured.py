@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
-_T = TypeVar("_T")
+from petra.testing.dice import Dice
+
 Json = dict[str, Any]
 
 #: The defects that can be planted, with the code under which each must be found.
@@ -47,26 +47,10 @@ def planted(seed: int, size: int = 12) -> Planted:
     """Return the playbook of the same seed with one defect in the place of a task."""
     whole = _Maker(seed, size)
     whole.playbook()
-    dice = _Dice(seed, "defect")
+    dice = Dice(seed, "defect")
     defect = dice.pick(list(DEFECTS))
     maker = _Maker(seed, size, defect=defect, at=dice.below(whole.leaves))
     return Planted(maker.playbook(), defect, DEFECTS[defect])
-
-
-class _Dice:
-    """Numbers from a seed by SHA-256: no module of chance, no state outside."""
-
-    def __init__(self, seed: int, purpose: str) -> None:
-        self.seed = f"{seed}/{purpose}"
-        self.thrown = 0
-
-    def below(self, limit: int) -> int:
-        self.thrown += 1
-        found = sha256(f"{self.seed}/{self.thrown}".encode()).digest()
-        return int.from_bytes(found[:8]) % limit
-
-    def pick(self, items: list[_T]) -> _T:
-        return items[self.below(len(items))]
 
 
 @dataclass
@@ -85,7 +69,7 @@ class _Maker:
     loops: int = 0
 
     def playbook(self) -> str:
-        self.dice = _Dice(self.seed, "shape")
+        self.dice = Dice(self.seed, "shape")
         last = self.task(self.step("finish", None))
         entry = self.sequence(self.size, last)
         document = {
