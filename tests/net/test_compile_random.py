@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from petra.net import prove
+from petra.net import compile, prove  # noqa: A004
+from petra.net.prove import search
 from petra.playbook import read
 from petra.playbook.problems import headline
 from petra.testing.structured import DEFECTS, planted, structured
@@ -27,6 +28,16 @@ def test_a_planted_defect_is_found(seed: int) -> None:
     reading = read(made.text)
     assert reading.ok
     assert made.code in {problem.code for problem in prove(reading).problems}, made.defect
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 3))
+def test_leaving_out_orders_changes_no_verdict(seed: int) -> None:
+    for text in (structured(seed, size=6), planted(seed, size=6).text):
+        compiled = compile(read(text).checked())
+        few, every = search(compiled), search(compiled, 4_000, every_order=True)
+        if few.complete and every.complete:
+            assert bool(few.stuck) == bool(every.stuck)
+            assert bool(few.doomed) == bool(every.doomed)
 
 
 def test_every_defect_is_planted() -> None:

@@ -2,8 +2,9 @@
 
 The net is done when nothing is left: not one marked place, those apart that may keep a token. Transitions
 with a priority wait until no other can fire. Of independent firings only as many are followed as matter
-(stubborn sets, also around resets): from every marking seen, exactly the same markings at rest can be
-reached as in the whole net. Hence:
+(stubborn sets, also around resets): from every marking seen, the same markings at rest can be reached
+as in the whole net. That is argued for nets without ``or`` joins; with them it is tested against the
+search of every order (``every_order``), not proved. Hence:
 
 * a marking at rest that is not done is a defect, and the nearest one is the shortest counterexample;
 * a marking from which no marking is seen that is done is doomed, in the whole net as well;
