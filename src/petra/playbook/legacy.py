@@ -16,7 +16,7 @@ Names that ``bind`` and ``result`` defined could be read bare; those reads becom
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from petra.expr.scopes import RESERVED
@@ -137,7 +137,7 @@ class Legacy:
         tool = step.get("tool")
         single = as_map(tool)
         if single is not None and "name" not in single:
-            put(single, "name", f"{step.get('step', 'step')}_task", mark)
+            put(single, "name", f"{walk.short_name(step)}_task", mark)
         if single is not None and hasattr(single, "ca"):
             single.ca.comment = None  # the key 'tool' holds that comment too, and stays
         present = [single] if single is not None else list(as_seq(tool) or ())
@@ -176,10 +176,12 @@ class Legacy:
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
-                key_mark(body, rest[0]) if isinstance(body, MutableMapping) else mark,
+                key_mark(body, rest[0]),
                 f"'{rest[0]}' inside 'case' has no counterpart",
                 "put it into a step of its own and route to it",
             )
+            for key in rest:
+                del body[key]
         targets = as_seq(body.get("next")) or ([body] if "step" in body else [])
         arcs: list[Tree] = []
         for target in targets:

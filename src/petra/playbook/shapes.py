@@ -24,7 +24,7 @@ def normalise(document: Map, problems: Problems) -> None:
     book = _workbook(document, problems)
     for step in walk.steps(document):
         assert isinstance(step, Map)
-        name = str(step.get("step", "step"))
+        name = walk.short_name(step)
         _single_keys(step)
         _cursor(step, problems)
         _bare_kind(step, problems)
@@ -178,6 +178,9 @@ def _pipeline(holder: Map, single: str, book: dict[str, Map], problems: Problems
 def _labels(tool: Seq, problems: Problems) -> None:
     """``- fetch: {kind: http}`` names a task by its key: refused, with the fix, then read as meant."""
     for index, item in enumerate(tool):
+        for block in walk.blocks(item) if isinstance(item, Map) else ():
+            if isinstance(block, Seq):
+                _labels(block, problems)
         if not isinstance(item, Map) or "kind" in item or len(item) != 1:
             continue
         (label,) = item
@@ -196,15 +199,17 @@ def _labels(tool: Seq, problems: Problems) -> None:
 def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
     if task.get("kind") != "workbook":
         return task
-    called = task.get("task", task["name"])
+    key = "task" if "task" in task else "name"
+    called = task[key]
     if not isinstance(called, str) or called not in book:
         problems.error(
             "P116",
-            task.value_at("name"),
+            task.value_at(key),
             f"the workbook has no task '{called}'",
             problems.near(str(called), book),
         )
         task["kind"] = "noop"
+        task.pop("task", None)
         return task
     made = copy_tree(book[called])
     assert isinstance(made, Map)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from petra.playbook.decode import Path
 from petra.playbook.model import Playbook, Step, Task
 from petra.playbook.problems import START, Mark, Problems
+
+
+class Home(NamedTuple):
+    """The list of tasks that a task stands in: a step's own, or that of its compensation."""
+
+    step: Step
+    undoes: bool
 
 
 @dataclass
@@ -43,12 +51,12 @@ class Document:
         return found
 
     @cached_property
-    def homes(self) -> dict[str, str]:
-        """The step that each task belongs to, by the task's name; of several, the first."""
-        found: dict[str, str] = {}
-        for _, step, tasks in self.pipelines():
+    def homes(self) -> dict[str, Home]:
+        """Where each task belongs, by the task's name; of several, the first."""
+        found: dict[str, Home] = {}
+        for path, step, tasks in self.pipelines():
             for task in tasks:
-                found.setdefault(task.name, step.step)
+                found.setdefault(task.name, Home(step, undoes="compensate" in path))
         return found
 
     def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:

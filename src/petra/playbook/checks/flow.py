@@ -198,7 +198,7 @@ def _empty_groups(document: Document, path: Path, step: Step, looks: int) -> Non
         document.problems.error(
             "P123", document.at(*path, "next"),
             f"step '{step.step}' may fan out into nothing, and several joins could close that group: {shown}",
-            f"add 'of: {step.step}' to the one that should",
+            f"remove 'of: {step.step}' from all but one" if named else f"add 'of: {step.step}' to the one that should",
         )  # fmt: skip
 
 

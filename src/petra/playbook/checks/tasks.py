@@ -55,7 +55,7 @@ def _step(document: Document, path: Path, step: Step) -> None:
             document.problems.error(
                 "P122",
                 document.at(*path, "next", "arcs", index, "copies"),
-                "an arc multiplies by 'foreach' or by 'copies', not both",
+                "'foreach' and 'copies' both say how many tokens an arc makes",
                 "keep one of them",
             )
     if step.loop is not None and not step.tool:
