@@ -43,16 +43,14 @@ class Keys(Protocol):
 
 
 class Decoder:
-    """Decodes one document, and remembers where each part of it was written."""
+    """Decodes one document."""
 
     def __init__(self, problems: Problems, keys: Keys) -> None:
         self.problems = problems
         self.keys = keys
-        self.marks: dict[Path, Mark] = {}
 
     def struct(self, node: Tree, struct: type[S], path: Path, at: Mark) -> S:
         """Decode a mapping into a struct."""
-        self.marks[path] = at
         if not isinstance(node, Map):
             if node is not None or _has_required(struct):
                 self._wrong(at, path, _WORDS["struct"], node)
@@ -74,7 +72,6 @@ class Decoder:
     def _field(self, node: Map, found: Field, path: Path) -> Any:
         value, at = node[found.key], node.value_at(found.key)
         inner = (*path, found.key)
-        self.marks[inner] = at
         if value is None and not found.required and not _takes_null(found.shape):
             return found.default()  # an empty value is an absent one
         return self.value(value, found.shape, inner, at)
@@ -92,18 +89,15 @@ class Decoder:
         for key in node:
             if key not in fields_of(struct) and self.keys.take(self, struct, node, key, path):
                 taken[key] = plain(node[key])
-                self._remember(node[key], (*path, key), node.value_at(key))
         if (extra := extra_of(struct)) is not None:
             values[extra] = taken
 
     def value(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
         """Decode a value; a wrong one is reported and replaced by an empty one."""
-        self.marks[path] = at
         match shape.kind:
             case "any":
                 if shape.note.facts.get("placeholder") and node not in (None, "", {}, []):
                     self._reserved(at, path)
-                self._remember(node, path, at)
                 return plain(node)
             case "struct":
                 assert shape.struct is not None
@@ -220,16 +214,6 @@ class Decoder:
             f"{where(path)} is a placeholder for which only the default is supported",
             f"remove '{path[-1]}'",
         )
-
-    def _remember(self, node: Tree, path: Path, at: Mark) -> None:
-        """Keep the marks of free data, so that templates inside it have a place."""
-        self.marks[path] = at
-        if isinstance(node, Map):
-            for key, value in node.items():
-                self._remember(value, (*path, key), node.value_at(key))
-        elif isinstance(node, Seq):
-            for index, value in enumerate(node):
-                self._remember(value, (*path, index), node.item_at(index))
 
 
 def plain(node: Tree) -> Any:

@@ -16,6 +16,7 @@ Names that ``bind`` and ``result`` defined could be read bare; those reads becom
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -53,6 +54,7 @@ _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 _THIS = {"this": ("outcome", "result"), "result": ("outcome", "result")}
+_WORD = re.compile(r"\w+")
 _TASK_KEYS = frozenset({"policy", "timeout_s"}) | KNOBS
 
 
@@ -348,8 +350,12 @@ class Legacy:
         def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
             return ("ctx", *path) if path[0] in names else None
 
+        def edit(text: str) -> str:
+            reads_one = not names.isdisjoint(_WORD.findall(text))
+            return walk.renamed(text, qualify) if reads_one else text
+
         for step in walk.steps(self.document):
-            walk.edit_strings(step, lambda text: walk.renamed(text, qualify))
+            walk.edit_strings(step, edit)
 
 
 def _braced(guard: Tree) -> Tree:

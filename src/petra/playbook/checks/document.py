@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from petra.errors import ExpressionError
+from petra.expr import Profile, Template, compile_template
 from petra.playbook.decode import Path
+from petra.playbook.leaves import Leaf, leaves
 from petra.playbook.model import Playbook, Step, Task
-from petra.playbook.problems import START, Mark, Problems
+from petra.playbook.problems import Mark, Problems
+from petra.playbook.tree import Places
 
 
 class Home(NamedTuple):
@@ -24,17 +28,29 @@ class Document:
     """A decoded playbook on its way through the checks."""
 
     playbook: Playbook
-    marks: Mapping[Path, Mark]
+    places: Places
     problems: Problems
     text: str
+    _templates: dict[tuple[str, Profile], Template | ExpressionError] = field(default_factory=dict)
 
     def at(self, *path: str | int) -> Mark:
         """Where a part was written, or the nearest part around it."""
-        while path:
-            if path in self.marks:
-                return self.marks[path]
-            path = path[:-1]
-        return START
+        return self.places.at(*path)
+
+    def template(self, text: str, profile: Profile) -> Template | ExpressionError:
+        """Compile a template, once for all checks."""
+        known = (text, profile)
+        if known not in self._templates:
+            try:
+                self._templates[known] = compile_template(text, profile)
+            except ExpressionError as error:
+                self._templates[known] = error
+        return self._templates[known]
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """Every annotated value of the playbook."""
+        return list(leaves(self.playbook))
 
     @property
     def is_foreign(self) -> bool:

@@ -9,8 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from petra.errors import ExpressionError
-from petra.expr import Profile, compile_template
+from petra.expr import Profile, Template
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
@@ -64,7 +63,7 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     arcs = step.arcs
     if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
         return
-    if not all(_compiles(arc.when) for arc in arcs):
+    if not all(_compiles(document, arc.when) for arc in arcs):
         return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
@@ -72,14 +71,10 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     )  # fmt: skip
 
 
-def _compiles(guard: Guard) -> bool:
+def _compiles(document: Document, guard: Guard) -> bool:
     if isinstance(guard, bool):
         return True
-    try:
-        compile_template(guard, Profile.SERVER)
-    except ExpressionError:
-        return False
-    return "{" in guard
+    return "{" in guard and isinstance(document.template(guard, Profile.SERVER), Template)
 
 
 def _always(arc: Arc) -> bool:
@@ -136,7 +131,7 @@ def _errors_pass(document: Document, path: Path, step: Step) -> None:
         looks = any(
             isinstance(rule.guard, str) and "outcome" in rule.guard for rule in policy.rules
         )
-        unread = any(not _compiles(rule.guard) for rule in policy.rules)
+        unread = any(not _compiles(document, rule.guard) for rule in policy.rules)
         if not looks and not unread and not _stops(policy):
             document.problems.warn(
                 "P203", document.at(*path, "tool", index, "spec", "policy"),

@@ -9,7 +9,6 @@ from typing import Any
 from petra.expr.scopes import BUILT_IN, RESERVED
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
-from petra.playbook.leaves import leaves
 from petra.playbook.model import Action, Task
 
 # The engine itself writes this key (S7).
@@ -53,7 +52,7 @@ def _unique_steps(document: Document) -> None:
 
 def _known_steps(document: Document) -> None:
     regions = document.playbook.executor.spec.regions
-    for leaf in leaves(document.playbook):
+    for leaf in document.leaves:
         if leaf.facts.get("step"):
             names = leaf.value if isinstance(leaf.value, list) else [leaf.value]
             for name in names:

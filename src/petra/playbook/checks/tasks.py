@@ -9,7 +9,6 @@ from typing import Any
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
-from petra.playbook.leaves import leaves
 from petra.playbook.model import Step, Task
 
 # Exactly one of these, for the kinds that have a choice.
@@ -140,7 +139,7 @@ def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
 
 
 def _schemas(document: Document) -> None:
-    for leaf in leaves(document.playbook):
+    for leaf in document.leaves:
         if leaf.facts.get("schema") and isinstance(leaf.value, dict):
             reason = _schema_fault(leaf.value)
             if reason is not None:
