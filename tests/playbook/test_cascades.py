@@ -27,7 +27,6 @@ ONE = "workflow: [{step: a, tool: {kind: noop}}]\n"
         ("- {step: a, tool: {kind: http, ulr: x}}", "P101", "'url'"),
         ("- {step: a, tool: {kind: wait, for: 3}}", "P101", "'for_s'"),
         ("- {step: a, tool: {kind: python}}", "P102", ""),
-        ("- {step: a, tool: {kind: shell, script: 'echo {{ ctx.x }}'}}", "P125", "'env'"),
         ("- {step: a, next: {arcs: [a]}}", "P103", "'- step: a'"),
         ("- {step: a, next: {arcs: {step: a}}}", "P103", "'- '"),
         ("- {step: a, next: {arcs: [{stp: a}]}}", "P101", "'step'"),

@@ -193,6 +193,10 @@ class Decoder:
                 self.problems.error(
                     "P103", at, f"{where(path)} is {node}", f"at least {note.least:g}"
                 )
+            if note.most is not None and node > note.most:
+                self.problems.error(
+                    "P103", at, f"{where(path)} is {node}", f"at most {note.most:g}"
+                )
             if note.above is not None and node <= note.above:
                 self.problems.error(
                     "P103", at, f"{where(path)} is {node}", f"must be more than {note.above:g}"
@@ -200,6 +204,11 @@ class Decoder:
         return node
 
     def _wrong(self, at: Mark, path: Path, wanted: str, node: Tree) -> None:
+        if path[-1:] == ("tool",):
+            wanted = "a task or a list of tasks"
+        if node is None:
+            self.problems.error("P103", at, f"{where(path)} is empty", f"give it {wanted}")
+            return
         self.problems.error(
             "P103",
             at,

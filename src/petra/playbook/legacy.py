@@ -10,6 +10,7 @@
 | ``tool.result.as/pick/collect/sink`` | ``set_ctx``, a reducer, a further task |
 | ``eval``, ``expr`` | policy rules, ``when`` |
 | fields under ``tool.spec``, ``endpoint`` | fields of the task, ``url`` |
+| in NoETL files: ``cmds``, ``call.done``, ``call.error`` | ``script``, ``step.done``, ``step.failed`` |
 
 Names that ``bind`` and ``result`` defined could be read bare; those reads become ``ctx.<name>``.
 """
@@ -40,6 +41,7 @@ from petra.playbook.tree import (
     new_seq,
     put,
     rename,
+    text_block,
     value_mark,
 )
 
@@ -64,6 +66,7 @@ class Legacy:
     def __init__(self, document: AnyMap, notes: Notes) -> None:
         self.document = document
         self.notes = notes
+        self.foreign = str(document.get("apiVersion")).startswith("noetl.io/")
         self.names: set[str] = set()
 
     def rewrite(self) -> None:
@@ -83,6 +86,8 @@ class Legacy:
         told = "case" in step
         self._case(step)
         self._next(step, told=told)
+        if self.foreign:
+            self._events(step)
 
     # Steps
 
@@ -172,7 +177,7 @@ class Legacy:
         arcs.extend(plain)
         put(step, "next", new_seq(arcs, mark, like=step), mark)
 
-    def _case_arcs(self, case: Mapping[str, Tree], mark: Mark) -> list[Tree]:
+    def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
         otherwise = case.get("else")
         body = as_map(case.get("then", otherwise)) or {}
         rest = sorted(set(body) - {"next", "step", "args"})
@@ -191,7 +196,7 @@ class Legacy:
             if arc is None:
                 arc = new_map({"step": target}, mark, like=self.document)
             if "when" in case and "when" not in arc:
-                put(arc, "when", _braced(case["when"]), mark)
+                put(arc, "when", _braced(case["when"]), value_mark(case, "when"))
             arcs.append(arc)
         return arcs
 
@@ -223,11 +228,30 @@ class Legacy:
         move_comments(step, "next", router, "arcs")
         put(step, "next", router, mark)
 
+    def _events(self, step: AnyMap) -> None:
+        """NoETL's own engine fires other events than its documents name."""
+        done = "loop.done" if "loop" in step else "step.done"
+        for arc in walk.arcs(step):
+            guard = arc.get("when")
+            if not isinstance(guard, str) or "event" not in guard:
+                continue
+            for old, new in (
+                ("call.done", done),
+                ("step.exit", done),
+                ("call.error", "step.failed"),
+            ):
+                renamed = re.sub(rf"(['\"]){re.escape(old)}\1", rf"\g<1>{new}\1", guard)
+                if renamed != guard:
+                    self.notes.legacy(value_mark(arc, "when"), f"event '{old}'", f"'{new}'")
+                    arc["when"] = guard = type(guard)(renamed)
+
     # Tasks
 
     def _task(self, task: AnyMap, step: AnyMap) -> None:
         self._move_up(task)
         kind = task.get("kind")
+        if self.foreign and kind == "shell":
+            self._commands(task)
         for old, new in _FIELD_WORDS.get(kind if isinstance(kind, str) else "", {}).items():
             if old in task and new not in task:
                 self.notes.legacy(key_mark(task, old), f"{kind}.{old}", f"{kind}.{new}")
@@ -240,6 +264,15 @@ class Legacy:
                 self.notes.legacy(value_mark(action, "backoff"), "backoff: fixed", "backoff: none")
                 put(action, "backoff", "none", value_mark(action, "backoff"))
         self._result(task, step)
+
+    def _commands(self, task: AnyMap) -> None:
+        written = task.get("cmds")
+        lines = [written] if isinstance(written, str) else as_seq(written) or ()
+        if "script" in task or not lines or not all(isinstance(line, str) for line in lines):
+            return
+        self.notes.legacy(key_mark(task, "cmds"), "shell.cmds", "shell.script")
+        rename(task, "cmds", "script")
+        task["script"] = text_block("\n".join(lines), like=task)
 
     def _move_up(self, task: AnyMap) -> None:
         """Older tools kept their fields under ``spec``."""

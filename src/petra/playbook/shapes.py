@@ -82,7 +82,7 @@ def _bare_kind(step: Map, problems: Problems) -> None:
         return
     at = step.value_at("tool")
     problems.error(
-        "P103", at, f"'tool' must be a mapping, not the text '{kind}'",
+        "P103", at, f"'tool' must be a task or a list of tasks, not the text '{kind}'",
         f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it",
     )  # fmt: skip
     task = Map(at)
@@ -254,6 +254,9 @@ def _rule(rule: Tree, problems: Problems) -> None:
 
 
 def _needs_then(rule: Map, problems: Problems) -> None:
+    if set(rule) == {"then"}:
+        hint = "add 'when:', or write 'else: {then: {…}}' for all the rest"
+        problems.error("P102", rule.mark, "this rule has neither 'when' nor 'else'", hint)
     if "then" in rule:
         return
     loose = [key for key in rule if key in ACTION_WORDS]

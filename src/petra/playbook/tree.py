@@ -63,9 +63,6 @@ class Seq(list[Tree]):
         return self.items_at[index] if index < len(self.items_at) else self.mark
 
 
-_NOTHING = object()
-
-
 class Places:
     """Where each part of a document was written, by its path in the tree that was decoded."""
 
@@ -82,9 +79,9 @@ class Places:
         """Where the key of a value was written, or the nearest part around it."""
         return self._find(path)[0]
 
-    def has(self, *path: str | int) -> bool:
-        """Whether that part was written."""
-        return self._find(path)[2] is not _NOTHING
+    def written(self, *path: str | int) -> Tree:
+        """What was written there; None where nothing was."""
+        return self._find(path)[2]
 
     def __iter__(self) -> Iterator[tuple[str | int, ...]]:
         """Yield the path of every part."""
@@ -98,7 +95,7 @@ class Places:
                 waiting += [((*path, index), value) for index, value in enumerate(node)]
 
     def _find(self, path: tuple[str | int, ...]) -> tuple[Mark, Mark, Tree]:
-        """Go down as far as the tree does; the marks of key and value there, and the value if it is the end."""
+        """Go down as far as the tree does; the marks of key and value there, and the value if the path ends there."""
         node = self._root
         key = value = getattr(node, "mark", START)
         for part in path:
@@ -109,7 +106,7 @@ class Places:
                 key = value = node.item_at(part)
                 node = node[part]
             else:
-                return key, value, _NOTHING
+                return key, value, None
         return key, value, node
 
 
@@ -174,6 +171,16 @@ def new_seq(items: Iterable[Tree], mark: Mark = START, *, like: AnyMap | None = 
     for item in items:
         made.write(item, getattr(item, "mark", mark))
     return made
+
+
+def text_block(text: str, *, like: AnyMap) -> str:
+    """Make a text that is written as a block of lines where it has several."""
+    if isinstance(like, Map) or "\n" not in text:
+        return text
+    from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415 - for migrate only
+
+    block: str = LiteralScalarString(text)
+    return block
 
 
 def put(node: AnyMap, key: str, value: Tree, mark: Mark) -> None:

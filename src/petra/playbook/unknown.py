@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Knobs
+from petra.kinds import KINDS, Endpoint, Knobs
 from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
@@ -69,6 +69,7 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 )
 # Keys of a step that are another dialect's, and not misspelt.
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
+_WITH_AUTH = frozenset({model.Task, Endpoint})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 
@@ -86,6 +87,12 @@ class UnknownKeys:
             self._kind(node, path, at)
         if struct is model.Credential:
             self._credential_kind(node)
+        if self.foreign and struct in _WITH_AUTH and isinstance(node.get("auth"), Map):
+            hint = "declare the credential in the keychain, and write its name here"
+            self.problems.warn(
+                "P208", node.value_at("auth"), "'auth' as a mapping is ignored", hint
+            )
+            del node["auth"]
 
     def mend_early(self, document: Map) -> None:
         """Mend the keys that the dialects look for, before they do."""
@@ -155,16 +162,19 @@ class UnknownKeys:
             hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
             self.problems.warn("P208", node.key_at(key), words, hint)
             return
-        hint = _ADVICE.get(struct, {}).get(key) or did_you_mean(key, known)
+        hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
+        hint = hint or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
     def _credential_kind(self, node: Map) -> None:
         kind = node.get("kind")
-        if isinstance(kind, str) and kind and kind not in model.CREDENTIAL_KINDS:
-            hint = did_you_mean(kind, model.CREDENTIAL_KINDS)
-            self.problems.warn(
-                "P115", node.value_at("kind"), f"unknown keychain kind '{kind}'", hint
-            )
+        if not isinstance(kind, str) or not kind or kind in model.CREDENTIAL_KINDS:
+            return
+        at, words = node.value_at("kind"), f"unknown keychain kind '{kind}'"
+        if self.foreign:
+            self.problems.warn("P208", at, words, "this secret cannot be read without a plug-in")
+        else:
+            self.problems.error("P106", at, words, did_you_mean(kind, model.CREDENTIAL_KINDS))
 
     def _kind(self, node: Map, path: Path, at: Mark) -> None:
         """Check that the kind is known, and that the fields it needs are there."""
@@ -187,10 +197,17 @@ class UnknownKeys:
                 )
 
 
+def _inside_spec(struct: type[msgspec.Struct], key: str) -> str:
+    """Say so where a key is one of the struct's ``spec``, written a level too high."""
+    spec = fields_of(struct).get("spec")
+    inner = spec.shape.struct if spec is not None else None
+    return "put it under 'spec'" if inner is not None and key in fields_of(inner) else ""
+
+
 def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | None:
     if (word := _MEANT.get(struct, {}).get(key)) is not None:
         return word if word in absent else None
-    if key in _ADVICE.get(struct, {}):
+    if key in _ADVICE.get(struct, {}) or _inside_spec(struct, key):
         return None
     swapped = [word for word in absent if sorted(word) == sorted(key)]
     near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)

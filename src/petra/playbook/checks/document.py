@@ -37,6 +37,10 @@ class Document:
         """Where a part was written, or the nearest part around it."""
         return self.places.at(*path)
 
+    def key_at(self, *path: str | int) -> Mark:
+        """Where the key of a part was written, or the nearest part around it."""
+        return self.places.key_at(*path)
+
     def template(self, text: str, profile: Profile) -> Template | ExpressionError:
         """Compile a template, once for all checks."""
         known = (text, profile)

@@ -18,6 +18,8 @@ from petra.playbook.model import Arc, Guard, Loop, Step, TaskPolicy
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 # How many places the search for joins may look at, for a whole playbook.
 _LOOKS_MAX = 200_000
+# What a guard reads that is tried after a failure too (S7).
+_HANDLES = re.compile(r"\b(event|ok|fail|_last_error)\b")
 _COMPARISON = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
 
 
@@ -27,6 +29,7 @@ def check_flow(document: Document) -> None:
     looks = _LOOKS_MAX // max(1, sum(_multiplies_any(step) for step in document.steps.values()))
     for index, step in enumerate(document.playbook.workflow):
         _exhaustive(document, ("workflow", index), step)
+        _never_tried(document, ("workflow", index), step)
         _errors_pass(document, ("workflow", index), step)
         _parallel_writes(document, ("workflow", index), step)
         _empty_groups(document, ("workflow", index), step, looks)
@@ -69,6 +72,25 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
         "add a last arc without 'when', or a guard for the rest",
     )  # fmt: skip
+
+
+def _never_tried(document: Document, path: Path, step: Step) -> None:
+    """Behind an arc that always holds, an exclusive router tries only what handles failures."""
+    if step.next is None or step.inclusive:
+        return
+    order = sorted(enumerate(step.next.arcs), key=lambda item: item[1].priority)
+    always = next((index for index, arc in order if _always(arc)), None)
+    if always is None:
+        return
+    behind = order[[index for index, _ in order].index(always) + 1 :]
+    line = document.at(*path, "next", "arcs", always).line
+    for index, arc in behind:
+        if _always(arc) or not _HANDLES.search(str(arc.when)):
+            document.problems.warn(
+                "P211", document.at(*path, "next", "arcs", index),
+                f"this arc is never tried: the one on line {line} always holds",
+                "move that one to the end, or say 'next: {spec: {mode: inclusive}}' to take all that hold",
+            )  # fmt: skip
 
 
 def _compiles(document: Document, guard: Guard) -> bool:

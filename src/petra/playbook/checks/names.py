@@ -14,6 +14,8 @@ from petra.playbook.model import Action, Task
 # The engine itself writes this key (S7).
 _ENGINE_KEYS = frozenset({"_last_error"})
 _ITER_KEYS = frozenset({"index", "parent"})
+# They hide a step of that name in the condition of a join only, where nobody reads steps.
+_JOIN_NAMES = frozenset({"arrived", "total", "outputs"})
 
 
 def check_names(document: Document) -> None:
@@ -41,7 +43,7 @@ def _unique_steps(document: Document) -> None:
                 "rename one of the two",
             )
         first.setdefault(step.step, index)
-        if step.step in BUILT_IN:
+        if step.step in BUILT_IN - _JOIN_NAMES:
             document.problems.warn(
                 "P206",
                 at,
@@ -52,6 +54,13 @@ def _unique_steps(document: Document) -> None:
 
 def _known_steps(document: Document) -> None:
     regions = document.playbook.executor.spec.regions
+    for name in [name for name in regions if name in document.steps]:
+        document.problems.error(
+            "P105",
+            document.key_at("executor", "spec", "regions", name),
+            f"region '{name}' is called like a step",
+            "rename one of the two",
+        )
     for leaf in document.leaves:
         if leaf.facts.get("step"):
             names = leaf.value if isinstance(leaf.value, list) else [leaf.value]
@@ -216,7 +225,7 @@ def _iter_writes(document: Document, place: Path, action: Action) -> None:
     for key in sorted(_ITER_KEYS & set(action.set_iter or {})):
         document.problems.error(
             "P117",
-            document.at(*place, "set_iter", key),
+            document.key_at(*place, "set_iter", key),
             f"'iter.{key}' is the engine's own",
             "choose another name",
         )
@@ -248,9 +257,10 @@ def _writes(document: Document) -> None:
                 _iter_writes(document, place, action)
     for place, key in written:
         if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
+            in_patch = place[-1] == key
             document.problems.error(
                 "P117",
-                document.at(*place),
+                document.key_at(*place) if in_patch else document.at(*place),
                 f"'{key}' is reserved and cannot be written to",
                 "choose another name",
             )

@@ -66,8 +66,8 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        way = {"code": "args", "function": "args", "script": "env"}.get(str(key))
-        hint = f"pass values through '{way}'" if way else "bind values with 'params'"
+        is_code = key in ("code", "function")
+        hint = "pass values through 'args'" if is_code else "bind values with 'params'"
         report(
             "P125",
             self.document.at(*leaf.path),
@@ -80,7 +80,7 @@ class _Templates:
         if not text.strip():
             self.problems.error("P119", at, "the condition is empty", "write one, or remove 'when'")
             return
-        shown = " ".join(text.split())
+        shown = " ".join(text.strip(" \n\t{}").split())
         shown = shown if len(shown) <= 40 else "…"
         self.problems.error("P119", at, "a condition needs braces", f'write "{{{{ {shown} }}}}"')
 
