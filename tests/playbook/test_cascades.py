@@ -83,7 +83,7 @@ def test_one_mistake_is_one_problem(steps: str, code: str, hint: str) -> None:
         (PETRA + ONE + "workload: [1]\n", "P103", 5),
         (PETRA + ONE + "executor: fast\n", "P103", 5),
         (PETRA + ONE + "executor: {spec: {entry_step: b}}\n", "P104", 5),
-        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {}\n", "P008", 1),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {}\n", "P008", 2),
     ],
 )
 def test_one_mistake_at_the_root_is_one_problem(text: str, code: str, line: int) -> None:

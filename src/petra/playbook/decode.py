@@ -278,6 +278,10 @@ def _short(words: str) -> str:
 def _advice_here(path: Path, node: Tree) -> str:
     if path[-1:] == ("auth",):
         return "name an entry of the keychain"
+    if path[-1:] == ("loop",) and isinstance(node, str):
+        return f"write 'in: {node}' and 'iterator: item' under 'loop:'"
+    if path[-1:] == ("body",) and isinstance(node, dict):
+        return "say 'json' for a body that is sent as JSON"
     if path[-2:-1] == ("arcs",) and isinstance(node, str):
         return f"write '- step: {node}'"
     return ""

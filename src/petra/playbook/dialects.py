@@ -29,6 +29,7 @@ from petra.playbook.tree import (
 
 Path = tuple[str, ...]
 
+_OLD_NAMES = ("output", "input", "execution_id")
 OK = "{{ outcome.status == 'ok' }}"
 ERROR = "{{ outcome.status == 'error' }}"
 
@@ -70,6 +71,8 @@ def _step(step: AnyMap, notes: Notes) -> None:
         del step["set"]
     for arc in walk.arcs(step):
         _arc(arc, notes)
+    for part in ("loop", "spec"):
+        walk.edit_strings(step.get(part), lambda text: _renamed(text, _args))
 
 
 def _task(task: AnyMap, notes: Notes) -> None:
@@ -152,7 +155,7 @@ def _edit(node: AnyMap, path: Callable[[Path], Path | None], notes: Notes) -> No
 
 def _renamed(text: str, path: Callable[[Path], Path | None]) -> str:
     """Rename what a template reads; most read no name of this dialect, and parsing each takes long."""
-    return walk.renamed(text, path) if "output" in text or "input" in text else text
+    return walk.renamed(text, path) if any(word in text for word in _OLD_NAMES) else text
 
 
 def _outcome(path: Path) -> Path | None:
@@ -179,6 +182,8 @@ def _args(path: Path) -> Path | None:
     match path:
         case ("input", *rest):
             return ("args", *rest)
+        case ("execution_id", *rest):
+            return ("execution", "id", *rest)
         case _:
             return None
 

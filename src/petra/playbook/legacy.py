@@ -30,6 +30,7 @@ from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark
 from petra.playbook.tree import (
     AnyMap,
+    AnySeq,
     Tree,
     as_map,
     as_seq,
@@ -53,6 +54,7 @@ _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "duckdb": {"query": "command", "commands": "command", "db_path": "database"},
         "sqlite": {"query": "command"},
         "playbook": {"payload": "args"},
+        "shell": {"command": "script"},
     }
 )
 _THIS = {"this": ("outcome", "result"), "result": ("outcome", "result")}
@@ -178,8 +180,8 @@ class Legacy:
         put(step, "next", new_seq(arcs, mark, like=step), mark)
 
     def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
-        otherwise = case.get("else")
-        body = as_map(case.get("then", otherwise)) or {}
+        given = case.get("then", case.get("else"))
+        body = as_map(given) or {}
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
@@ -189,7 +191,7 @@ class Legacy:
             )
             for key in rest:
                 del body[key]
-        targets = as_seq(body.get("next")) or ([body] if "step" in body else [])
+        targets = as_seq(body.get("next")) or ([body] if "step" in body else as_seq(given) or [])
         arcs: list[Tree] = []
         for target in targets:
             arc = as_map(target)
@@ -214,6 +216,7 @@ class Legacy:
         if not told:
             self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
         guarded = False
+        listed = self._branches(listed, mark, like=step)
         for index, item in enumerate(listed):
             if isinstance(item, str):
                 listed[index] = new_map({"step": item}, mark, like=step)
@@ -227,6 +230,17 @@ class Legacy:
         put(router, "arcs", listed, value_mark(step, "next"))
         move_comments(step, "next", router, "arcs")
         put(step, "next", router, mark)
+
+    def _branches(self, listed: AnySeq, mark: Mark, *, like: AnyMap) -> AnySeq:
+        """An item of a next list may hold several arcs: ``{when, then: […]}``, ``{else: […]}``."""
+        if not any("then" in item or "else" in item for item in listed if as_map(item) is not None):
+            return listed
+        arcs: list[Tree] = []
+        for item in listed:
+            branch = as_map(item)
+            several = branch is not None and ("then" in branch or "else" in branch)
+            arcs += self._case_arcs(branch, mark) if branch is not None and several else [item]
+        return new_seq(arcs, mark, like=like)
 
     def _events(self, step: AnyMap) -> None:
         """NoETL's own engine fires other events than its documents name."""
@@ -242,7 +256,7 @@ class Legacy:
             ):
                 renamed = re.sub(rf"(['\"]){re.escape(old)}\1", rf"\g<1>{new}\1", guard)
                 if renamed != guard:
-                    self.notes.legacy(value_mark(arc, "when"), f"event '{old}'", f"'{new}'")
+                    self.notes.legacy(value_mark(arc, "when"), f"event {old}", new)
                     arc["when"] = guard = type(guard)(renamed)
 
     # Tasks
@@ -252,10 +266,13 @@ class Legacy:
         kind = task.get("kind")
         if self.foreign and kind == "shell":
             self._commands(task)
+        if self.foreign and kind == "transfer":
+            self._ends(task)
         for old, new in _FIELD_WORDS.get(kind if isinstance(kind, str) else "", {}).items():
             if old in task and new not in task:
                 self.notes.legacy(key_mark(task, old), f"{kind}.{old}", f"{kind}.{new}")
                 rename(task, old, new)
+                _join_lines(task, new)
         self._eval(task)
         for rule in walk.rules(task):
             self._expr(rule)
@@ -266,13 +283,17 @@ class Legacy:
         self._result(task, step)
 
     def _commands(self, task: AnyMap) -> None:
-        written = task.get("cmds")
-        lines = [written] if isinstance(written, str) else as_seq(written) or ()
-        if "script" in task or not lines or not all(isinstance(line, str) for line in lines):
-            return
-        self.notes.legacy(key_mark(task, "cmds"), "shell.cmds", "shell.script")
-        rename(task, "cmds", "script")
-        task["script"] = text_block("\n".join(lines), like=task)
+        if "cmds" in task and "script" not in task:
+            self.notes.legacy(key_mark(task, "cmds"), "shell.cmds", "shell.script")
+            rename(task, "cmds", "script")
+            _join_lines(task, "script")
+
+    def _ends(self, task: AnyMap) -> None:
+        for end in (as_map(task.get("source")), as_map(task.get("target"))):
+            word = next((word for word in ("type", "tool") if word in (end or {})), None)
+            if end is not None and word is not None and "kind" not in end:
+                self.notes.legacy(key_mark(end, word), f"{word} of a transfer's end", "kind")
+                rename(end, word, "kind")
 
     def _move_up(self, task: AnyMap) -> None:
         """Older tools kept their fields under ``spec``."""
@@ -389,6 +410,13 @@ class Legacy:
 
         for step in walk.steps(self.document):
             walk.edit_strings(step, edit)
+
+
+def _join_lines(task: AnyMap, key: str) -> None:
+    """Older commands could be lists of lines."""
+    lines = as_seq(task[key])
+    if lines and all(isinstance(line, str) for line in lines):
+        task[key] = text_block("\n".join(lines), like=task)
 
 
 def _braced(guard: Tree) -> Tree:

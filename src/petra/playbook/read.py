@@ -135,6 +135,8 @@ def _not_a_playbook(tree: Tree, problems: Problems) -> None:
     hint = "a playbook has 'apiVersion: petra/v1', 'kind: Playbook', 'metadata' and 'workflow'; see 'petra init'"
     if tree is None:
         problems.error("P008", START, "the file is empty", hint)
+    elif isinstance(tree, Map) and isinstance(tree.get("kind"), str):
+        problems.error("P008", tree.key_at("kind"), f"'{tree['kind']}' is no playbook", hint)
     elif isinstance(tree, Map):
         problems.error("P008", START, "this mapping is not a playbook", hint)
     else:

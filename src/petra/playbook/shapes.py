@@ -76,20 +76,24 @@ def _cursor(step: Map, problems: Problems) -> None:
 
 
 def _bare_kind(step: Map, problems: Problems) -> None:
-    """``tool: http`` with the keys of the task beside it: refused, with the fix, then read as meant."""
-    kind = step.get("tool")
+    """``tool: http`` or ``type: http`` with the keys of the task beside it: refused, then read as meant."""
+    word = "type" if "tool" not in step else "tool"
+    kind = step.get(word)
     if not isinstance(kind, str):
         return
-    at = step.value_at("tool")
-    problems.error(
-        "P103", at, f"'tool' must be a task or a list of tasks, not the text '{kind}'",
-        f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it",
-    )  # fmt: skip
+    at = step.value_at(word)
+    hint = f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it"
+    if word == "tool":
+        message = f"'tool' must be a task or a list of tasks, not the text '{kind}'"
+        problems.error("P103", at, message, hint)
+    else:
+        problems.error("P101", step.key_at("type"), "unknown key 'type' in this step", hint)
+    del step[word]
     task = Map(at)
     task.write("kind", kind, at, at)
     for key in [key for key in step if key not in fields_of(Step)]:
         move(step, key, task)
-    _set(step, "tool", task)
+    step.write("tool", task, at, at)
 
 
 def _loop_policy(spec: Tree) -> None:
@@ -181,12 +185,10 @@ def _labels(tool: Seq, problems: Problems) -> None:
         for block in walk.blocks(item) if isinstance(item, Map) else ():
             if isinstance(block, Seq):
                 _labels(block, problems)
-        if not isinstance(item, Map) or "kind" in item or len(item) != 1:
+        body = walk.labelled(item) if isinstance(item, Map) else None
+        if not isinstance(body, Map):
             continue
         (label,) = item
-        body = item[label]
-        if label in walk.SUGAR or not isinstance(body, Map) or "kind" not in body:
-            continue
         problems.error(
             "P112", item.key_at(label), f"task '{label}' is written under its name",
             f"write '- name: {label}' and put its keys beside it",
@@ -213,6 +215,8 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
         return task
     made = copy_tree(book[called])
     assert isinstance(made, Map)
+    if "kind" not in made:  # reported where the workbook has it
+        made.write("kind", "noop", task.key_at("kind"), task.value_at("kind"))
     for key, value in task.items():
         if key not in ("kind", "task"):
             made.write(key, value, task.key_at(key), task.value_at(key))

@@ -25,6 +25,9 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
             "name": "it goes under 'metadata'",
             "spec": "settings of the whole playbook go under 'executor: {spec: …}'",
             "tasks": "reusable tasks go under 'workbook'",
+            "path": "it goes under 'metadata'", "version": "it goes under 'metadata'", "description": "it goes under 'metadata'",
+            "secrets": "credentials go under 'keychain'", "credentials": "credentials go under 'keychain'",
+            "test": "cases go into a file of their own, of kind Test", "tests": "cases go into a file of their own, of kind Test",
         },
         model.Arc: {
             "cond": _WHEN, "condition": _WHEN, "if": _WHEN, "then": "an arc has 'step', 'when' and 'args'",
@@ -69,6 +72,7 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 )
 # Keys of a step that are another dialect's, and not misspelt.
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
+_LENIENT = frozenset({"tool", "loop", "workbook"})
 _WITH_AUTH = frozenset({model.Task, Endpoint})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
@@ -215,4 +219,6 @@ def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | N
 
 
 def _is_lenient(path: Path) -> bool:
-    return bool({"tool", "loop", "workbook"} & set(path)) or path[:1] == ("executor",)
+    return (
+        not _LENIENT.isdisjoint(path) or path[:1] == ("executor",) or path[-2:] == ("next", "spec")
+    )

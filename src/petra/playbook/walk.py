@@ -45,9 +45,18 @@ def tasks_of(tool: Tree) -> Iterator[AnyMap]:
             continue
         inner = list(blocks(task))
         if not inner:
-            yield task
+            yield labelled(task) or task
         for block in inner:
             yield from tasks_of(block)
+
+
+def labelled(task: AnyMap) -> AnyMap | None:
+    """Return the task that is written under its name: ``- fetch: {kind: http}``."""
+    if len(task) != 1 or "kind" in task:
+        return None
+    ((label, body),) = task.items()
+    found = as_map(body)
+    return found if found is not None and "kind" in found and label not in SUGAR else None
 
 
 def blocks(task: AnyMap) -> Iterator[Tree]:

@@ -17,6 +17,8 @@ from petra.playbook.problems import Mark
 
 # Names whose next part is checked too.
 _LOOKED_INTO = frozenset({"keychain", "step"})
+# What other engines call the result of the step that an arc leaves.
+_RESULTS = frozenset({"result", "response", "outcome"})
 _WORD = re.compile(r"\w+|\S")
 _GUARD_WORDS = frozenset({"true", "false"})
 _TEMPLATE = re.compile(
@@ -89,7 +91,8 @@ class _Templates:
         template = self.document.template(text, profile)
         if isinstance(template, ExpressionError):
             at = self._place(path, text, template.offset or 0)
-            self.problems.error("P119", at, template.message, template.hint or "")
+            hint = template.hint or "for braces of another language write \"{{ '{{' }}\""
+            self.problems.error("P119", at, template.message, hint)
             return
         if path[-1] == "when" and not template.is_native:
             self.problems.error(
@@ -115,7 +118,7 @@ class _Templates:
             elif first == "step" and len(read.path) > 1:
                 self._step(read.path[1], at)
             elif first not in known:
-                self._unknown(first, at, use, known)
+                self._unknown(first, at, use, known, self._item_of(path))
 
     def _local(self, path: Path, use: Use) -> frozenset[str]:
         """Return the names that only this place has: tasks of the pipeline, the item of an arc."""
@@ -169,12 +172,21 @@ class _Templates:
             )
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
-    def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
+    def _item_of(self, path: Path) -> str:
+        """Return the name of the item of the loop around a place."""
+        step = self.document.playbook.workflow[int(path[1])] if path[0] == "workflow" else None
+        return step.loop.iterator if step is not None and step.loop is not None else ""
+
+    def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str], item: str) -> None:
         if (name, at.line) in self.reported:
             return
         self.reported.add((name, at.line))
         if name in self.workload:
             hint = f"write 'workload.{name}'"
+        elif name == item:
+            hint = f"write 'iter.{name}'"
+        elif use is Use.ARC and name in _RESULTS:
+            hint = "write 'event.result'"
         elif name in BUILT_IN:
             hint = f"'{name}' has no meaning in {use.value}"
         else:
