@@ -292,7 +292,7 @@ class Legacy:
         for end in (as_map(task.get("source")), as_map(task.get("target"))):
             word = next((word for word in ("type", "tool") if word in (end or {})), None)
             if end is not None and word is not None and "kind" not in end:
-                self.notes.legacy(key_mark(end, word), f"{word} of a transfer's end", "kind")
+                self.notes.legacy(key_mark(end, word), f"{word} in a transfer", "kind")
                 rename(end, word, "kind")
 
     def _move_up(self, task: AnyMap) -> None:

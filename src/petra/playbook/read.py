@@ -24,7 +24,7 @@ from petra.playbook.problems import (
     Problems,
     did_you_mean,
 )
-from petra.playbook.shapes import normalise
+from petra.playbook.shapes import name_kinds, normalise
 from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.unknown import UnknownKeys
 from petra.playbook.yaml12 import NODES_MAX, parse
@@ -80,6 +80,7 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
     keys = UnknownKeys(problems, foreign=foreign)
     keys.mend_early(tree)
+    name_kinds(tree, problems)
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)

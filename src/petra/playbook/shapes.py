@@ -16,7 +16,16 @@ from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
 
 ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
+# The keys of a step, in any dialect.
+_STEP_WORDS = frozenset(fields_of(Step)) | {"when", "bind", "case", "input", "set"}
 _RULE_WORDS = frozenset({"when", "then", "else"})
+
+
+def name_kinds(document: Map, problems: Problems) -> None:
+    """Give every step whose kind stands outside of a task its task, before the dialects look for tasks."""
+    for step in walk.steps(document):
+        assert isinstance(step, Map)
+        _bare_kind(step, problems)
 
 
 def normalise(document: Map, problems: Problems) -> None:
@@ -27,7 +36,6 @@ def normalise(document: Map, problems: Problems) -> None:
         name = walk.short_name(step)
         _single_keys(step)
         _cursor(step, problems)
-        _bare_kind(step, problems)
         if "tool" in step:
             _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
         undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))
@@ -91,7 +99,7 @@ def _bare_kind(step: Map, problems: Problems) -> None:
     del step[word]
     task = Map(at)
     task.write("kind", kind, at, at)
-    for key in [key for key in step if key not in fields_of(Step)]:
+    for key in [key for key in step if key not in _STEP_WORDS]:
         move(step, key, task)
     step.write("tool", task, at, at)
 
@@ -208,7 +216,7 @@ def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
             "P116",
             task.value_at(key),
             f"the workbook has no task '{called}'",
-            problems.near(str(called), book),
+            problems.near(str(called), book) or "add it to the workbook",
         )
         task["kind"] = "noop"
         task.pop("task", None)

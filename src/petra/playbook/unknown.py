@@ -48,6 +48,7 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
         },
         model.Task: {
             "retry": "retry with a rule of spec.policy.rules", "sink": "store it with a further task", "libs": "import them in the code",
+            "mode": "put it under 'target'",
             "cmds": "say 'script', and pass values through 'env'", "timeout_seconds": "say spec.timeout_s",
             "return_step": "the child's executor.spec.output is the result",
             "return_result": "the child's executor.spec.output is the result", "save": "store it with a further task",
