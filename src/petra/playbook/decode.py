@@ -278,6 +278,10 @@ def _short(words: str) -> str:
 def _advice_here(path: Path, node: Tree) -> str:
     if path[-1:] == ("auth",):
         return "name an entry of the keychain"
+    if path == ("workflow",) and isinstance(node, dict) and "step" not in node:
+        return "write each step as an entry: '- step: name'"
+    if path[-1:] == ("args",) and isinstance(node, str):
+        return f"give it a name: 'args: {{data: {node}}}'"
     if path[-1:] == ("loop",) and isinstance(node, str):
         return f"write 'in: {node}' and 'iterator: item' under 'loop:'"
     if path[-1:] == ("body",) and isinstance(node, dict):

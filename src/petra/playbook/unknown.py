@@ -73,6 +73,7 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 )
 # Keys of a step that are another dialect's, and not misspelt.
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
+_OF_STEPS = frozenset({"next", "loop", "case"})
 _LENIENT = frozenset({"tool", "loop", "workbook"})
 _WITH_AUTH = frozenset({model.Task, Endpoint})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
@@ -162,13 +163,16 @@ class UnknownKeys:
     def _report(
         self, struct: type[msgspec.Struct], node: Map, key: str, path: Path, known: list[str]
     ) -> None:
-        if self.foreign and _is_lenient(path):
+        if struct is model.Task and key in _OF_STEPS:  # routing that is skipped is a flow that ends
+            hint = "it belongs to the step: indent it less"
+        elif self.foreign and _is_lenient(path):
             words = f"'{key}' in {where(path)} is ignored"
             hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
             self.problems.warn("P208", node.key_at(key), words, hint)
             return
-        hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
-        hint = hint or did_you_mean(key, known)
+        else:
+            hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
+            hint = hint or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
     def _credential_kind(self, node: Map) -> None:

@@ -118,7 +118,7 @@ class _Templates:
             elif first == "step" and len(read.path) > 1:
                 self._step(read.path[1], at)
             elif first not in known:
-                self._unknown(first, at, use, known, self._item_of(path))
+                self._unknown(first, at, use, known, self._items(path))
 
     def _local(self, path: Path, use: Use) -> frozenset[str]:
         """Return the names that only this place has: tasks of the pipeline, the item of an arc."""
@@ -172,18 +172,25 @@ class _Templates:
             )
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
-    def _item_of(self, path: Path) -> str:
-        """Return the name of the item of the loop around a place."""
+    def _items(self, path: Path) -> set[str]:
+        """Return the names of the items of the loops around a place."""
         step = self.document.playbook.workflow[int(path[1])] if path[0] == "workflow" else None
-        return step.loop.iterator if step is not None and step.loop is not None else ""
+        loop = step.loop if step is not None else None
+        found = set()
+        while loop is not None:
+            found.add(loop.iterator)
+            loop = loop.loop
+        return found
 
-    def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str], item: str) -> None:
+    def _unknown(
+        self, name: str, at: Mark, use: Use, known: Iterable[str], items: set[str]
+    ) -> None:
         if (name, at.line) in self.reported:
             return
         self.reported.add((name, at.line))
         if name in self.workload:
             hint = f"write 'workload.{name}'"
-        elif name == item:
+        elif name in items:
             hint = f"write 'iter.{name}'"
         elif use is Use.ARC and name in _RESULTS:
             hint = "write 'event.result'"
