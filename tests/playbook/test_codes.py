@@ -11,6 +11,7 @@ from rows import (
     assert_told_once,
     executor,
     loop,
+    playbook,
     row,
     rule,
     spec,
@@ -18,6 +19,7 @@ from rows import (
     task,
 )
 
+from petra.playbook import read
 from petra.playbook.codes import CODES
 
 # fmt: off
@@ -124,6 +126,8 @@ KEYS = [
         step("tool: ☞7")),
     row("P103", "S5", "a kind alone is no task", "'tool' must be a task or a list of tasks, not the text 'noop'; write 'kind: noop'",
         step("tool: ☞noop")),
+    row("P103", "S22", "a body that is an object is JSON", "'body' must be text, not a mapping; say 'json'",
+        task("kind: http, url: x, body: ☞{a: 1}")),
     row("P103", "S15", "any_of is not empty", "'any_of' is empty; add at least one entry", task("kind: wait, any_of: ☞[]")),
     row("P103", "S14", "actions are not empty", "'actions' is empty", task("kind: human, actions: ☞[]")),
     row("P103", "S5", "a retry tries at least once", "attempts' is 0; at least 1", action("do: retry, attempts: ☞0")),
@@ -502,3 +506,10 @@ def test_a_problem_is_told_once_at_its_place(
     code: str, words: str, fragment: str, *, warns: bool
 ) -> None:
     assert_told_once(code, words, fragment, warns=warns)
+
+
+@pytest.mark.spec("S6", "S8")
+@pytest.mark.parametrize("name", ["arrived", "total", "outputs"])
+def test_the_counts_of_a_join_hide_no_step(name: str) -> None:
+    text, _ = playbook(f"workflow: [{{step: {name}, tool: {{kind: noop}}}}]\n")
+    assert read(text).problems == ()

@@ -244,3 +244,21 @@ def test_a_case_that_does_more_than_route_is_refused() -> None:
     """)
     errors = [p for p in read(text).problems if p.severity == "error"]
     assert [p.code for p in errors] == ["P113"]
+
+
+def test_a_list_of_sql_lines_is_one_command() -> None:
+    text = workflow("- {step: a, tool: {kind: duckdb, commands: [INSTALL httpfs;, SELECT 1;]}}")
+    (task,) = model(text).workflow[0].tool
+    assert task.fields == {"command": "INSTALL httpfs;\nSELECT 1;"}
+
+
+def test_the_id_of_the_execution_is_found_under_its_older_name() -> None:
+    steps = """
+        - step: a
+          loop: {in: "{{ [execution_id] }}", iterator: x}
+          tool: {kind: http, url: "http://x/{{ execution_id }}"}
+    """
+    (step,) = model(workflow(steps)).workflow
+    assert step.loop is not None
+    assert step.loop.items == "{{ [execution.id] }}"
+    assert step.tool[0].fields["url"] == "http://x/{{ execution.id }}"
