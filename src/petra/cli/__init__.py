@@ -22,6 +22,7 @@ _VERBS = MappingProxyType(
         "check": "Check playbooks: every problem, with its place and its fix.",
         "graph": "Draw a playbook.",
         "migrate": "Rewrite an older playbook into canonical words.",
+        "test": "Run test files: in virtual time, without a server.",
         "schema": "Print the JSON Schema of playbooks, for editors.",
     }
 )
