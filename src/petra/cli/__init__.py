@@ -23,6 +23,7 @@ _VERBS = MappingProxyType(
         "graph": "Draw a playbook.",
         "migrate": "Rewrite an older playbook into canonical words.",
         "test": "Run test files: in virtual time, without a server.",
+        "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks, for editors.",
     }
 )

@@ -12,10 +12,13 @@ from petra.wire import Write
 VALUE_CHARS_MAX = 60
 
 
-def told(event: e.AnyEvent) -> str:
-    """Tell one event: its name, where, why, and what came of it."""
-    words = [str(type(event).__struct_config__.tag), *_where(event)]
-    return " ".join(words) + "".join(f"; {more}" for more in _more(event))
+def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
+    """Tell one event: its name, where, why, and what came of it; with or without what was written to ctx."""
+    words = " ".join([str(type(event).__struct_config__.tag), *_where(event)])
+    more = [text for text in _more(event) if ctx or not text.startswith("ctx.")]
+    arrows = [text for text in more if text.startswith("→")]
+    rest = [text for text in more if not text.startswith("→")]
+    return " ".join([words, *arrows]) + "".join(f"; {text}" for text in rest)
 
 
 def value(data: Any, chars_max: int = VALUE_CHARS_MAX) -> str:
