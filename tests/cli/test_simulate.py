@@ -83,6 +83,10 @@ def test_a_walk_by_hand_can_be_left(command: Command) -> None:
     assert "stopped by hand" in result.stdout
 
 
+def test_hanging_up_on_a_question_is_an_interruption(command: Command) -> None:
+    assert command("simulate", "parcels.yaml", "-i", typed="").exit_code == 130
+
+
 def test_a_walk_is_told_as_data(command: Command) -> None:
     found = json.loads(command("simulate", "parcels.yaml", "--seed", "38", "-o", "json").stdout)
     assert list(found) == [
