@@ -35,7 +35,7 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     place = f"{name}:{problem.line}:{problem.column}:"
     label = "" if problem.severity == "error" else " warning:"
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-    head = folded(f"{place}{label} {words} [{problem.code}]")
+    head = _folded(f"{place}{label} {words} [{problem.code}]")
     styled = click.style(place, bold=True) + click.style(label, fg=_COLOURS[problem.severity])
     click.echo(styled + head[len(place) + len(label) :])
     if shown := excerpt(problem, lines, width()):
@@ -54,7 +54,7 @@ def width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, 120) if sys.stdout.isatty() else 100
 
 
-def folded(text: str) -> str:
+def _folded(text: str) -> str:
     """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
     if not sys.stdout.isatty() or len(text) <= width():
         return text

@@ -10,13 +10,15 @@ from time import perf_counter
 
 import click
 
-from petra.cli.output import as_json, count, folded, print_json, width
-from petra.testing.coverage import Coverage
+from petra.cli.output import as_json, count, print_json, width
+from petra.testing.coverage import Coverage, PlaybookCoverage
 from petra.testing.junit import junit
+from petra.testing.runner import STORY
 from petra.testing.session import Verdict, cases_of, judge, suite_files
 
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 _COLUMNS_MAX = 80
+_ARCS_MAX = 20
 
 
 @click.command("test")
@@ -119,18 +121,32 @@ def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> N
         click.echo()
         click.echo(_rule("arcs", "="))
     for found in covered:
-        text = folded(str(found))
-        click.echo(click.style(text, fg="yellow") if found.never else text)
+        _print_coverage(found)
     _print_summary(verdicts, time_s)
+
+
+def _print_coverage(found: PlaybookCoverage) -> None:
+    never = found.never
+    if len(never) <= 1:
+        click.echo(click.style(str(found), fg="yellow") if never else str(found))
+        return
+    click.echo(click.style(f"{found.head}; never:", fg="yellow"))
+    for arc in never[:_ARCS_MAX]:
+        click.echo(f"    {arc}")
+    if len(never) > _ARCS_MAX:
+        click.echo(f"    and {len(never) - _ARCS_MAX} more; '-o json' lists all")
 
 
 def _print_block(verdict: Verdict) -> None:
     click.echo(_rule(" ".join((verdict.case or verdict.file).split()), "_"))
     click.echo(click.style(f"{verdict.file}:{verdict.line}", bold=True))
-    for line in verdict.message.splitlines():
-        told = line.startswith(" ")  # the story; what comes before it is what went wrong
-        for part in _wrapped(line if told else f"  {line}"):
-            click.echo(part if told else click.style(part, fg="red"))
+    faults, found, story = verdict.message.partition(f"\n{STORY}\n")
+    for line in faults.splitlines():
+        for part in _wrapped(f"  {line}"):
+            click.echo(click.style(part, fg="red"))
+    for line in f"{STORY}\n{story}".splitlines() if found else ():
+        for part in _wrapped(line):
+            click.echo(part)
 
 
 def _wrapped(line: str) -> list[str]:

@@ -43,12 +43,16 @@ class PlaybookCoverage:
         """The arcs that no case took, in the order of the text."""
         return [arc for key, arc in self.arcs.items() if key not in self.taken]
 
-    def __str__(self) -> str:
+    @property
+    def head(self) -> str:
+        """How much of it was covered, in words."""
         if not self.arcs:
             return f"{self.name}: no arcs"
-        total, never = len(self.arcs), self.never
-        told = f"{self.name}: {total - len(never)} of {total} arcs"
-        return told + (f"; never: {', '.join(map(str, never))}" if never else "")
+        return f"{self.name}: {len(self.arcs) - len(self.never)} of {len(self.arcs)} arcs"
+
+    def __str__(self) -> str:
+        never = ", ".join(map(str, self.never))
+        return f"{self.head}; never: {never}" if never else self.head
 
     def as_data(self) -> dict[str, Any]:
         """Return what a program wants to know."""

@@ -23,6 +23,8 @@ from petra.wire import Error
 
 ArcName = tuple[str, str, int]
 """An arc: the playbook it belongs to, its step and its position."""
+STORY = "  what happened:"
+"""The line of a message after which the story begins."""
 
 
 @dataclass(slots=True)
@@ -454,4 +456,4 @@ def _story(simulation: Simulation) -> str:
             f"  {line.sentence}"
             for line in explain(simulation.root.program, simulation.root.state).waiting[:5]
         ]
-    return "\n".join(["  what happened:", *lines])
+    return "\n".join([STORY, *lines])
