@@ -180,6 +180,16 @@ def test_json_has_exactly_the_documented_keys(command: Command) -> None:
             id="wrong type",
         ),
         pytest.param(
+            b"kind: Test\nplaybook: parcels.yaml\ncases: [{world: [{at_s: soon, pause: true}]}]\n",
+            "3:25: 'at_s' must be a number of seconds",
+            id="wrong time",
+        ),
+        pytest.param(
+            b"kind: Test\nplaybook: parcels.yaml\ncases: [{world: [{at_s: 1, patch_ctx: }]}]\n",
+            "'patch_ctx' has no value",
+            id="empty act",
+        ),
+        pytest.param(
             TEST.replace("    expect", "    seed: soon\n    expect").encode(),
             "seed",
             id="wrong seed",
@@ -210,6 +220,16 @@ def test_a_tool_without_a_script_is_an_error_of_the_test(command: Command, parce
     found = json.loads(command("test", ".", "-o", "json").stdout)
     assert (found["passed"], found["failed"], found["errors"]) == (0, 0, 1)
     assert "nothing is scripted for it" in found["cases"][0]["message"]
+
+
+def test_a_script_with_a_wrong_time_is_an_error_of_the_test(
+    command: Command, parcels: Path
+) -> None:
+    text = only(TEST, 0).replace("{ok: {kg: 3}}", "{ok: {kg: 3}, after_s: soon}")
+    (parcels / "parcels.test.yaml").write_text(text, "utf-8")
+    (case,) = json.loads(command("test", ".", "-o", "json").stdout)["cases"]
+    assert case["result"] == "error"
+    assert case["message"] == "the script of 'weigh': 'after_s' must be a number of seconds"
 
 
 @pytest.mark.usefixtures("parcels")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,8 @@ _ROOT = ("apiVersion", "kind", "playbook", "library", "cases")
 _CASE = (
     "name", "playbook", "library", "workload", "seed", "stop_at_s", "tools", "world", "expect", "desc",
 )  # fmt: skip
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+_Types = Mapping[str, tuple[tuple[type, ...], str]]
+_TYPES: _Types = {
     "workload": ((dict,), "a mapping"),
     "seed": ((int,), "a whole number"),
     "stop_at_s": ((int, float), "a number of seconds"),
@@ -87,6 +88,16 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "world": ((list,), "a list of what happens"),
     "library": ((list,), "a list of playbooks"),
 }
+_WORLD_TYPES: _Types = {
+    "at_s": ((int, float), "a number of seconds"),
+    "when_open": ((str,), "the name of a step"),
+    "when_waiting": ((str,), "the name of a step"),
+    "patch_ctx": ((dict,), "a mapping of keys to values"),
+    "group": ((dict,), "a mapping such as {step: NAME, add: ITEM}"),
+    "override": ((dict,), "a mapping such as {step: NAME, ok: RESULT}"),
+    "roles": ((list,), "a list of roles"),
+}
+_NEEDED = ("at_s", "when_open", "when_waiting", "patch_ctx", "group", "override")
 TRIGGERS = ("at_s", "when_open", "when_waiting")
 ACTS = (
     "signal", "complete", "patch_ctx", "cancel", "pause", "resume", "claim", "release", "start", "save", "fail",
@@ -168,7 +179,7 @@ class _Reader:
 
     def _root(self, tree: Map, suite: Suite) -> None:
         self._known(tree, _ROOT, "a test file")
-        self._typed(tree)
+        self._typed(tree, _TYPES)
         if tree.get("kind") != "Test":
             self.problems.error(
                 "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
@@ -203,7 +214,7 @@ class _Reader:
 
     def _case(self, root: Map, node: Map, index: int, at: Mark) -> Case | None:
         self._known(node, _CASE, "a case")
-        self._typed(node)
+        self._typed(node, _TYPES)
         holder = node if "playbook" in node else root
         if "playbook" not in holder:
             self.problems.error(
@@ -233,13 +244,13 @@ class _Reader:
             readings=readings,
         )
 
-    def _typed(self, node: Map) -> None:
-        """Report what is of the wrong type, and leave it out."""
-        for key, (types, words) in _TYPES.items():
+    def _typed(self, node: Map, known: _Types) -> None:
+        """Report what is of the wrong type, and read on as if it were empty."""
+        for key, (types, words) in known.items():
             given = node.get(key)
             if given is not None and (not isinstance(given, types) or isinstance(given, bool)):
                 self.problems.error("P103", node.value_at(key), f"'{key}' must be {words}", "")
-                del node[key]
+                node[key] = None
 
     def _expect(self, node: Map, at: Mark) -> Expect:
         given = node.get("expect")
@@ -260,6 +271,12 @@ class _Reader:
             self.problems.error("P103", at, "what happens must be a mapping", "e.g. '- at_s: 10'")
             return
         self._known(item, _WORLD, "what happens from outside")
+        for key in _NEEDED:
+            if key in item and item[key] is None:
+                self.problems.error(
+                    "P103", item.key_at(key), f"'{key}' has no value", "give it one"
+                )
+        self._typed(item, _WORLD_TYPES)
         if sum(word in item for word in TRIGGERS) != 1:
             self.problems.error(
                 "P122",
