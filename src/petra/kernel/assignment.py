@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from petra.kernel.evolve import level_at
 from petra.kernel.loops import iter_data
-from petra.kernel.program import Program
+from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Run, State
+from petra.kernel.state import Chunk, Run, State
 from petra.wire import Assignment, Iteration
 
 _ANY = "*"
@@ -22,6 +23,9 @@ def assignment(program: Program, state: State, run_id: str, chunk_id: str = "") 
         execution=state.id,
         run=run.id,
         step=run.step,
+        playbook=program.digest,
+        chunk=chunk_id,
+        width=_width(plan, run, chunk),
         delivery=chunk.delivery if chunk is not None else run.delivery,
         scope=run_scope(program, state, run),
         iterations=[
@@ -30,6 +34,15 @@ def assignment(program: Program, state: State, run_id: str, chunk_id: str = "") 
         ],
         compensate=bool(run.compensates),
     )
+
+
+def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:
+    """Return how many iterations of a chunk may run at once: a local loop has all of them in one."""
+    if chunk is None or not chunk.paths or plan.loop is None or run.loop is None:
+        return 1
+    if plan.loop.loop.spec.policy.exec != "local":
+        return 1
+    return level_at(run.loop, chunk.paths[0]).max_in_flight
 
 
 def run_scope(program: Program, state: State, run: Run) -> dict[str, Any]:

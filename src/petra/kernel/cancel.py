@@ -54,7 +54,8 @@ def withdraw_all(turn: Turn, reason: str) -> None:
 
 def leave_others(turn: Turn, group: Group, arrived: set[str]) -> None:
     """Deal with the branches that have not arrived when a join fires or gives up."""
-    if group.late == "cancel":
+    join = turn.plan(group.join).join if group.join is not None else None
+    if join is not None and join.on_early_complete == "cancel":
         withdraw_branches(turn, group, arrived, "the join is complete")
 
 

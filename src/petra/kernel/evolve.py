@@ -42,6 +42,7 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     assert not state.terminal, "nothing happens after the end"
     assert seq == state.seq + 1, "versions have no gap"
     state.seq = seq
+    state.stuck = ""
     state.now = max(state.now, at)
     state.touched = {}
     _APPLY[type(event)](state, event)
@@ -126,6 +127,9 @@ def _take_token(state: State, token_id: str) -> Token:
 
 def _take_run(state: State, run_id: str) -> Run:
     run = state.take_run(run_id)
+    state.children.pop(run.child, None)
+    for chunk in run.chunks.values():
+        state.children.pop(chunk.child, None)
     if run.loop is not None:
         for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
             del state.writers[scope]
@@ -336,7 +340,7 @@ def _produce(
         new = event.group
         state.groups[new.id] = Group(
             id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
-            join=new.join, items=new.items, arcs=new.arcs, source=activation, late=new.late,
+            join=new.join, items=new.items, arcs=new.arcs, source=activation,
         )  # fmt: skip
     for made in event.produced:
         stack = run.stack
@@ -379,6 +383,7 @@ def _discarded(state: State, event: e.TokenDiscarded) -> None:
 
 def _returned(state: State, event: e.RunReturned) -> None:
     run = _take_run(state, event.run)
+    state.once.discard(run.step)
     _withdraw_items(state, run)
     origin = run.arrow[0] if run.arrow else ""
     _add(state, event.token, run.stack, run.seen, run.source, run.output, origin)

@@ -59,9 +59,12 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
 
 def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token) -> None:
     merge = None
-    spec = plan.join.merge if plan.join is not None else None
-    may_merge = group.late == "allow_late_merge" and level.branch not in group.arrived
-    if may_merge and spec is not None:
+    assert plan.join is not None
+    spec = plan.join.merge
+    allowed = (
+        plan.join.on_early_complete == "allow_late_merge" and level.branch not in group.arrived
+    )
+    if allowed and spec is not None:
         outputs = {**group.outputs, level.branch: group.overrides.get(level.branch, token.output)}
         merge = Write(key=spec.into, value=merged(spec, outputs, [*group.order, level.branch]))
     turn.emit(
@@ -81,7 +84,7 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
 def judge(turn: Turn, group_id: str) -> None:
     """Fire the join of a group, or find that it cannot fire any more."""
     group = turn.state.groups.get(group_id)
-    if group is None or group.fired or group.join is None:
+    if group is None or group.fired or group.join is None or turn.state.phase != "normal":
         return
     plan = turn.plan(group.join)
     if plan.join is None or plan.pairs_arcs or _blocked(turn, plan, group):

@@ -57,7 +57,24 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     else:
         arc, args, _ = tokens[0]
         made.produced.append(_token(turn, run, arc, args, run.stack, None, None))
+    made.timers += _timers_of_owners(turn, made.produced)
     return made
+
+
+def _timers_of_owners(turn: Turn, produced: list[e.Produced]) -> list[e.NewTimer]:
+    """Arm the time limit of a join that becomes the owner of a group by its first arrival."""
+    timers = {}
+    for token in produced:
+        group = turn.state.groups.get(token.arrives) if token.arrives is not None else None
+        join = turn.plan(token.step).join
+        if (
+            group is not None
+            and group.join is None
+            and join is not None
+            and join.timeout_s is not None
+        ):
+            timers[group.id] = join_timer(group.id, group.created_at + join.timeout_s)
+    return list(timers.values())
 
 
 def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPlan]:
@@ -125,7 +142,6 @@ def _group(
         id=derive("group", run.id),
         size=len(tokens),
         join=join,
-        late=closing.on_early_complete if closing is not None else "cancel",
         items=[item for _, _, item in tokens],
         arcs=[arc.number for arc, _, _ in tokens],
     )

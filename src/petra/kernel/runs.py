@@ -69,6 +69,10 @@ def start(
         )
     )
     turn.changed_steps.add(plan.name)
+    admit = plan.step.spec.policy.admit
+    if admit is not None and admit.once:
+        for token_id in turn.state.ready_at.get(plan.name, ()):
+            turn.agenda.add(turn.state.ready[token_id])  # those that still wait will be discarded
     if plan.cancels and plan.step.spec.cancels is not None and plan.step.spec.cancels.on == "start":
         cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run_id)
     if trouble is not None:

@@ -1,7 +1,8 @@
 """What server and worker say to each other: frozen structs, the same on every transport.
 
 A worker gets an ``Assignment`` (a step run, or a chunk of the iterations of a loop) and answers with one
-``Report`` per run or iteration, which holds every attempt and every decision a policy made (S5).
+``Report`` per run or iteration, which holds every attempt and every decision a policy made (S5). What they
+travel in is in ``petra.wire.frames``.
 """
 
 from __future__ import annotations
@@ -87,14 +88,21 @@ class Report(Wire, frozen=True):
 class Assignment(Wire, frozen=True):
     """A step run, or some iterations of it, handed to a worker.
 
-    ``iterations`` is empty for a step without a loop. ``scope`` holds what templates read beside the
-    iteration: workload, ctx, args, branch, results of steps.
+    ``iterations`` is empty for a step without a loop; at most ``width`` of them run at a time. ``scope``
+    holds what templates read beside the iteration: workload, ctx, args, branch, results of steps. The
+    tasks are those of the playbook with that digest, which the worker has or asks for. ``lease`` is the
+    right to run it: fresh for each delivery, unguessable, and void after ``lease_s`` without a heartbeat.
     """
 
     execution: str
     run: str
     step: str
+    playbook: str = ""
+    chunk: str = ""
     delivery: int = 1
+    lease: str = ""
+    lease_s: float = 30.0
+    width: int = 1
     scope: dict[str, Any] = {}
     iterations: list[Iteration] = []
     compensate: bool = False

@@ -1,0 +1,213 @@
+"""Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
+
+    worker → server: hello · credit · checked · want · report · heartbeat · drain · bye
+    server → worker: playbook · assign · cancel · ack · drain
+
+Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
+``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost.
+Rule 2: the server sends a playbook once per connection, before the first assignment that names its digest; a
+worker that has forgotten it asks again (``want``). The worker answers it with ``checked``.
+Rule 3: each credit is one assignment that the worker will take beyond those it has; hello gives the first.
+Rule 4: a report is the worker's to repeat until it is acknowledged, which happens when it is durable or refused.
+Rule 5: on a stream of bytes each frame has its length in front, four bytes, big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+import msgspec
+from msgspec import field
+
+from petra.errors import UsageError
+from petra.wire import Assignment, Report, Wire
+
+MAX_FRAME: Final = 64 * 1024 * 1024
+"""No frame is longer, in bytes."""
+
+_LENGTH: Final = struct.Struct(">I")
+
+
+class Frame(Wire, frozen=True, tag_field="frame", tag=str.lower):
+    """One message."""
+
+
+class Hello(Frame, frozen=True):
+    """A worker introduces itself; ``credit`` is how many assignments it takes now."""
+
+    worker: str
+    pool: str = "default"
+    slots: int = 1
+    credit: int = 0
+    kinds: list[str] = field(default_factory=list)
+    leases: list[str] = field(default_factory=list)
+
+
+class Credit(Frame, frozen=True):
+    """A worker takes that many further assignments."""
+
+    slots: int
+
+
+class Playbook(Frame, frozen=True):
+    """A playbook as canonical YAML, under the digest that assignments name."""
+
+    digest: str
+    text: str
+
+
+class Want(Frame, frozen=True):
+    """A worker needs these playbooks again."""
+
+    digests: list[str]
+
+
+class Checked(Frame, frozen=True):
+    """What keeps a worker from running a playbook, its keychain above all; nothing, when it may (S20)."""
+
+    digest: str
+    problems: list[str] = field(default_factory=list)
+
+
+class Assign(Frame, frozen=True):
+    """Work for a worker."""
+
+    assignments: list[Assignment]
+
+
+class IterationReport(Wire, frozen=True):
+    """What one iteration of a loop came to."""
+
+    path: tuple[int, ...]
+    report: Report
+
+
+class RunReport(Wire, frozen=True):
+    """What an assignment came to: one report, or one for each iteration that was begun."""
+
+    execution: str
+    run: str
+    chunk: str = ""
+    delivery: int = 1
+    lease: str = ""
+    report: Report | None = None
+    iterations: list[IterationReport] = field(default_factory=list)
+
+
+class Reports(Frame, frozen=True, tag="report"):
+    """What assignments came to."""
+
+    reports: list[RunReport]
+
+
+class Ack(Frame, frozen=True):
+    """The reports of these leases need not be repeated."""
+
+    leases: list[str]
+
+
+class Heartbeat(Frame, frozen=True):
+    """The worker is alive and works under these leases."""
+
+    leases: list[str]
+
+
+class Cancel(Frame, frozen=True):
+    """Stop these runs, or whatever runs under these leases."""
+
+    runs: list[str] = field(default_factory=list)
+    leases: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+class Drain(Frame, frozen=True):
+    """From the server: finish what you have, then leave. From a worker: assign nothing more."""
+
+
+class Bye(Frame, frozen=True):
+    """The worker leaves and gives these leases back, for others."""
+
+    leases: list[str] = field(default_factory=list)
+
+
+FromWorker = Hello | Credit | Checked | Want | Reports | Heartbeat | Drain | Bye
+FromServer = Playbook | Assign | Cancel | Ack | Drain
+AnyFrame = (
+    Hello | Credit | Checked | Want | Reports | Heartbeat | Drain | Bye | Playbook | Assign | Cancel
+    | Ack
+)  # fmt: skip
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[AnyFrame] = msgspec.msgpack.Decoder(AnyFrame)
+
+
+class FrameError(UsageError):
+    """Bytes that are no frame: the other side speaks something else, or too much."""
+
+
+def encode(frame: AnyFrame) -> bytes:
+    """Encode a frame for a transport that keeps messages apart.
+
+    Raises:
+        TypeError: it holds something that is no data, a secret above all.
+    """
+    return _encoder.encode(frame)
+
+
+def decode(raw: bytes | bytearray | memoryview) -> AnyFrame:
+    """Decode one frame.
+
+    Raises:
+        FrameError: it is none.
+    """
+    try:
+        return _decoder.decode(raw)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise FrameError(f"this is no frame: {error}") from None
+
+
+def pack(frame: AnyFrame) -> bytes:
+    """Encode a frame for a stream of bytes.
+
+    Raises:
+        FrameError: it is longer than ``MAX_FRAME``.
+    """
+    raw = _encoder.encode(frame)
+    if len(raw) > MAX_FRAME:
+        raise FrameError(f"a frame of {len(raw):,} bytes; at most {MAX_FRAME:,} are sent")
+    return _LENGTH.pack(len(raw)) + raw
+
+
+class Unpacker:
+    """Takes a stream of bytes in any pieces and gives its frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, piece: bytes) -> list[AnyFrame]:
+        """Take a piece; return the frames that are complete now.
+
+        Raises:
+            FrameError: this is no stream of frames; nothing after it can be trusted.
+        """
+        buffer = self._buffer
+        buffer += piece
+        frames: list[AnyFrame] = []
+        at = 0
+        while len(buffer) - at >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(buffer, at)
+            if length > MAX_FRAME:
+                raise FrameError(f"a frame of {length:,} bytes; at most {MAX_FRAME:,} are read")
+            end = at + _LENGTH.size + length
+            if len(buffer) < end:
+                break
+            frames.append(decode(bytes(buffer[at + _LENGTH.size : end])))
+            at = end
+        del buffer[:at]
+        return frames
+
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether the stream may end here."""
+        return not self._buffer
