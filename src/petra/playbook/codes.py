@@ -57,6 +57,7 @@ CODES = MappingProxyType(
         "P208": "Something Petra ignores",
         "P209": "An undeclared credential",
         "P210": "Workload is data, not a template",
+        "P211": "A rule or an arc that is never tried",
         "P301": "A join that cannot complete",
         "P302": "Tokens that can pile up without end",
         "P303": "A way that never ends",
