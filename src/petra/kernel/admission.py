@@ -10,11 +10,14 @@ Rule 5: with ``withdraw`` a run that nobody has started goes back to waiting whe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from petra.kernel import events as e
+from petra.kernel.cancel import leave_others
 from petra.kernel.effects import CancelChild
 from petra.kernel.program import Reads, StepPlan
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import Run, Token, derive
+from petra.kernel.state import Group, Run, Token, derive
 from petra.kernel.turn import Turn
 from petra.wire import Error
 
@@ -89,21 +92,35 @@ def _untouched(turn: Turn, run: Run) -> bool:
     return all(item.state in ("offered", "allocated") for item in items)
 
 
-def passes(turn: Turn, plan: StepPlan, token: Token, view: View) -> bool:
-    """Let a token through its gate; one that is not admitted waits, or is discarded."""
+def passes(
+    turn: Turn, plan: StepPlan, tokens: Sequence[Token], view: View, group: Group | None = None
+) -> bool:
+    """Let a token, or those of a join, through the gate; what is not admitted waits, or is discarded."""
     admit = plan.step.spec.policy.admit
     if admit is None:
         return True
     if admit.once and plan.name in turn.state.once:
-        turn.emit(e.TokenDiscarded(token=token.id, reason="the step runs once"))
+        _discard(turn, tokens, "the step runs once", group)
         return False
     if admits(turn, plan, view):
         return True
     if admit.on_deny == "discard":
-        turn.emit(e.TokenDiscarded(token=token.id, reason="denied"))
+        _discard(turn, tokens, "denied", group)
     elif admit.on_deny == "fail":
         raise DeniedError(denial(plan))
     return False
+
+
+def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | None) -> None:
+    """Discard the tokens of one firing; with the join's, its group is over."""
+    if group is not None:
+        leave_others(turn, group, {token.id for token in tokens})
+    for token in tokens:
+        turn.emit(
+            e.TokenDiscarded(
+                token=token.id, reason=reason, closes=group.id if group is not None else None
+            )
+        )
 
 
 class DeniedError(Exception):

@@ -117,7 +117,7 @@ def consider(turn: Turn, token: Token) -> None:
     try:
         if plan.join is not None:
             fan_in.arrive(turn, plan, token)
-        elif passes(turn, plan, token, view_of(turn.state, token)):
+        elif passes(turn, plan, [token], view_of(turn.state, token)):
             runs.start(turn, plan, [token])
     except (DeniedError, TransformError) as error:
         if token.id in turn.state.ready:
@@ -253,6 +253,8 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     turn.emit(e.ExecutionResumed(actor=command.actor))
     for token in list(turn.state.ready.values()):
         turn.agenda.add(token)
+    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_steps.update(turn.program.steps)
     turn.judged.extend(turn.state.groups)
 
 

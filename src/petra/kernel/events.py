@@ -195,6 +195,7 @@ class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
     group: str | None = None
     index: int | None = None
     merge: Write | None = None
+    closes: str | None = None
 
 
 class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):

@@ -365,6 +365,8 @@ def _withdraw_items(state: State, *holders: Run | Chunk) -> None:
 
 
 def _discarded(state: State, event: e.TokenDiscarded) -> None:
+    if event.closes is not None and event.closes in state.groups:
+        state.groups[event.closes].fired = True
     token = _take_token(state, event.token)
     if event.group is not None and event.index is not None:
         group = state.groups.get(event.group)

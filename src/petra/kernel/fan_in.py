@@ -33,7 +33,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
     join = plan.join
     assert join is not None
     if token.empty:
-        _fire(turn, plan, [token], token.stack, None, {}, [])
+        _fire_alone(turn, plan, token, {})
         return
     if join.mode == "arcs":
         pair_arcs(turn, plan)
@@ -42,7 +42,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         return  # judged when nothing else can move
     level = closed_level(turn, plan.name, token.stack)
     if level is None:
-        _fire(turn, plan, [token], token.stack, None, {0: token.output}, [0])
+        _fire_alone(turn, plan, token, {0: token.output})
         return
     group = turn.state.groups[level.group]
     if group.arrived.get(level.branch) == token.id:
@@ -179,9 +179,15 @@ def _fail(turn: Turn, plan: StepPlan, group: Group, error: Error) -> None:
 
 def _fire_group(turn: Turn, plan: StepPlan, group: Group) -> None:
     tokens = [turn.state.ready[token] for _, token in sorted(group.arrived.items())]
-    if tokens and not passes(turn, plan, tokens[0], view_of(turn.state, tokens[0])):
+    if tokens and not passes(turn, plan, tokens, view_of(turn.state, tokens[0]), group):
         return
     _fire(turn, plan, tokens, group.stack, group, dict(group.outputs), group.order)
+
+
+def _fire_alone(turn: Turn, plan: StepPlan, token: Token, outputs: dict[int, Any]) -> None:
+    """Fire for a token that closes no group: one that is in none, or stands for an empty one."""
+    if passes(turn, plan, [token], view_of(turn.state, token)):
+        _fire(turn, plan, [token], token.stack, None, outputs, list(outputs))
 
 
 def _fire(
@@ -268,7 +274,7 @@ def pair_arcs(turn: Turn, plan: StepPlan) -> None:
         if not plan.incoming or len(queues) < len(plan.incoming):
             return
         tokens = [queues[arrow][0] for arrow in plan.incoming]
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
+        if not passes(turn, plan, tokens, _common_view(turn, tokens)):
             return
         outputs = {index: token.output for index, token in enumerate(tokens)}
         before = turn.state.seq
@@ -315,7 +321,7 @@ def judge_or(turn: Turn, *, at_rest: bool) -> bool:
         tokens = [turn.state.ready[token_id] for token_id in waiting]
         order = {arrow: index for index, arrow in enumerate(plan.incoming)}
         tokens.sort(key=lambda token: (order.get(token.arrow or ("", 0), 0), token.since))
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
+        if not passes(turn, plan, tokens, _common_view(turn, tokens)):
             continue
         outputs = {index: token.output for index, token in enumerate(tokens)}
         _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))

@@ -221,7 +221,9 @@ class Simulation:
     # The worker
 
     def _assign(self, execution: Execution, effect: f.Assign) -> None:
-        given = assignment(execution.program, execution.state, effect.run, effect.chunk)
+        given = assignment(
+            execution.program, execution.state, effect.run, effect.chunk, everything=True
+        )
         work = _Work(execution, given, effect.chunk, list(given.iterations))
         self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
         self.at(self.now, WORK, lambda: self._begin(work))
