@@ -45,9 +45,9 @@ def run_scope(
     view = view_of(state, run)
     wanted = plan.result_reads
     results = {
-        step: activation.result
+        step: activation.done.result
         for step, activation in {**state.latest, **view.seen}.items()
-        if activation.ok and (everything or _ANY in wanted or step in wanted)
+        if activation.done is not None and (everything or _ANY in wanted or step in wanted)
     }
     found: dict[str, Any] = {
         **results,

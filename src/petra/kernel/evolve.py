@@ -264,10 +264,12 @@ def _ended_run(state: State, event: e.StepEnded) -> Run:
 
 def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
     """Sum up a run that ended."""
+    ok = not isinstance(event, e.StepFailed)
+    before = None if ok else run.seen.get(run.step) or state.latest.get(run.step)
     return Activation(
         step=run.step,
         run=run.id,
-        ok=not isinstance(event, e.StepFailed),
+        ok=ok,
         result=event.result,
         has_result=event.has_result,
         error=event.error,
@@ -278,6 +280,7 @@ def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
         seq=state.seq,
         counts=event.counts,
         actor=event.actor,
+        before=before.done if before is not None else None,
     )
 
 

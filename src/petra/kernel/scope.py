@@ -53,8 +53,8 @@ def scope(
             found["step"] = _StepNames(state, view).only(names)
         elif first.endswith("()"):
             found[first[:-2]] = helper(first[:-2], state, view)
-        elif (activation := lookup(state, view, first)) is not None and activation.ok:
-            found[first] = activation.result
+        elif (activation := lookup(state, view, first)) and (done := activation.done):
+            found[first] = done.result
     return found
 
 
@@ -194,8 +194,8 @@ class _StepNames:
     def _one(self, step: str) -> dict[str, Any]:
         activation = lookup(self.state, self.view, step)
         found: dict[str, Any] = {"status": status_data(self.state, self.view, step)}
-        if activation is not None and activation.ok:
-            found["result"] = activation.result
+        if activation is not None and activation.done is not None:
+            found["result"] = activation.done.result
         return found
 
 

@@ -52,6 +52,13 @@ class Activation:
     seq: int
     counts: dict[str, int] | None = None
     actor: str | None = None
+    before: Activation | None = None
+    """After a failure: the done activation of the step that came before it."""
+
+    @property
+    def done(self) -> Activation | None:
+        """The done activation whose result templates see: this one, or after a failure the one before."""
+        return self if self.ok else self.before
 
 
 Seen = dict[str, Activation]

@@ -141,7 +141,8 @@ def _scope(
     state = turn.state
     view = view_of(state, run)
     holder: Holder = chunk or run
-    results = {step: a.result for step, a in {**state.latest, **view.seen}.items() if a.ok}
+    known = {**state.latest, **view.seen}
+    results = {step: a.done.result for step, a in known.items() if a.done is not None}
     return {
         **results,
         "workload": state.workload,
