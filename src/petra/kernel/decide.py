@@ -59,7 +59,13 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     except RefusedError as refusal:
         refused = str(refusal)
     settle(turn)
-    return Decision(turn.events, turn.effects, turn.markings, refused)
+    return Decision(turn.events, _wanted(turn), turn.markings, refused)
+
+
+def _wanted(turn: Turn) -> list[AnyEffect]:
+    """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
+    runs = turn.state.runs
+    return [x for x in turn.effects if not isinstance(x, Assign) or x.run in runs]
 
 
 # Settling

@@ -38,7 +38,6 @@ class NewGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     size: int
     join: str | None = None
-    late: str = "cancel"
     items: list[Any] = []
     arcs: list[int] = []
 
@@ -203,6 +202,7 @@ class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
 
     tokens: list[str] = []
     runs: list[str] = []
+    groups: list[str] = []
     reason: str = ""
     by: str = ""
 

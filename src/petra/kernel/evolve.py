@@ -159,12 +159,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
 
 def _step_started(state: State, event: e.StepStarted) -> None:
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    if event.group is not None:
-        group = state.groups[event.group]
-        group.fired = True
-        state.fired_groups[event.step] = event.group
-    for token in tokens:
-        _take_token(state, token.id)
+    _consume(state, tokens, event.step, event.group)
     first = tokens[0] if tokens else None
     stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
     undone = state.undo.pop() if event.compensates else None
@@ -196,6 +191,20 @@ def _step_started(state: State, event: e.StepStarted) -> None:
     if event.merge is not None:
         write(state, event.merge, stack)
     state.firings += 1
+
+
+def _consume(state: State, tokens: list[Token], step: str, group_id: str | None) -> None:
+    """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
+    group = state.groups.get(group_id) if group_id is not None else None
+    if group is not None:
+        group.fired = True
+        state.fired_groups[step] = group.id
+    for token in tokens:
+        _take_token(state, token.id)
+        for level in token.stack[len(group.stack) + 1 :] if group is not None else ():
+            inner = state.groups.get(level.group)
+            if inner is not None and not inner.members:
+                _forget(state, inner)
 
 
 def _history(state: State, tokens: list[Token], group_id: str | None) -> Seen:
@@ -247,11 +256,7 @@ def _ended_run(state: State, event: e.StepEnded) -> Run:
         return _take_run(state, event.run)
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    if group is not None:
-        group.fired = True
-        state.fired_groups[event.step] = group.id
-    for token in tokens:
-        _take_token(state, token.id)
+    _consume(state, tokens, event.step, event.closes)
     first = tokens[0] if tokens else None
     stack = group.stack if group is not None else first.stack if first else ()
     seen = _united(tokens) if tokens else (group.seen if group else {})
@@ -339,7 +344,7 @@ def _produce(
         new = event.group
         state.groups[new.id] = Group(
             id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
-            join=new.join, items=new.items, arcs=new.arcs, source=activation, late=new.late,
+            join=new.join, items=new.items, arcs=new.arcs, source=activation,
         )  # fmt: skip
     for made in event.produced:
         stack = run.stack
@@ -357,6 +362,9 @@ def _withdrawn(state: State, event: e.Withdrawn) -> None:
         run = _take_run(state, run_id)
         _count(state, "cancelled")
         _withdraw_items(state, run, *run.chunks.values())
+    for group_id in event.groups:
+        if group_id in state.groups:
+            _forget(state, state.groups[group_id])
 
 
 def _withdraw_items(state: State, *holders: Run | Chunk) -> None:

@@ -59,8 +59,10 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
 
 def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token) -> None:
     merge = None
-    spec = plan.join.merge if plan.join is not None else None
-    may_merge = group.late == "allow_late_merge" and level.branch not in group.arrived
+    assert plan.join is not None
+    spec = plan.join.merge
+    lets = plan.join.on_early_complete == "allow_late_merge"
+    may_merge = lets and level.branch not in group.arrived
     if may_merge and spec is not None:
         outputs = {**group.outputs, level.branch: group.overrides.get(level.branch, token.output)}
         merge = Write(key=spec.into, value=merged(spec, outputs, [*group.order, level.branch]))

@@ -57,6 +57,7 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     else:
         arc, args, _ = tokens[0]
         made.produced.append(_token(turn, run, arc, args, run.stack, None, None))
+    made.timers += _timers(turn, made)
     return made
 
 
@@ -120,25 +121,36 @@ def _group(
             empty = e.Produced(id=derive(run.id, "empty"), step=join, arc=arc, empty=True)
             made.produced.append(empty)
         return
-    closing = turn.plan(join).join if join is not None else None
     made.group = e.NewGroup(
         id=derive("group", run.id),
         size=len(tokens),
         join=join,
-        late=closing.on_early_complete if closing is not None else "cancel",
         items=[item for _, _, item in tokens],
         arcs=[arc.number for arc, _, _ in tokens],
     )
-    if closing is not None and closing.timeout_s is not None:
-        made.timers.append(join_timer(made.group.id, turn.now + closing.timeout_s))
     for index, (one, args, _) in enumerate(tokens):
         stack = (*run.stack, Branch(made.group.id, index))
         made.produced.append(_token(turn, run, one, args, stack, index, made.group))
 
 
-def join_timer(group: str, due: float) -> e.NewTimer:
-    """Make the timer of a join's ``timeout_s``."""
-    return e.NewTimer(id=derive("join", group), due=due, kind="join", group=group)
+def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:
+    """Make the timers of joins: for a group whose join is certain, or that got one by an arrival."""
+    found: dict[str, tuple[str, float]] = {}
+    if made.group is not None and made.group.join is not None:
+        found[made.group.id] = (made.group.join, turn.now)
+    for token in made.produced:
+        known = turn.state.groups.get(token.arrives or "")
+        if known is not None and known.join is None:
+            found[known.id] = (token.step, known.created_at)
+        elif token.arrives is not None and known is None:
+            found[token.arrives] = (token.step, turn.now)
+    timers = []
+    for group, (step, since) in found.items():
+        join = turn.plan(step).join
+        if join is not None and join.timeout_s is not None:
+            due = since + join.timeout_s
+            timers.append(e.NewTimer(id=derive("join", group), due=due, kind="join", group=group))
+    return timers
 
 
 def _token(

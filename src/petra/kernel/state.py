@@ -192,8 +192,6 @@ class Group:
     fired: bool = False
     closed: bool = False
     timed_out: bool = False
-    late: str = "cancel"
-    refused: bool = False
 
     @property
     def open(self) -> int:
