@@ -179,11 +179,12 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
-    """Iterations ended."""
+    """Iterations ended; with ``more``, others of the same chunk follow."""
 
     run: str
     chunk: str
     ended: list[Iterated]
+    more: bool = False
 
 
 class TokenDiscarded(Event, frozen=True, tag="token.discarded"):

@@ -503,6 +503,7 @@ def _iterations_started(state: State, event: e.IterationsStarted) -> None:
     close_levels(run.loop)
     if event.chunk:
         chunk = Chunk(event.chunk, list(event.paths))
+        level_at(run.loop, event.paths[0]).chunks += 1
         run.chunks[event.chunk] = chunk
         run.chunks_made += 1
         if event.armed is not None:
@@ -512,7 +513,10 @@ def _iterations_started(state: State, event: e.IterationsStarted) -> None:
 def _iterations_ended(state: State, event: e.IterationsEnded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
-    chunk = run.chunks.pop(event.chunk)
+    chunk = run.chunks[event.chunk]
+    if not event.more:
+        del run.chunks[event.chunk]
+        level_at(run.loop, chunk.paths[0]).chunks -= 1
     durations = 0.0
     for ended in event.ended:
         for made in ended.writes:

@@ -113,6 +113,7 @@ class LoopState:
     items: list[Any]
     max_in_flight: int
     next: int = 0
+    chunks: int = 0
     active: dict[int, LoopState | None] = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)
     done: int = 0
