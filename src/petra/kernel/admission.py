@@ -46,11 +46,9 @@ def reconsider(turn: Turn) -> None:
         return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
-    for plan in turn.program.gated:
-        if not _concerns(plan.reads, ctx, steps):
-            continue
-        for token_id in list(turn.state.ready_at.get(plan.name, ())):
-            turn.agenda.add(turn.state.ready[token_id])
+    concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]
+    turn.agenda.add_waiting(plan.name for plan in concerned)
+    for plan in concerned:
         admit = plan.step.spec.policy.admit
         if admit is not None and admit.withdraw:
             for run_id in list(turn.state.runs_at.get(plan.name, ())):

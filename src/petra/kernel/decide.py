@@ -24,7 +24,7 @@ from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
 from petra.kernel.state import DELIVERIES_MAX, Branch, Run, State, Timer, Token, derive
-from petra.kernel.turn import TransformError, Turn
+from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
 from petra.wire import Error, Report
@@ -38,10 +38,6 @@ class Decision:
     effects: list[AnyEffect]
     markings: list[tuple[int, int]]
     refused: str = ""
-
-
-class RefusedError(Exception):
-    """A command cannot be taken; nothing has happened."""
 
 
 def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
@@ -111,10 +107,11 @@ def _freed(turn: Turn) -> None:
     if not turn.freed:
         return
     freed, turn.freed = turn.freed, set()
-    for plan in turn.program.steps.values():
-        if any(name in freed for name, _, _ in plan.resources):
-            for token_id in list(turn.state.ready_at.get(plan.name, ())):
-                turn.agenda.add(turn.state.ready[token_id])
+    turn.agenda.add_waiting(
+        plan.name
+        for plan in turn.program.steps.values()
+        if any(name in freed for name, _, _ in plan.resources)
+    )
 
 
 def consider(turn: Turn, token: Token) -> None:
@@ -257,8 +254,7 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
-    for token in list(turn.state.ready.values()):
-        turn.agenda.add(token)
+    turn.agenda.add_waiting(turn.program.steps)
     turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
     turn.changed_steps.update(turn.program.steps)
     turn.judged.extend(turn.state.groups)

@@ -253,7 +253,9 @@ def _step_ended(state: State, event: e.StepEnded) -> None:
 def _ended_run(state: State, event: e.StepEnded) -> Run:
     """Take the run; one that never started is made up from the tokens it consumed."""
     if event.run in state.runs:
-        return _take_run(state, event.run)
+        run = _take_run(state, event.run)
+        _withdraw_items(state, run, *run.chunks.values())  # alternatives that did not win
+        return run
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]
     _consume(state, tokens, event.step, event.closes)

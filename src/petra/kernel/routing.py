@@ -83,10 +83,7 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
                 Error(kind="transform", message=f"foreach of {what} is not a list")
             )
         name = arc.arc.item
-        return [
-            (arc, {name: item, **_args(turn, arc, view, what, {name: item})}, item)
-            for item in items
-        ]
+        return [(arc, _args(turn, arc, view, what, {name: item}), item) for item in items]
     if arc.copies is not None:
         copies = turn.render(arc.copies, view, f"copies of {what}")
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:
@@ -98,10 +95,11 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
     return [(arc, _args(turn, arc, view, what, {}), None)]
 
 
-def _args(turn: Turn, arc: ArcPlan, view: View, what: str, extra: dict[str, Any]) -> dict[str, Any]:
-    if arc.args.constant and not arc.args.value:
+def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any]) -> dict[str, Any]:
+    """Render the arguments of one token; the item of a ``foreach`` is one of them."""
+    if arc.args.constant and not arc.args.value and not item:
         return {}
-    args: dict[str, Any] = turn.render(arc.args, view, f"args of {what}", extra)
+    args: dict[str, Any] = {**item, **turn.render(arc.args, view, f"args of {what}", item)}
     if (error := too_large(turn, args, f"args of {what}")) is not None:
         raise TransformError(error)
     return args

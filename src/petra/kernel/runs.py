@@ -15,11 +15,11 @@ from petra.kernel import cancel, completion
 from petra.kernel import events as e
 from petra.kernel.ctx import after, fault
 from petra.kernel.effects import Assign
+from petra.kernel.evolve import activation_of
 from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, route
 from petra.kernel.scope import View, view_of
-from petra.kernel.evolve import activation_of
 from petra.kernel.state import Group, Run, Stack, Token, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical

@@ -135,7 +135,9 @@ class _World:
         ]
         if not found:
             return None
-        execution, item = min(found, key=lambda one: (one[1].holder != actor, one[1].holder is not None))
+        execution, item = min(
+            found, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
+        )
         return execution, item.id
 
     def _target(self, item: dict[str, Any]) -> tuple[Execution, str]:

@@ -248,8 +248,10 @@ class Simulation:
         )
         first = _Work(execution, given, effect.chunk, list(given.iterations))
         lanes = [first]
-        for _ in range(1, self._lanes(execution, given)):
-            lanes.append(_Work(execution, given, effect.chunk, first.left, first.reports))
+        lanes += [
+            _Work(execution, given, effect.chunk, first.left, first.reports)
+            for _ in range(1, self._lanes(execution, given))
+        ]
         for work in lanes:
             work.lanes = lanes
             self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
