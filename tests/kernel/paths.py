@@ -68,6 +68,7 @@ def walk(seed: int) -> tuple[RandomPath, Simulation, list[str]]:
         chunk_max=path.chunk_max,
         watch=watch,
     )
+    simulation.root.program.events_max = 150
     unleash(path, simulation)
     try:
         simulation.start({})

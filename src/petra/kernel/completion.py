@@ -129,7 +129,7 @@ def _summary(turn: Turn) -> dict[str, Any]:
             for step, activation in state.latest.items()
             if activation.ok and activation.has_result
         },
-        "failures": state.failures,
+        "failures": list(state.failures),
     }
 
 

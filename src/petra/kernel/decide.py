@@ -48,7 +48,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         _fire_due(turn, before=command.now)
     if state.is_terminal:
         return Decision(
-            turn.events, turn.effects, turn.markings, f"the execution is {state.terminal}"
+            turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
         )
     try:
         _COMMANDS[type(command)](turn, command)
@@ -71,7 +71,9 @@ def settle(turn: Turn) -> None:
     """Fire whatever is enabled."""
     state = turn.state
     while not state.is_terminal:
-        if turn.begun:
+        if len(turn.events) > turn.program.events_max and state.phase == "normal":
+            _endless(turn)
+        elif turn.begun:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
@@ -84,6 +86,17 @@ def settle(turn: Turn) -> None:
             consider(turn, token)
         elif not _last_resort(turn):
             return
+
+
+def _endless(turn: Turn) -> None:
+    """Fail an execution that goes round on the server without ever waiting for anything."""
+    message = (
+        f"more than {turn.program.events_max:,} events in one decision: it never comes to rest"
+    )
+    step = next(
+        (event.step for event in reversed(turn.events) if isinstance(event, e.StepEnded)), ""
+    )
+    completion.fail(turn, Error(kind="limit", message=message), step)
 
 
 def _take_up(turn: Turn, place: str) -> None:

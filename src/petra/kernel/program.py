@@ -26,6 +26,9 @@ Arrow = tuple[str, int]
 CHUNK_MAX = 256
 """At most so many iterations are handed out together."""
 
+EVENTS_MAX = 1_000_000
+"""A decision that makes more events goes round for ever."""
+
 _HANDLER_READS = ("event", "ok()", "fail()")
 _ANY = "*"
 
@@ -196,6 +199,7 @@ class Program:
         """Compile a playbook; a test may set another seed, selection strategy or size of chunks."""
         self.playbook = playbook
         self.chunk_max = chunk_max
+        self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest(to_plain(playbook))

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from petra.kernel import events as e
 from petra.kernel.ctx import too_large
 from petra.kernel.program import ArcPlan, StepPlan
@@ -126,9 +128,15 @@ def _group(
         items=[item for _, _, item in tokens],
         arcs=[arc.number for arc, _, _ in tokens],
     )
+    claimed: set[str] = set()
     for index, (one, args, _) in enumerate(tokens):
         stack = (*run.stack, Branch(made.group.id, index))
-        made.produced.append(_token(turn, run, one, args, stack, index, made.group))
+        token = _token(turn, run, one, args, stack, index, made.group)
+        if token.arrives in claimed:  # all of them are the same branch of an outer group
+            token = msgspec.structs.replace(token, arrives=None)
+        elif token.arrives is not None and token.arrives != made.group.id:
+            claimed.add(token.arrives)
+        made.produced.append(token)
 
 
 def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:

@@ -156,7 +156,9 @@ class Checker:
         if event.items is not None:
             nested = self.steps[event.step].loop
             self._loops[event.run] = _Loop(
-                len(event.items), event.max_in_flight, nested is not None and nested.loop is not None
+                len(event.items),
+                event.max_in_flight,
+                nested is not None and nested.loop is not None,
             )
         if event.merge is not None:
             self._write(event.merge, stack)
@@ -171,7 +173,9 @@ class Checker:
     def _hold(self, event: e.StepStarted) -> None:
         self._held[event.run] = list(event.resources)
         for name, key, _ in event.resources:
-            taken = sum(u for held in self._held.values() for n, k, u in held if (n, k) == (name, key))
+            taken = sum(
+                u for held in self._held.values() for n, k, u in held if (n, k) == (name, key)
+            )
             if taken > self.limits.get(name, 1):
                 self._fault(f"{taken} units of resource '{name}' are held")
 
@@ -261,7 +265,11 @@ class Checker:
     def _made_later(self, group_id: str, group: _Group, made: e.Produced) -> None:
         index, group.size = group.size, group.size + 1
         outer = next(
-            (stack[: _depth(stack, group_id)] for stack in self._ready.values() if _in(stack, group_id)),
+            (
+                stack[: _depth(stack, group_id)]
+                for stack in self._ready.values()
+                if _in(stack, group_id)
+            ),
             next(
                 (s[: _depth(s, group_id)] for _, s in self._runs.values() if _in(s, group_id)), ()
             ),
@@ -357,7 +365,10 @@ class Checker:
         if reducer is not None:
             present = write.key in self.ctx
             self.ctx[write.key] = reduce_value(
-                reducer, self.ctx.get(write.key), write.value, present=present  # type: ignore[arg-type]
+                reducer,
+                self.ctx.get(write.key),
+                write.value,
+                present=present,  # type: ignore[arg-type]
             )
             return
         for group, index in stack:

@@ -72,12 +72,17 @@ def _outcome(dice: Random) -> dict[str, Any]:
     if drawn < 0.7:
         return {"ok": dice.choice((None, 1, 2, "x", [1, 2], {"k": 1}, [])), **after}
     if drawn < 0.92:
-        return {"error": {"kind": dice.choice(("timeout", "server_error")), "message": "no"}, **after}
+        return {
+            "error": {"kind": dice.choice(("timeout", "server_error")), "message": "no"},
+            **after,
+        }
     return {"crash": True, **after}
 
 
 def _child(dice: Random) -> dict[str, Any]:
-    tool = dice.choice(({"kind": "python", "code": "x"}, {"kind": "wait", "for_s": 3}, {"kind": "noop"}))
+    tool = dice.choice(
+        ({"kind": "python", "code": "x"}, {"kind": "wait", "for_s": 3}, {"kind": "noop"})
+    )
     return {
         "apiVersion": "petra/v1", "kind": "Playbook", "metadata": {"name": "child"},
         "workflow": [{"step": "k", "tool": tool}],
@@ -140,7 +145,9 @@ class _Drawn:
                 {"when": "{{ outcome.status == 'error' }}", "then": {"do": "retry", "attempts": 2}}
             )
         if self.often(0.5):
-            writes = dice.choice(({"n": 1}, {"n": "{{ branch.index | default(0) }}"}, {"flag": True}))
+            writes = dice.choice(
+                ({"n": 1}, {"n": "{{ branch.index | default(0) }}"}, {"flag": True})
+            )
             rules.append({"when": "{{ outcome.status == 'ok' }}", "then": {"set_ctx": writes}})
         if self.often(0.15):
             rules.append({"when": "{{ true }}", "then": {"set_branch": "{{ outcome.result }}"}})
@@ -157,14 +164,20 @@ class _Drawn:
 
     def human(self) -> dict[str, Any]:
         dice = self.dice
-        made: dict[str, Any] = {"kind": "human", "title": "x", "assignees": {"users": list(_HOLDERS)}}
+        made: dict[str, Any] = {
+            "kind": "human",
+            "title": "x",
+            "assignees": {"users": list(_HOLDERS)},
+        }
         if self.often(0.5):
             made["due_s"] = dice.choice((10, 100))
         if self.often(0.3):
             made["remind_s"] = 5
         if self.often(0.3):
             do = dice.choice(("notify", "expire", "approve", "reassign"))
-            made["escalate"] = [{"after_s": 7, "do": do, **({"to": "eve"} if do == "reassign" else {})}]
+            made["escalate"] = [
+                {"after_s": 7, "do": do, **({"to": "eve"} if do == "reassign" else {})}
+            ]
         if self.often(0.2):
             made["exclude"] = {"completed_by": dice.choice(self.names)}
         return made
@@ -204,7 +217,10 @@ class _Drawn:
         if number and self.often(0.4):
             spec["join"] = self.join(number)
         if self.often(0.1):
-            spec["cancels"] = {"steps": [dice.choice(self.names)], "on": dice.choice(("done", "start"))}
+            spec["cancels"] = {
+                "steps": [dice.choice(self.names)],
+                "on": dice.choice(("done", "start")),
+            }
         if self.often(0.2):
             spec["compensate"] = {"tool": {"kind": "python", "code": "x"}}
         if self.often(0.05):
@@ -243,7 +259,14 @@ class _Drawn:
         if self.often(0.2):
             join["timeout_s"] = dice.choice((2, 20))
         if self.often(0.5):
-            strategies = ("append", "collect", "extend", "merge_object", "keyed_by_branch", "last_wins")
+            strategies = (
+                "append",
+                "collect",
+                "extend",
+                "merge_object",
+                "keyed_by_branch",
+                "last_wins",
+            )
             join["merge"] = {"strategy": dice.choice(strategies), "into": f"m{number}"}
         return join
 
@@ -354,7 +377,9 @@ def _stray_lease(dice: Random, execution: Execution, now: float) -> c.AnyCommand
 def _stray_child(_dice: Random, execution: Execution, now: float) -> c.AnyCommand | None:
     children = list(execution.state.children)
     error = Error(kind="unknown", message="stray")
-    return c.ChildEnded(now=now, child=children[0], status="failed", error=error) if children else None
+    return (
+        c.ChildEnded(now=now, child=children[0], status="failed", error=error) if children else None
+    )
 
 
 def _tick(_dice: Random, _execution: Execution, now: float) -> c.AnyCommand:

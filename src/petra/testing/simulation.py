@@ -277,6 +277,9 @@ class Simulation:
         """Begin with the run, or with the next iteration."""
         if not self._is_current(work):
             return
+        if work.chunk and not work.left:
+            self._lane_over(work)
+            return
         step = work.execution.program.by_name[work.given.step]
         iteration = work.left.pop(0) if work.left else None
         work.path = iteration.path if iteration is not None else ()
@@ -361,27 +364,32 @@ class Simulation:
             if work.left and not stops:
                 self._begin(work)
                 return
-            work.lanes.remove(work)
-            self._done(work)
-            if work.lanes and not stops:
-                return
-            for lane in work.lanes:
-                self._done(lane)
-            self.send(
-                work.execution,
-                c.ChunkReport(
-                    now=self.now,
-                    run=given.run,
-                    chunk=work.chunk,
-                    reports=work.reports,
-                    delivery=given.delivery,
-                ),
-            )
+            self._lane_over(work, stops=stops)
             return
         self._done(work)
         self.send(
             work.execution,
             c.StepReport(now=self.now, run=given.run, report=report, delivery=given.delivery),
+        )
+
+    def _lane_over(self, work: _Work, *, stops: bool = False) -> None:
+        """A lane has nothing left; the last one, or one that stops the loop, reports the chunk."""
+        work.lanes.remove(work)
+        self._done(work)
+        if work.lanes and not stops:
+            return
+        for lane in work.lanes:
+            self._done(lane)
+        given = work.given
+        self.send(
+            work.execution,
+            c.ChunkReport(
+                now=self.now,
+                run=given.run,
+                chunk=work.chunk,
+                reports=work.reports,
+                delivery=given.delivery,
+            ),
         )
 
     def _goes_on(self, work: _Work) -> bool:
