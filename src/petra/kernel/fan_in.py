@@ -33,7 +33,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
     join = plan.join
     assert join is not None
     if token.empty:
-        _fire(turn, plan, [token], token.stack, None, {}, [])
+        _fire_alone(turn, plan, token, {})
         return
     if join.mode == "arcs":
         pair_arcs(turn, plan)
@@ -42,7 +42,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         return  # judged when nothing else can move
     level = closed_level(turn, plan.name, token.stack)
     if level is None:
-        _fire(turn, plan, [token], token.stack, None, {0: token.output}, [0])
+        _fire_alone(turn, plan, token, {0: token.output})
         return
     group = turn.state.groups[level.group]
     if group.arrived.get(level.branch) == token.id:
@@ -61,12 +61,11 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
     merge = None
     assert plan.join is not None
     spec = plan.join.merge
-    allowed = (
-        plan.join.on_early_complete == "allow_late_merge" and level.branch not in group.arrived
-    )
-    if allowed and spec is not None:
+    lets = plan.join.on_early_complete == "allow_late_merge"
+    may_merge = lets and level.branch not in group.arrived
+    if may_merge and spec is not None:
         outputs = {**group.outputs, level.branch: group.overrides.get(level.branch, token.output)}
-        merge = Write(key=spec.into, value=merged(spec, outputs, [*group.order, level.branch]))
+        merge = _late_merge(turn, spec, outputs, [*group.order, level.branch], group.stack)
     turn.emit(
         e.TokenDiscarded(
             token=token.id,
@@ -76,6 +75,17 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
             merge=merge,
         )
     )
+
+
+def _late_merge(
+    turn: Turn, spec: Merge, outputs: dict[int, Any], order: list[int], stack: Stack
+) -> Write | None:
+    """Merge again; an output that does not fit, or a conflict, leaves the merge as it was."""
+    try:
+        merge = Write(key=spec.into, value=merged(spec, outputs, order))
+    except TransformError:
+        return None
+    return merge if fault(turn, [merge], stack) is None else None
 
 
 # Groups
@@ -182,9 +192,15 @@ def _fail(turn: Turn, plan: StepPlan, group: Group, error: Error) -> None:
 
 def _fire_group(turn: Turn, plan: StepPlan, group: Group) -> None:
     tokens = [turn.state.ready[token] for _, token in sorted(group.arrived.items())]
-    if tokens and not passes(turn, plan, tokens[0], view_of(turn.state, tokens[0])):
+    if tokens and not passes(turn, plan, tokens, view_of(turn.state, tokens[0]), group):
         return
     _fire(turn, plan, tokens, group.stack, group, dict(group.outputs), group.order)
+
+
+def _fire_alone(turn: Turn, plan: StepPlan, token: Token, outputs: dict[int, Any]) -> None:
+    """Fire for a token that closes no group: one that is in none, or stands for an empty one."""
+    if passes(turn, plan, [token], view_of(turn.state, token)):
+        _fire(turn, plan, [token], token.stack, None, outputs, list(outputs))
 
 
 def _fire(
@@ -271,11 +287,8 @@ def pair_arcs(turn: Turn, plan: StepPlan) -> None:
         if not plan.incoming or len(queues) < len(plan.incoming):
             return
         tokens = [queues[arrow][0] for arrow in plan.incoming]
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
-            return
-        outputs = {index: token.output for index, token in enumerate(tokens)}
         before = turn.state.seq
-        _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
+        _fire_over_arcs(turn, plan, tokens)
         if turn.state.seq == before:
             return
 
@@ -318,12 +331,21 @@ def judge_or(turn: Turn, *, at_rest: bool) -> bool:
         tokens = [turn.state.ready[token_id] for token_id in waiting]
         order = {arrow: index for index, arrow in enumerate(plan.incoming)}
         tokens.sort(key=lambda token: (order.get(token.arrow or ("", 0), 0), token.since))
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
-            continue
-        outputs = {index: token.output for index, token in enumerate(tokens)}
-        _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
-        return True
+        before = turn.state.seq
+        _fire_over_arcs(turn, plan, tokens)
+        if turn.state.seq != before:
+            return True
     return False
+
+
+def _fire_over_arcs(turn: Turn, plan: StepPlan, tokens: list[Token]) -> None:
+    """Fire a join with tokens of several arcs, or fail its step with them."""
+    outputs = {index: token.output for index, token in enumerate(tokens)}
+    try:
+        if passes(turn, plan, tokens, _common_view(turn, tokens)):
+            _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
+    except (TransformError, DeniedError) as error:
+        fail_tokens(turn, plan, tokens, error.error)
 
 
 def _may_come(turn: Turn, step: str, join: str, *, at_rest: bool) -> bool:
@@ -346,8 +368,10 @@ def leftover_arcs(turn: Turn) -> bool:
             continue
         tokens = [turn.state.ready[token_id] for token_id in waiting]
         if plan.join.on_unreachable == "proceed":
-            outputs = {index: token.output for index, token in enumerate(tokens)}
-            _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
+            before = turn.state.seq
+            _fire_over_arcs(turn, plan, tokens)
+            if turn.state.seq == before:
+                continue
         else:
             present = {token.arrow for token in tokens}
             missing = [step for step, number in plan.incoming if (step, number) not in present]
