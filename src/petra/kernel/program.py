@@ -320,6 +320,19 @@ class Program:
         return found
 
     @cached_property
+    def closed_by(self) -> dict[str, frozenset[str]]:
+        """For every join over arcs, the steps whose fan-outs it closes: their levels end there."""
+        found: dict[str, set[str]] = {
+            plan.name: set() for plan in self.steps.values() if plan.pairs_arcs
+        }
+        for plan in self.steps.values():
+            if found and fans_out(plan.step):
+                for name in closing_joins(self.by_name, plan.step):
+                    if name in found:
+                        found[name].add(plan.name)
+        return {name: frozenset(steps) for name, steps in found.items()}
+
+    @cached_property
     def upstream(self) -> dict[str, frozenset[str]]:
         """For every ``or`` join, the steps from which a token can still reach it, not through it."""
         sources: dict[str, set[str]] = {name: set() for name in self.steps}

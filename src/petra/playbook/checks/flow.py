@@ -237,11 +237,11 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = _LOOKS_
             continue
         seen.add((name, depth))
         step = steps[name]
-        if step.spec.join is not None and step.spec.join.of in (None, fan_out.step):
-            if depth == 0 or step.spec.join.of is not None:
+        if (join := step.spec.join) is not None:
+            if join.of == fan_out.step or (join.of is None and depth == 0):
                 found.add(name)
                 continue
-            depth -= 1
+            depth = max(0, depth - 1)  # it closes a group inside this one
         inner = depth + 1 if fans_out(step) else depth
         waiting.extend((arc.step, inner) for arc in step.arcs)
     return found
