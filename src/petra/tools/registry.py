@@ -27,6 +27,7 @@ BUILT_IN: Final = MappingProxyType(
         "http": "petra.tools.http:HttpTool",
         "python": "petra.tools.python:PythonTool",
         "shell": "petra.tools.shell:ShellTool",
+        "artifact": "petra.tools.artifact:ArtifactTool",
     }
 )
 """Where the built-in tools are."""
