@@ -25,6 +25,9 @@ BUILT_IN: Final = MappingProxyType(
     {
         "noop": "petra.tools.noop:NoopTool",
         "http": "petra.tools.http:HttpTool",
+        "postgres": "petra.tools.postgres:PostgresTool",
+        "sqlite": "petra.tools.sqlite:SqliteTool",
+        "duckdb": "petra.tools.duckdb:DuckdbTool",
         "python": "petra.tools.python:PythonTool",
         "shell": "petra.tools.shell:ShellTool",
         "artifact": "petra.tools.artifact:ArtifactTool",

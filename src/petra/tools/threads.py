@@ -12,11 +12,14 @@ import contextvars
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from petra.tools.base import ToolError
 
 T = TypeVar("T")
+
+GRACE_S: Final = 1.0
+"""How long a thread that was asked to stop is waited for."""
 
 
 class Threads:
@@ -28,8 +31,12 @@ class Threads:
         self._idle = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
-    async def call(self, function: Callable[[], T]) -> T:
+    async def call(
+        self, function: Callable[[], T], *, stop: Callable[[], object] | None = None
+    ) -> T:
         """Call a function in a thread, with the caller's context variables.
+
+        When the caller is cancelled, ``stop`` is called, and the thread has a moment to come back.
 
         Raises:
             ToolError: every thread is taken.
@@ -49,7 +56,16 @@ class Threads:
 
         self._take_thread()
         self._calls.put(work)
-        return await future
+        if stop is None:
+            return await future
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            stop()
+            await asyncio.wait([future], timeout=GRACE_S)
+            if future.done() and not future.cancelled():
+                future.exception()  # seen, so that nobody reports it as forgotten
+            raise
 
     def close(self) -> None:
         """Let every thread end once it is idle."""
