@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -348,6 +349,24 @@ def test_a_cancelled_process_is_dead_when_the_outcome_is_there(tmp_path: Path) -
 
     outcome, pid = with_tools(use)
     assert bad(outcome).kind == "cancelled"
+    assert ends(pid)
+
+
+@pytest.mark.spec("S5")
+def test_a_process_dies_with_its_worker(tmp_path: Path) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    code = f"import os, time\nopen({str(fifo)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    worker = (
+        "import asyncio\n"
+        "from petra.tools.base import ToolContext\n"
+        "from petra.tools.registry import Registry\n"
+        "context = ToolContext(spec={'isolation': 'process'})\n"
+        f"asyncio.run(Registry(plug_ins=False).attempt('python', {{'code': {code!r}}}, context))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", worker]) as process:
+        pid = int(fifo.read_text(encoding="ascii"))
+        process.kill()
     assert ends(pid)
 
 

@@ -167,7 +167,7 @@ def postgres_errors() -> Iterator[None]:
 
 
 def convert(statement: PreparedStatement, params: Sequence[Any]) -> list[Any]:
-    """Convert JSON values to what a statement expects.
+    """Convert JSON values, or those of another database, to what a statement expects.
 
     Raises:
         ToolError: a value does not fit.
@@ -259,22 +259,40 @@ def _integer(value: Any) -> Any:
     return value
 
 
-def _timestamp(value: str) -> dt.datetime:
-    found = dt.datetime.fromisoformat(value)
+def _moment(value: Any) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
+
+
+def _timestamp(value: Any) -> dt.datetime:
+    found = _moment(value)
     return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def _timestamptz(value: str) -> dt.datetime:
-    found = dt.datetime.fromisoformat(value)
+def _timestamptz(value: Any) -> dt.datetime:
+    found = _moment(value)
     return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
 
 
-def _timetz(value: str) -> dt.time:
-    found = dt.time.fromisoformat(value)
+def _time(value: Any) -> dt.time:
+    return value if isinstance(value, dt.time) else dt.time.fromisoformat(value)
+
+
+def _timetz(value: Any) -> dt.time:
+    found = _time(value)
     return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
 
 
-def _bytes(value: str) -> bytes:
+def _date(value: Any) -> dt.date:
+    return value if isinstance(value, dt.date) else dt.date.fromisoformat(value)
+
+
+def _interval(value: Any) -> dt.timedelta:
+    return value if isinstance(value, dt.timedelta) else dt.timedelta(seconds=float(value))
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
     return base64.b64decode(value.encode("ascii"), validate=True)
 
 
@@ -282,12 +300,12 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "int2": _integer,
     "int4": _integer,
     "int8": _integer,
-    "date": dt.date.fromisoformat,
+    "date": _date,
     "timestamp": _timestamp,
     "timestamptz": _timestamptz,
-    "time": dt.time.fromisoformat,
+    "time": _time,
     "timetz": _timetz,
-    "interval": lambda value: dt.timedelta(seconds=float(value)),
+    "interval": _interval,
     "numeric": lambda value: decimal.Decimal(str(value)),
     "bytea": _bytes,
 }

@@ -31,6 +31,7 @@ BUILT_IN: Final = MappingProxyType(
         "python": "petra.tools.python:PythonTool",
         "shell": "petra.tools.shell:ShellTool",
         "artifact": "petra.tools.artifact:ArtifactTool",
+        "transfer": "petra.tools.transfer:TransferTool",
     }
 )
 """Where the built-in tools are."""

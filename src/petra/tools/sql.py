@@ -54,34 +54,36 @@ def bound(params: Any) -> list[Any] | dict[str, Any] | None:
 
 
 def identifier(name: str) -> str:
-    """Quote a name of a table or column; a dot divides schema and table.
+    """Quote a name of a table; a dot divides schema and table.
 
     Raises:
         ToolError: it is no name.
     """
     parts = name.split(".")
     if not all(parts) or len(parts) > 3 or "\0" in name or len(name) > 200:
-        raise ToolError("client_error", f"'{name:.80}' is no name of a table or column")
-    return ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in parts)
+        raise ToolError("client_error", f"'{name:.80}' is no name of a table")
+    return ".".join(quoted(part) for part in parts)
+
+
+def quoted(name: str) -> str:
+    """Quote a name so that it can be nothing but a name."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def insert_text(
-    table: str, columns: Sequence[str], marks: Sequence[str], key: Sequence[str] | None
+    table: str, columns: Sequence[str], values: str, key: Sequence[str] | None = None
 ) -> str:
-    """Return the INSERT of one row; with a key it is an upsert.
+    """Return an INSERT of ``values`` (a VALUES or a SELECT); with a key it is an upsert.
 
     Raises:
-        ToolError: a name is none, or the key is not among the columns.
+        ToolError: the table has no name, or the key is not among the columns.
     """
-    names = [f'"{column.replace(chr(34), chr(34) * 2)}"' for column in columns]
-    text = f"INSERT INTO {identifier(table)} ({', '.join(names)}) VALUES ({', '.join(marks)})"  # noqa: S608 - quoted
+    names = ", ".join(quoted(column) for column in columns)
+    text = f"INSERT INTO {identifier(table)} ({names}) {values}"
     if key is None:
         return text
     if missing := [column for column in key if column not in columns]:
-        raise ToolError("client_error", f"key column '{missing[0]}' is not among the columns")
-    keys = [f'"{column.replace(chr(34), chr(34) * 2)}"' for column in key]
-    others = [name for name in names if name not in keys]
-    sets = ", ".join(f"{name} = excluded.{name}" for name in others)
-    return (
-        f"{text} ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
-    )
+        raise ToolError("client_error", f"the key column '{missing[0]}' is not among the columns")
+    sets = ", ".join(f"{quoted(c)} = excluded.{quoted(c)}" for c in columns if c not in key)
+    act = f"UPDATE SET {sets}" if sets else "NOTHING"
+    return f"{text} ON CONFLICT ({', '.join(quoted(column) for column in key)}) DO {act}"
