@@ -102,8 +102,9 @@ class Registry:
                 return made
             if kind in self._plug_ins:
                 return _checked(kind, self._plug_ins[kind].load()())
-        except ImportError as error:
-            raise ToolError("client_error", f"kind {kind} cannot be loaded: {error}") from error
+        except Exception as error:
+            message = f"kind {kind} cannot be loaded: {type(error).__name__}: {error}"
+            raise ToolError("client_error", message) from error
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")
