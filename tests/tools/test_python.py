@@ -65,6 +65,26 @@ def test_any_signature_is_filled(signature: str, expected: list[Any]) -> None:
     assert good(outcome) == expected
 
 
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize(
+    "signature", ["a, b", "a, /, b=0", "*, a=0, b=0", "b, **rest", "a=0, *b_, b"]
+)
+def test_a_decorated_main_is_filled_as_a_plain_one(signature: str) -> None:
+    returned = "[locals().get('a', locals().get('rest')), b]"
+    plain = f"def main({signature}): return {returned}"
+    decorated = (
+        "import functools\n"
+        "def same(f):\n"
+        "    @functools.wraps(f)\n"
+        "    def inner(*a, **k): return f(*a, **k)\n"
+        "    return inner\n"
+        f"@same\n{plain}"
+    )
+    args = {"a": 1, "b": 2}
+    assert good(python(plain, args=args)) == good(python(decorated, args=args))
+    assert good(python(plain, args=args))[1] == 2
+
+
 @everywhere
 @pytest.mark.spec("S22")
 def test_a_missing_parameter_is_named(where: str) -> None:

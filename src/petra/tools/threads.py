@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 GRACE_S: Final = 1.0
 """How long a thread that was asked to stop is waited for."""
+CLOSE_S: Final = 0.2
+"""How long a pool that closes waits for its threads."""
 
 
 class Threads:
@@ -27,7 +30,7 @@ class Threads:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._alive = 0
+        self._threads: list[threading.Thread] = []
         self._idle = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
@@ -68,23 +71,28 @@ class Threads:
             raise
 
     def close(self) -> None:
-        """Let every thread end once it is idle."""
-        for _ in range(self._alive):
+        """End the idle threads; those that are stuck are given ``CLOSE_S`` together, and left behind."""
+        threads, self._threads = self._threads, []
+        for _ in threads:
             self._calls.put(None)
-        self._alive = self._idle = 0
+        self._idle = 0
+        until = time.monotonic() + CLOSE_S
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0))
 
     def _take_thread(self) -> None:
         if self._idle:
             self._idle -= 1
             return
-        if self._alive >= self._most:
+        if len(self._threads) >= self._most:
             raise ToolError(
                 "quota",
                 f"all {self._most} threads are taken by code that does not end; "
                 "spec.isolation: process can be stopped",
             )
-        self._alive += 1
-        threading.Thread(target=self._serve, name="petra-tool", daemon=True).start()
+        thread = threading.Thread(target=self._serve, name="petra-tool", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _came_back(self, future: asyncio.Future[Any], result: Any, error: Any) -> None:
         self._idle += 1
@@ -98,3 +106,4 @@ class Threads:
     def _serve(self) -> None:
         while (work := self._calls.get()) is not None:
             work()
+            del work  # a thread that waits holds on to nothing
