@@ -389,3 +389,22 @@ def test_a_guarded_request_keeps_the_name_of_its_host(monkeypatch: pytest.Monkey
             return stub.asked[-1]
 
     assert with_tools(use, GUARDED).headers["host"].startswith("localhost:")
+
+
+@pytest.mark.spec("S22")
+def test_the_connection_goes_to_the_address_that_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The name resolves for the check only: a second look-up, which might lead elsewhere, would fail.
+    async def checked(host: str, port: int) -> str:
+        assert (host, port > 0) == ("once.invalid", True)
+        return "127.0.0.1"
+
+    monkeypatch.setattr("petra.tools.egress.public_address", checked)
+
+    async def use(registry: Registry) -> Outcome:
+        async with serving({"/": reply("ok")}) as stub:
+            fields = {"url": f"http://once.invalid:{stub.port}/"}
+            return await registry.attempt("http", fields, ToolContext())
+
+    assert good(with_tools(use, GUARDED))["data"] == "ok"
