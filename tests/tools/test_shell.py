@@ -90,24 +90,37 @@ def test_memory_mb_limits_the_program() -> None:
 
 
 @pytest.mark.spec("S5")
-@pytest.mark.parametrize("how", ["cancel", "timeout", "the end of its leader"])
-def test_everything_a_script_started_dies_with_it(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("last", "spec", "kind"),
+    [
+        pytest.param("wait", {"timeout_s": 1.5}, "timeout", id="the time is up"),
+        pytest.param("true", {}, None, id="its first process ends"),
+    ],
+)
+def test_everything_a_script_started_dies_with_it(
+    last: str, spec: dict[str, Any], kind: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "pid"
+    outcome = run("shell", {"script": f"sleep 600 & echo $! > {file}; {last}"}, spec=spec)
+    assert (outcome.error and outcome.error.kind) == kind
+    assert ends(int(file.read_text(encoding="ascii")))
+
+
+@pytest.mark.spec("S5")
+def test_everything_a_script_started_dies_when_it_is_cancelled(tmp_path: Path) -> None:
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)
-    last = "" if how == "the end of its leader" else "wait"
-    fields = {"script": f"sleep 600 & echo $! > {fifo}; {last}"}
 
     async def use(registry: Registry) -> tuple[Outcome, int]:
         cancelled = Cancellation()
-        spec = {"timeout_s": 0.5} if how == "timeout" else {}
-        context = ToolContext(spec=spec, cancelled=cancelled)
-        running = asyncio.create_task(registry.attempt("shell", fields, context))
+        fields = {"script": f"sleep 600 & echo $! > {fifo}; wait"}
+        running = asyncio.create_task(
+            registry.attempt("shell", fields, ToolContext(cancelled=cancelled))
+        )
         pid = int(await asyncio.to_thread(fifo.read_text))
-        if how == "cancel":
-            cancelled.set()
+        cancelled.set()
         return await running, pid
 
     outcome, pid = with_tools(use)
-    kinds = {"cancel": "cancelled", "timeout": "timeout", "the end of its leader": None}
-    assert (outcome.error and outcome.error.kind) == kinds[how]
+    assert bad(outcome).kind == "cancelled"
     assert ends(pid)
