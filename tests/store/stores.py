@@ -9,6 +9,7 @@ from pathlib import Path
 
 from petra.store import Store
 from petra.store.memory import MemoryStore
+from petra.store.postgres import PostgresStore
 from petra.store.sqlite import SqliteStore
 
 OpenStore = Callable[[], Awaitable[Store]]
@@ -26,6 +27,13 @@ def in_memory() -> OpenStore:
 def in_a_file(folder: Path) -> OpenStore:
     async def open_store() -> Store:
         return await SqliteStore.open(folder / "petra.db")
+
+    return open_store
+
+
+def in_postgres(dsn: str) -> OpenStore:
+    async def open_store() -> Store:
+        return await PostgresStore.open(dsn)
 
     return open_store
 

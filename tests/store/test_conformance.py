@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from store.stores import OpenStore, in_a_file, in_memory, run_with
+from store.stores import OpenStore, in_a_file, in_memory, in_postgres, run_with
 
 from petra.testing.store_conformance import CLAIMS, Claim
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> OpenStore:
-    return in_memory() if request.param == "memory" else in_a_file(tmp_path)
+    match request.param:
+        case "memory":
+            return in_memory()
+        case "sqlite":
+            return in_a_file(tmp_path)
+        case _:
+            return in_postgres(request.getfixturevalue("new_database")())
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.__name__)
