@@ -31,9 +31,11 @@ BEGIN
   SELECT raise(ABORT, 'an execution that has ended stays as it is');
 END;
 
--- place = stream << 32 | seq: one b-tree of integers, an execution's records side by side, no second index.
+-- Records lie in the order of their commits: a batch for 500 executions fills a few pages at the end instead
+-- of one page of each. place = stream << 32 | seq keeps the index of all of them small.
 CREATE TABLE records (
-  place    INTEGER PRIMARY KEY,
+  number   INTEGER PRIMARY KEY,
+  place    INTEGER NOT NULL UNIQUE,
   type     TEXT NOT NULL,
   at       REAL NOT NULL,
   hash     BLOB NOT NULL,

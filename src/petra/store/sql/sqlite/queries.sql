@@ -255,8 +255,8 @@ DELETE FROM answers WHERE stream IS NULL AND at < ?
 SELECT stream FROM doomed LIMIT 1
 
 -- name: purge_records
-DELETE FROM records WHERE place IN (
-  SELECT place FROM records WHERE place > ? AND place <= ? LIMIT ?
+DELETE FROM records WHERE number IN (
+  SELECT number FROM records WHERE place > ? AND place <= ? LIMIT ?
 )
 
 -- name: undoom
