@@ -240,17 +240,22 @@ def _transposed(rows: Sequence[Sequence[object]]) -> Iterable[list[object]]:
 
 def _columns(row: ExecutionRow) -> tuple[object, ...]:
     return (
-        row.playbook, row.digest, row.status, row.reason, row.started, row.updated, row.ended, row.parent,
-        msgspec.json.encode(row.labels).decode(), search_text(row),
+        row.playbook, row.digest, row.status, _text(row.reason), row.started, row.updated, row.ended, row.parent,
+        msgspec.json.encode(row.labels).decode(), _text(search_text(row)),
     )  # fmt: skip
 
 
 def _work_item(item: WorkItemRow, stream: int) -> tuple[Any, ...]:
     return (
-        stream, item.id, item.execution, item.step, item.state, item.title, item.users, item.roles,
+        stream, item.id, item.execution, item.step, item.state, _text(item.title), item.users, item.roles,
         item.excluded, offers(item), item.holder, item.priority, item.due, item.created, item.updated,
         item.body,
     )  # fmt: skip
+
+
+def _text(words: str) -> str:
+    """Return words as PostgreSQL can store them: all but NUL, which may stand in anybody's error."""
+    return words.replace("\x00", "\ufffd")
 
 
 def _answer(answer: Answer, stream: int | None) -> tuple[object, ...]:
