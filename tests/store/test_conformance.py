@@ -10,7 +10,7 @@ from store.stores import OpenStore, in_a_file, in_memory, in_postgres, run_with
 from petra.testing.store_conformance import CLAIMS, Claim
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> OpenStore:
     match request.param:
         case "memory":

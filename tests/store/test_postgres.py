@@ -22,10 +22,12 @@ from petra.store import (
     shard_of,
 )
 from petra.store.postgres import PostgresStore
-from petra.testing.store_rows import make_next, make_records, make_start
+from petra.testing.store_rows import make_next, make_records, make_row, make_start
+
+pytestmark = pytest.mark.slow  # a server of its own
 
 WRITERS = 6
-STOPS = 3
+STOPS = 10
 
 
 @pytest.fixture
@@ -99,7 +101,6 @@ async def under_load(cluster: Database, dsn: str, writers: list[Writer]) -> None
     await store.close()
 
 
-@pytest.mark.slow
 def test_a_database_stopped_under_load_loses_nothing_acknowledged(own_cluster: Database) -> None:
     writers = [Writer(f"w{number}") for number in range(WRITERS)]
     for _ in range(STOPS):
@@ -157,6 +158,23 @@ def test_a_database_migrated_by_newer_code_is_refused(new_database: Callable[[],
         with pytest.raises(SchemaError, match="was changed"):
             await PostgresStore.open(dsn)
         await connection.close()
+
+    asyncio.run(main())
+
+
+def test_what_postgres_cannot_store_is_refused_or_replaced(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        store = await PostgresStore.open(new_database())
+        with pytest.raises(UsageError, match="cannot store"):
+            await store.commit(Batch(changes=(make_start("a\x00b"),)))
+        row = make_row("a", reason="broken\x00pipe")
+        assert (await store.commit(Batch(changes=(make_start("a", row=row),)))).applied
+        stored = await store.execution("a")
+        assert stored is not None
+        assert stored.row.reason == "broken\ufffdpipe"
+        with pytest.raises(UsageError, match="cannot look for"):
+            await store.read("a\x00b")
+        await store.close()
 
     asyncio.run(main())
 

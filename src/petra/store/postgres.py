@@ -68,6 +68,8 @@ _LOST = (
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
 )
+# A value that no column can hold, found by the client (an InterfaceError) or by the server.
+_UNFIT = (asyncpg.exceptions._base.DataError, asyncpg.DataError)  # noqa: SLF001 - it has no other name
 # Two engines did the same at once and neither is committed: look again, the other one is visible now.
 _AGAIN = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
@@ -146,6 +148,10 @@ class PostgresStore:
                 await transaction.commit()
         except asyncpg.DiskFullError as error:
             raise FullError("the database has no space left; nothing was stored") from error
+        except _UNFIT as error:
+            raise UsageError(
+                f"PostgreSQL cannot store this: {error}; nothing was stored"
+            ) from error
         except _LOST as error:
             if committing:
                 raise UncertainError(
@@ -168,6 +174,8 @@ class PostgresStore:
     async def _fetch(self, name: str, *args: object) -> list[asyncpg.Record]:
         try:
             rows: list[asyncpg.Record] = await self._pool.fetch(_SQL[name], *args)
+        except _UNFIT as error:
+            raise UsageError(f"PostgreSQL cannot look for this: {error}") from error
         except _LOST as error:
             raise UnavailableError(f"the database was lost ({error})") from error
         return rows

@@ -107,6 +107,7 @@ class SqliteStore:
                 missing_migrations(load_migrations("sqlite"), _applied(connection))
                 raise SchemaError(f"{self.path} has an older schema; open it for writing once")
             return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._owner = Ownership(self.path)
         self._guarded(self._open_writer)
 

@@ -128,6 +128,17 @@ async def a_conflict_leaves_no_trace(store: Store) -> None:
 
 
 @claim
+async def a_change_without_records_checks_the_version_too(store: Store) -> None:
+    await applied(store, make_start("a", count=3))
+    for version in (2, 4):
+        late = Change(execution="a", expected_version=version, wake=9.0)
+        assert await commit(store, late) == [Fate.CONFLICT]
+    assert await store.due(100.0) == []
+    await applied(store, Change(execution="a", expected_version=3, wake=9.0))
+    assert await store.due(100.0) == [WakeUp(execution="a", due=9.0)]
+
+
+@claim
 async def a_record_must_follow_the_stored_head(store: Store) -> None:
     await applied(store, make_start("a"))
     forged = make_rival(make_records("a", 2)[1], previous=make_hash("elsewhere"))

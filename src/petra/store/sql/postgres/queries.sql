@@ -262,7 +262,8 @@ SELECT count(*) FROM gone
 DELETE FROM doomed WHERE stream = $1
 
 -- name: orphans
-SELECT key FROM orphans ORDER BY key LIMIT $1
+SELECT key FROM orphans o WHERE NOT EXISTS (SELECT 1 FROM objects r WHERE r.key = o.key) -- used again meanwhile
+ORDER BY key LIMIT $1
 
 -- name: stats_executions
 SELECT status, count(*), sum(version)::bigint FROM executions GROUP BY status
