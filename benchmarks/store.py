@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import statistics
 import tempfile
 import time
@@ -20,6 +21,7 @@ from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import make_row
 
 ROUNDS = 3
+PROBES = 200
 SECONDS = 0.5
 BODY = bytes(300)
 SHAPES = [(1, 1), (1, 2), (10, 10), (1, 100), (50, 100), (100, 200), (500, 1000)]
@@ -92,6 +94,16 @@ async def measure(title: str, open_store: Callable[[], Awaitable[Store]]) -> Non
     await store.close()
 
 
+def disk(folder: Path) -> float:
+    """Return what one synced write of a page costs, in milliseconds: the floor of any commit."""
+    with (folder / "probe").open("wb", buffering=0) as file:
+        began = time.perf_counter()
+        for _ in range(PROBES):
+            file.write(bytes(4096))
+            os.fdatasync(file.fileno())
+        return (time.perf_counter() - began) / PROBES * 1000
+
+
 async def in_memory() -> Store:
     return MemoryStore(clock=time.monotonic)
 
@@ -102,6 +114,7 @@ async def main() -> None:
     given = arguments.parse_args()
     await measure("memory", in_memory)
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        print(f"one synced page on this disk: {disk(Path(folder)):.3f} ms")
         await measure("SQLite, synchronous=FULL", lambda: SqliteStore.open(Path(folder) / "b.db"))
     if given.postgres:
         from petra.store.postgres import PostgresStore  # noqa: PLC0415 - an extra
