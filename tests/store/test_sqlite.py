@@ -15,7 +15,7 @@ from store.stores import in_a_file, run_with
 from petra.errors import UsageError
 from petra.store import Batch, BrokenError, HeldError, SchemaError, Store, sqlite
 from petra.store.sqlite import SqliteStore
-from petra.testing.store_rows import a_workout, make_next, make_start, what_is_stored
+from petra.testing.store_rows import a_workout, make_next, make_records, make_start, what_is_stored
 
 HOLD = """
 import asyncio, sys
@@ -25,6 +25,23 @@ async def main():
     store = await SqliteStore.open(Path(sys.argv[1]))
     print("held", flush=True)
     sys.stdin.read()
+asyncio.run(main())
+"""
+
+COMMIT_FOR_EVER = """
+import asyncio, sys
+from pathlib import Path
+from petra.store import Batch
+from petra.store.sqlite import SqliteStore
+from petra.testing.store_rows import make_next, make_start
+async def main():
+    store = await SqliteStore.open(Path(sys.argv[1]))
+    version = 0
+    while True:
+        change = make_next("a", version, 3) if version else make_start("a", count=3)
+        await store.commit(Batch(changes=(change,)))
+        version += 3
+        print(version, flush=True)
 asyncio.run(main())
 """
 
@@ -49,6 +66,26 @@ def test_a_second_owner_is_told_who_holds_the_file(tmp_path: Path) -> None:
             asyncio.run(SqliteStore.open(path))
         other.kill()
     in_file(tmp_path, work_out)
+
+
+def test_a_killed_process_leaves_all_that_it_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "petra.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMIT_FOR_EVER, path], stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        lines = [other.stdout.readline() for _ in range(50)]
+        other.kill()
+        lines += other.stdout.readlines()
+    acked = max(int(line) for line in lines if line.endswith(b"\n"))
+
+    async def look(store: Store) -> None:
+        found = await store.read("a")
+        assert acked <= len(found) <= acked + 3
+        assert found == list(make_records("a", len(found)))
+        assert await store.verify() == []
+
+    in_file(tmp_path, look)
 
 
 def test_a_reader_beside_the_owner_sees_commits_and_cannot_write(tmp_path: Path) -> None:
