@@ -1,0 +1,461 @@
+"""The store in PostgreSQL: many engines, each owning some shards.
+
+Rule 1: every commit checks the caller's epochs and the versions of its executions in its own transaction;
+whoever lost a shard is told so by the database.
+Rule 2: a connection that is lost before COMMIT was sent means that nothing happened; lost while it was under
+way means that nobody knows, and committing the same batch again tells.
+Rule 3: ``synchronous_commit`` is on, whatever the server's default is.
+
+Backups are the database's own business (``pg_dump``, base backups): ``backup`` says so and refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg  # type: ignore[import-untyped]
+import msgspec
+
+from petra.errors import UsageError
+from petra.store import postgres_write as writing
+from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.judge import check_batch, read_cursor, seeks, write_cursor
+from petra.store.postgres_write import Connection
+from petra.store.queries import load_migrations, load_queries, missing_migrations
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Credential,
+    ExecutionFilter,
+    ExecutionRow,
+    Expired,
+    Page,
+    Pending,
+    PendingRow,
+    Playbook,
+    Record,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+)
+
+COMMAND_TIMEOUT_S = 60.0
+COMMIT_TRIES = 5
+CONNECTIONS = 8
+SETTINGS = {
+    "application_name": "petra",
+    "synchronous_commit": "on",
+    "idle_in_transaction_session_timeout": "60s",
+    "jit": "off",
+}
+
+T = TypeVar("T")
+
+_SQL = load_queries("postgres")
+_LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+)
+# A value that no column can hold, found by the client (an InterfaceError) or by the server.
+_UNFIT = (asyncpg.exceptions._base.DataError, asyncpg.DataError)  # noqa: SLF001 - it has no other name
+# Two engines did the same at once and neither is committed: look again, the other one is visible now.
+_AGAIN = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+
+
+class PostgresStore:
+    """A store in a database. Make one with ``await PostgresStore.open(dsn)``."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:
+        """Connect, and bring the schema up to date.
+
+        Raises:
+            UnavailableError: the database cannot be reached.
+            SchemaError: the database was written by other code.
+        """
+        try:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=connections,
+                command_timeout=COMMAND_TIMEOUT_S,
+                server_settings=SETTINGS,
+            )
+        except (*_LOST, asyncpg.PostgresError) as error:
+            raise UnavailableError(f"the database cannot be reached: {error}") from error
+        store = cls(pool)
+        try:
+            await store._migrate()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def _migrate(self) -> None:
+        known = load_migrations("postgres")
+        async with self._transaction() as connection:
+            await connection.execute(_SQL["migration_lock"])
+            await connection.execute(_SQL["make_migrations"])
+        while True:
+            async with self._transaction() as connection:
+                await connection.execute(_SQL["migration_lock"])
+                rows = await connection.fetch(_SQL["applied_migrations"])
+                missing = missing_migrations(known, [(r[0], r[1], r[2]) for r in rows])
+                if not missing:
+                    return
+                step = missing[0]
+                await connection.execute(step.sql)
+                await connection.execute(
+                    _SQL["record_migration"], step.number, step.name, step.checksum
+                )
+
+    async def close(self) -> None:
+        """Close all connections; what is under way is finished first."""
+        await self._pool.close()
+
+    # Transactions
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        """Begin, and commit at the end; say what is known when the database goes away."""
+        committing = False
+        try:
+            async with self._pool.acquire() as connection:
+                transaction = connection.transaction()
+                await transaction.start()
+                try:
+                    yield connection
+                except BaseException:
+                    if not connection.is_closed():
+                        await transaction.rollback()
+                    raise
+                committing = True
+                await transaction.commit()
+        except asyncpg.DiskFullError as error:
+            raise FullError("the database has no space left; nothing was stored") from error
+        except _UNFIT as error:
+            raise UsageError(
+                f"PostgreSQL cannot store this: {error}; nothing was stored"
+            ) from error
+        except _LOST as error:
+            if committing:
+                raise UncertainError(
+                    f"the database was lost during COMMIT ({error}); commit the same batch again"
+                ) from error
+            raise UnavailableError(
+                f"the database was lost ({error}); nothing was stored"
+            ) from error
+
+    async def _write(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        met: Exception | None = None
+        for _ in range(COMMIT_TRIES):
+            try:
+                async with self._transaction() as connection:
+                    return await work(connection)
+            except _AGAIN as error:
+                met = error
+        raise UnavailableError(f"{COMMIT_TRIES} tries met others at the same rows ({met})") from met
+
+    async def _fetch(self, name: str, *args: object) -> list[asyncpg.Record]:
+        try:
+            rows: list[asyncpg.Record] = await self._pool.fetch(_SQL[name], *args)
+        except _UNFIT as error:
+            raise UsageError(f"PostgreSQL cannot look for this: {error}") from error
+        except _LOST as error:
+            raise UnavailableError(f"the database was lost ({error})") from error
+        return rows
+
+    async def _one(self, name: str, *args: object) -> asyncpg.Record | None:
+        rows = await self._fetch(name, *args)
+        return rows[0] if rows else None
+
+    # Writing
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Store a batch; see ``Store.commit``."""
+        check_batch(batch)
+        return await self._write(lambda c: writing.BatchWriter(c).write(batch))
+
+    async def claim_shards(
+        self, holder: str, shards: Collection[int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Take shards that are free or whose lease ran out."""
+        args = (sorted(shards), holder, float(lease_s))
+        return dict(await self._write(lambda c: c.fetch(_SQL["claim_shards"], *args)))
+
+    async def renew_shards(
+        self, holder: str, epochs: Mapping[int, int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Prolong leases; return those that are still the holder's."""
+        args = (list(epochs), list(epochs.values()), holder, float(lease_s))
+        return dict(await self._write(lambda c: c.fetch(_SQL["renew_shards"], *args)))
+
+    async def release_shards(self, holder: str, epochs: Mapping[int, int]) -> None:
+        """Give shards back."""
+        args = (list(epochs), list(epochs.values()), holder)
+        await self._write(lambda c: c.execute(_SQL["release_shards"], *args))
+
+    async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
+        """Delete executions that ended before a time; their records go in pieces behind it."""
+        gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
+        while await self._write(writing.purge_records):
+            pass
+        names = tuple(execution for execution, _ in gone)
+        return Expired(executions=names, records=sum(version for _, version in gone))
+
+    async def forget_orphans(self, keys: Sequence[str]) -> None:
+        """Say that those objects have been deleted."""
+        await self._write(lambda c: c.execute(_SQL["forget_orphans"], list(keys)))
+
+    # Reading
+
+    async def read(
+        self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
+    ) -> list[Record]:
+        """Return records, oldest first."""
+        return [
+            Record(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
+            for seq, kind, at, digest, previous, body in await self._fetch(
+                "read", execution, after, limit
+            )
+        ]
+
+    async def execution(self, execution: str) -> StoredExecution | None:
+        """Return an execution, or None."""
+        row = await self._one("execution", execution)
+        return None if row is None else _execution(row)
+
+    async def executions(
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+        started, name = (None, None) if cursor is None else read_cursor(cursor, tuple[float, str])
+        found = await self._fetch(
+            "executions",
+            list(wanted.statuses) or None,
+            wanted.playbook,
+            wanted.parent,
+            wanted.text.casefold() or None,
+            wanted.since,
+            wanted.until,
+            started,
+            name,
+            limit + 1,
+        )
+        rows = [_execution(row) for row in found]
+        last = rows[limit - 1].row if len(rows) > limit else None
+        return Page(
+            rows=tuple(rows[:limit]),
+            cursor=None if last is None else write_cursor(last.started, last.id),
+        )
+
+    async def live(
+        self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
+    ) -> list[StoredExecution]:
+        """List executions that have not ended."""
+        return [_execution(row) for row in await self._fetch("live", after, _shards(shards), limit)]
+
+    async def snapshot(self, execution: str) -> Snapshot | None:
+        """Return the latest snapshot, or None."""
+        row = await self._one("snapshot", execution)
+        return None if row is None else Snapshot(version=row[0], body=row[1])
+
+    async def due(
+        self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[WakeUp]:
+        """List wake-ups that are due."""
+        rows = await self._fetch("due", until, _shards(shards), limit)
+        return [WakeUp(execution=name, due=due) for name, due in rows]
+
+    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
+        """Return the earliest wake-up's time, or None."""
+        row = await self._one("next_due", _shards(shards))
+        return None if row is None else row[0]
+
+    async def pending(
+        self,
+        *,
+        shards: Collection[int] | None = None,
+        after: tuple[str, str, str] = ("", "", ""),
+        limit: int = READ_LIMIT,
+    ) -> list[PendingRow]:
+        """List assignments that are out."""
+        return [
+            PendingRow(
+                execution=row[0],
+                pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+            )
+            for row in await self._fetch("pending", *after, _shards(shards), limit)
+        ]
+
+    async def work_items(
+        self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age."""
+        behind: tuple[object, ...] = (None, None, None, None)
+        if cursor is not None:
+            behind = read_cursor(cursor, tuple[int, float, str, str])
+        found = await self._fetch("work_items", *_items_wanted(wanted), *behind, limit + 1)
+        rows = [_work_item(row) for row in found]
+        last = rows[limit - 1] if len(rows) > limit else None
+        return Page(
+            rows=tuple(rows[:limit]),
+            cursor=None
+            if last is None
+            else write_cursor(last.priority, last.created, last.execution, last.id),
+        )
+
+    async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        rows = await self._fetch("count_work_items", *_items_wanted(wanted))
+        return {row[0]: row[1] for row in rows}
+
+    async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
+        """Return a work item, or None."""
+        row = await self._one("work_item", execution, item)
+        return None if row is None else _work_item(row)
+
+    async def answer(self, command: str) -> Answer | None:
+        """Return what a command was answered, or None."""
+        row = await self._one("answer", command)
+        return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
+
+    async def playbook(self, digest: str) -> Playbook | None:
+        """Return a playbook by its digest, or None."""
+        row = await self._one("playbook", digest)
+        return None if row is None else _playbook(row)
+
+    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+        """Return the playbook applied last under a path, else under a name, or None."""
+        row = await self._one("find_playbook", path, version)
+        return None if row is None else _playbook(row)
+
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+        """List the current playbook of every path."""
+        return [_playbook(row) for row in await self._fetch("playbooks", after, limit)]
+
+    async def credential(self, name: str) -> Credential | None:
+        """Return a credential, still encrypted, or None."""
+        row = await self._one("credential", name)
+        return row and Credential(name=row[0], body=row[1], updated=row[2])
+
+    async def credentials(self) -> list[str]:
+        """List the names of all credentials."""
+        return [row[0] for row in await self._fetch("credentials")]
+
+    async def orphans(self, *, limit: int = PAGE) -> list[str]:
+        """List keys of objects that nothing refers to any more."""
+        return [row[0] for row in await self._fetch("orphans", limit)]
+
+    async def stats(self) -> Stats:
+        """Count what is there."""
+        by_status = await self._fetch("stats_executions")
+        by_state = await self._fetch("stats_work_items")
+        rest = (await self._fetch("stats_rest"))[0]
+        return Stats(
+            executions={row[0]: row[1] for row in by_status},
+            records=sum(row[2] for row in by_status),
+            wake_ups=rest[0],
+            pending=rest[1],
+            work_items={row[0]: row[1] for row in by_state},
+            orphans=rest[2],
+            bytes=rest[3],
+        )
+
+    async def verify(self) -> list[str]:
+        """Check the links of every chain and the heads; pages are checked by the server's checksums."""
+        problems = [
+            f"execution '{row[0]}': record {row[1]} does not follow the record before it"
+            if row[0] is not None
+            else f"record {row[1]} belongs to no execution"
+            for row in await self._fetch("broken_links")
+        ]
+        for name, version, count, last in await self._fetch("broken_heads"):
+            problems.append(
+                f"execution '{name}' is at version {version}, its log has {count} records and ends at"
+                f" {last}"
+            )
+        return problems
+
+    async def now(self) -> float:
+        """Return the database's time."""
+        at: float = (await self._fetch("now"))[0][0]
+        return at
+
+    async def backup(self, target: Path) -> None:
+        """Refuse: the database has better means."""
+        raise UsageError(f"PostgreSQL is backed up with its own tools: pg_dump --file {target}")
+
+
+def _items_wanted(wanted: WorkItemFilter) -> tuple[object, ...]:
+    words = seeks(wanted)
+    return (
+        list(wanted.states) or None,
+        wanted.step,
+        wanted.execution,
+        None if words is None else list(words),
+        wanted.user,
+    )
+
+
+def _execution(row: Sequence[Any]) -> StoredExecution:
+    return StoredExecution(
+        row=ExecutionRow(
+            id=row[0],
+            playbook=row[1],
+            digest=row[2],
+            status=row[3],
+            started=row[4],
+            updated=row[5],
+            reason=row[6],
+            ended=row[7],
+            parent=row[8],
+            labels=msgspec.json.decode(row[9], type=dict[str, str]),
+        ),
+        version=row[10],
+        head=row[11],
+    )
+
+
+def _work_item(row: Sequence[Any]) -> WorkItemRow:
+    return WorkItemRow(
+        id=row[0],
+        execution=row[1],
+        step=row[2],
+        state=row[3],
+        created=row[4],
+        updated=row[5],
+        title=row[6],
+        users=tuple(row[7]),
+        roles=tuple(row[8]),
+        excluded=tuple(row[9]),
+        holder=row[10],
+        priority=row[11],
+        due=row[12],
+        body=row[13],
+    )
+
+
+def _playbook(row: Sequence[Any]) -> Playbook:
+    return Playbook(
+        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
+    )
+
+
+def _shards(shards: Collection[int] | None) -> list[int] | None:
+    return None if shards is None else sorted(shards)

@@ -1,0 +1,262 @@
+"""Writing a batch to PostgreSQL: a handful of statements, however many executions it holds.
+
+Rows of the same kind go in one statement, as arrays. Shards are locked before executions, and executions in
+the order of their streams, so that two engines cannot wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from petra.store.base import Committed, Outcome
+from petra.store.judge import (
+    NOTHING,
+    Head,
+    judge,
+    judge_answers,
+    must_write,
+    offers,
+    owns,
+    search_text,
+)
+from petra.store.queries import load_queries
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Change,
+    Credential,
+    ExecutionRow,
+    Playbook,
+    WorkItemRow,
+    shard_of,
+)
+
+Connection: TypeAlias = Any  # asyncpg brings no types
+
+STREAM_TABLES = (
+    "executions",
+    "snapshots",
+    "wake_ups",
+    "pending",
+    "work_items",
+    "answers",
+    "objects",
+)
+PURGE_RECORDS = 20_000
+# What is released goes before what is assigned anew under the same name.
+_ORDER = (
+    "update_executions",
+    "move_executions",
+    "insert_records",
+    "set_snapshots",
+    "delete_wake_ups",
+    "set_wake_ups",
+    "delete_pending",
+    "set_pending",
+    "insert_answers",
+    "insert_objects",
+    "forget_orphans",
+)
+
+_SQL = load_queries("postgres")
+
+
+class BatchWriter:
+    """Carries out one batch inside a transaction that the caller began."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._rows: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
+        self._streams: dict[str, int] = {}
+        self._heads: dict[str, Head] = {}
+
+    async def write(self, batch: Batch) -> Committed:
+        """Judge every change and write those that apply."""
+        epochs = await self._epochs(batch)
+        await self._load_heads(batch)
+        hashes = await self._hashes(batch.changes)
+        known = await self._known(batch)
+        outcomes = [
+            judge(
+                change,
+                self._heads.get(change.execution, NOTHING),
+                owned=owns(batch, change.execution, epochs),
+                known=known,
+                stored_hash=hashes.get(change.execution),
+            )
+            for change in batch.changes
+        ]
+        answers, refused, new = judge_answers(batch.answers, known)
+        await self._changes(batch.changes, outcomes)
+        self._rows["insert_answers"] += [_answer(answer, None) for answer in new]
+        for name in _ORDER:
+            if self._rows[name]:
+                await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
+        await self._playbooks(batch.playbooks)
+        await self._credentials(batch.credentials)
+        return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused)
+
+    async def _epochs(self, batch: Batch) -> Mapping[int, int]:
+        if batch.epochs is None:
+            return {}
+        shards = sorted({shard_of(change.execution) for change in batch.changes})
+        return dict(await self._connection.fetch(_SQL["epochs"], shards))
+
+    async def _load_heads(self, batch: Batch) -> None:
+        names = [change.execution for change in batch.changes]
+        if not names:
+            return
+        for row in await self._connection.fetch(_SQL["heads"], names):
+            self._streams[row[0]] = row[1]
+            self._heads[row[0]] = Head(version=row[2], hash=row[3], ended=row[4], status=row[5])
+
+    async def _hashes(self, changes: Iterable[Change]) -> dict[str, bytes]:
+        """Look up what is stored where a change that is not next would end: perhaps it is stored."""
+        wanted = {
+            self._streams[change.execution]: change
+            for change in changes
+            if change.expected_version
+            < change.version
+            <= self._heads.get(change.execution, NOTHING).version
+        }
+        if not wanted:
+            return {}
+        seqs = [change.version for change in wanted.values()]
+        rows = await self._connection.fetch(_SQL["hashes_at"], list(wanted), seqs)
+        return {wanted[stream].execution: digest for stream, digest in rows}
+
+    async def _known(self, batch: Batch) -> dict[str, Answer]:
+        commands = [answer.command for change in batch.changes for answer in change.answers]
+        commands += [answer.command for answer in batch.answers]
+        if not commands:
+            return {}
+        rows = await self._connection.fetch(_SQL["answers"], commands)
+        return {
+            row[0]: Answer(command=row[0], request=row[1], body=row[2], at=row[3]) for row in rows
+        }
+
+    async def _changes(self, changes: Sequence[Change], outcomes: Sequence[Outcome]) -> None:
+        write = [
+            change
+            for change, outcome in zip(changes, outcomes, strict=True)
+            if must_write(change, outcome, self._heads.get(change.execution, NOTHING))
+        ]
+        await self._insert([change for change in write if change.expected_version == 0])
+        for change in write:
+            self._collect(change, self._streams[change.execution])
+            for item in change.items:
+                values = _work_item(item, self._streams[change.execution])
+                await self._connection.execute(_SQL["set_work_item"], *values)
+
+    async def _insert(self, changes: Sequence[Change]) -> None:
+        rows = [
+            (c.row.id, shard_of(c.row.id), c.version, c.records[-1].hash, *_columns(c.row))
+            for c in changes
+            if c.row is not None
+        ]
+        if rows:
+            made = await self._connection.fetch(_SQL["insert_executions"], *_transposed(rows))
+            self._streams.update({row[0]: row[1] for row in made})
+
+    def _collect(self, change: Change, stream: int) -> None:
+        rows = self._rows
+        if change.expected_version > 0:
+            self._update(change, stream)
+        rows["insert_records"] += [
+            (stream, r.seq, r.type, r.at, r.hash, r.previous, r.body) for r in change.records
+        ]
+        if change.snapshot is not None:
+            rows["set_snapshots"].append((stream, change.snapshot.version, change.snapshot.body))
+        if change.wake is None:
+            rows["delete_wake_ups"].append((stream,))
+        elif change.wake is not UNSET:
+            place = (stream, change.execution, shard_of(change.execution), change.wake)
+            rows["set_wake_ups"].append(place)
+        rows["delete_pending"] += [(stream, run, chunk) for run, chunk in change.released]
+        rows["set_pending"] += [
+            (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
+        ]
+        rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
+        rows["insert_objects"] += [(stream, key) for key in change.objects]
+        rows["forget_orphans"] += [(key,) for key in change.objects]
+
+    def _update(self, change: Change, stream: int) -> None:
+        end = change.records[-1].hash if change.records else self._heads[change.execution].hash
+        if change.row is not None:
+            values = (change.version, end, *_columns(change.row), stream)
+            self._rows["update_executions"].append(values)
+        elif change.records:
+            values = (change.version, end, change.records[-1].at, stream)
+            self._rows["move_executions"].append(values)
+
+    async def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
+        for p in playbooks:
+            await self._connection.execute(_SQL["delete_playbook"], p.digest)
+            values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
+            await self._connection.execute(_SQL["insert_playbook"], *values)
+
+    async def _credentials(self, credentials: Iterable[Credential]) -> None:
+        for c in credentials:
+            if c.body is None:
+                await self._connection.execute(_SQL["delete_credential"], c.name)
+            else:
+                await self._connection.execute(_SQL["set_credential"], c.name, c.body, c.updated)
+
+
+async def expire_streams(
+    connection: Connection, before: float, limit: int
+) -> list[tuple[str, int]]:
+    """Delete executions with all that belongs to them but their records, which become doomed."""
+    found = await connection.fetch(_SQL["expire"], before, limit)
+    streams = [row[0] for row in found]
+    if streams:
+        await connection.execute(_SQL["expire_objects"], streams)
+        await connection.execute(_SQL["doom"], streams)
+        for table in STREAM_TABLES:
+            await connection.execute(_SQL["expire_streams"].format(table=table), streams)
+    await connection.execute(_SQL["expire_answers"], before)
+    return [(row[1], row[2]) for row in found]
+
+
+async def purge_records(connection: Connection) -> bool:
+    """Remove some records of a doomed stream; return whether there may be more to remove."""
+    stream = await connection.fetchval(_SQL["doomed"])
+    if stream is None:
+        return False
+    gone = await connection.fetchval(_SQL["purge_records"], stream, PURGE_RECORDS)
+    if gone < PURGE_RECORDS:
+        await connection.execute(_SQL["undoom"], stream)
+    return True
+
+
+def _transposed(rows: Sequence[Sequence[object]]) -> Iterable[list[object]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _columns(row: ExecutionRow) -> tuple[object, ...]:
+    return (
+        row.playbook, row.digest, row.status, _text(row.reason), row.started, row.updated, row.ended, row.parent,
+        msgspec.json.encode(row.labels).decode(), _text(search_text(row)),
+    )  # fmt: skip
+
+
+def _work_item(item: WorkItemRow, stream: int) -> tuple[Any, ...]:
+    return (
+        stream, item.id, item.execution, item.step, item.state, _text(item.title), item.users, item.roles,
+        item.excluded, offers(item), item.holder, item.priority, item.due, item.created, item.updated,
+        item.body,
+    )  # fmt: skip
+
+
+def _text(words: str) -> str:
+    """Return words as PostgreSQL can store them: all but NUL, which may stand in anybody's error."""
+    return words.replace("\x00", "\ufffd")
+
+
+def _answer(answer: Answer, stream: int | None) -> tuple[object, ...]:
+    return (answer.command, answer.request, answer.body, answer.at, stream)

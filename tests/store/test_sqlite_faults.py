@@ -1,0 +1,138 @@
+"""The SQLite store on a disk that fails: acknowledged means durable, and nothing is ever half there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store.fault_vfs import Disk, FaultVFS, Mode
+
+from petra.store import Batch, BrokenError, FullError, Store, StoreError, sqlite
+from petra.store.memory import MemoryStore
+from petra.store.sqlite import SqliteStore
+from petra.testing.store_rows import a_workout, what_is_stored
+
+# SQLite also closes files on that disk, where nobody can be told of an error.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+BATCHES = a_workout(6)
+NAMES = ("x", "y", "z")
+NEVER = 10**9
+
+
+async def everything(store: Store) -> list[dict[str, Any]]:
+    return [await what_is_stored(store, name) for name in NAMES]
+
+
+async def after_each_batch() -> list[list[dict[str, Any]]]:
+    """What a store holds after 0, 1, 2 … batches."""
+    store = MemoryStore(clock=lambda: 0.0)
+    states = [await everything(store)]
+    for batch in BATCHES:
+        await store.commit(batch)
+        states.append(await everything(store))
+    return states
+
+
+async def commit_all(store: SqliteStore, batches: list[Batch]) -> tuple[int, bool]:
+    """Commit until something breaks; return how many were acknowledged, and whether one is open."""
+    acked = 0
+    for batch in batches:
+        try:
+            committed = await store.commit(batch)
+        except FullError:
+            committed = await store.commit(batch)
+        except BrokenError:
+            with pytest.raises(BrokenError):
+                await store.commit(batch)
+            return acked, True
+        assert committed.applied
+        acked += 1
+    return acked, False
+
+
+async def run_on(path: Path, vfs: str) -> tuple[int, bool]:
+    try:
+        store = await SqliteStore.open(path, vfs=vfs)
+    except StoreError:
+        return 0, False
+    try:
+        return await commit_all(store, BATCHES)
+    finally:
+        with contextlib.suppress(StoreError):
+            await store.close()
+
+
+async def faulted_run(folder: Path, disk: Disk, states: list[list[dict[str, Any]]]) -> None:
+    path = folder / "petra.db"
+    empty(folder)
+    failing = FaultVFS("failing", disk)
+    acked, unsure = await run_on(path, "failing")
+    disk.lose_power()
+    failing.unregister()
+    sound = FaultVFS("sound", Disk(Mode.CRASH, NEVER))
+    store = await SqliteStore.open(path, vfs="sound")
+    try:
+        assert await store.verify() == []
+        found = await everything(store)
+        possible = states[acked : acked + 1 + unsure]
+        assert found in possible, f"{acked} were acknowledged, unsure: {unsure}"
+        for batch in BATCHES:
+            assert (await store.commit(batch)).applied
+        assert await everything(store) == states[-1]
+    finally:
+        await store.close()
+        sound.unregister()
+
+
+def empty(folder: Path) -> None:
+    for left in folder.iterdir():
+        left.unlink()
+
+
+def operations(folder: Path, mode: Mode) -> int:
+    disk = Disk(mode, NEVER)
+    asyncio.run(faulted_run(folder, disk, asyncio.run(after_each_batch())))
+    assert disk.operations > 0
+    return disk.operations
+
+
+async def all_runs(folder: Path, mode: Mode, count: int, *, every: int, seeds: int) -> int:
+    states = await after_each_batch()
+    runs = 0
+    for seed in range(seeds):
+        for at in range(1 + seed % every, count + 1, every):
+            disk = Disk(mode, at, seed=at * seeds + seed)
+            try:
+                await faulted_run(folder, disk, states)
+            except BaseException as error:
+                error.add_note(f"{mode.name} at operation {at} of {count}, seed {seed}")
+                raise
+            runs += disk.fired
+    return runs
+
+
+@pytest.fixture(autouse=True)
+def checkpoints_are_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 60)
+
+
+@pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.name.lower())
+def test_a_failing_disk_loses_nothing_that_was_acknowledged(mode: Mode, tmp_path: Path) -> None:
+    count = operations(tmp_path, mode)
+    assert asyncio.run(all_runs(tmp_path, mode, count, every=max(1, count // 8), seeds=1)) >= 5
+
+
+@pytest.mark.slow
+def test_faults_at_every_operation_lose_nothing(tmp_path: Path) -> None:
+    """Every operation in every mode; crashes with two fates of what was not synced."""
+    runs = {}
+    for mode in Mode:
+        count = operations(tmp_path, mode)
+        seeds = 2 if mode is Mode.CRASH else 1
+        runs[mode.name] = asyncio.run(all_runs(tmp_path, mode, count, every=1, seeds=seeds))
+    print(f"faulted runs: {runs}, together {sum(runs.values())}")  # noqa: T201 - the count is the point
+    assert sum(runs.values()) >= 1_500
