@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from stub import Answer, Request, serving
+from support.web_stub import Answer, Request, serving
 
 from petra.clock import FakeClock
 from petra.errors import ExpressionError
@@ -229,7 +229,7 @@ def test_a_token_server_that_refuses_is_told_without_its_words(
 
 def test_a_server_that_is_not_there_is_an_error_of_kind_connection() -> None:
     keychain = Keychain(environ={})
-    with pytest.raises(KeychainError, match="127.0.0.1:1 cannot be asked") as caught:
+    with pytest.raises(KeychainError, match=r"127\.0\.0\.1:1 cannot be asked") as caught:
         resolve(keychain, "x", entry("x", "oauth2", token_url=f"http://u:{CANARY}@127.0.0.1:1/"))
     assert caught.value.kind == "connection"
     assert CANARY not in str(caught.value)

@@ -7,6 +7,8 @@ import json
 import logging
 import pickle
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -42,7 +44,9 @@ def test_no_way_of_printing_shows_it() -> None:
      copy.copy, copy.deepcopy],
 )  # fmt: skip
 @pytest.mark.parametrize("around", [lambda s: s, lambda s: {"a": [s]}])
-def test_nothing_that_writes_takes_it(write, around) -> None:  # type: ignore[no-untyped-def]
+def test_nothing_that_writes_takes_it(
+    write: Callable[[Any], Any], around: Callable[[Any], Any]
+) -> None:
     value = around(Secret(CANARY))
     if write is copy.copy and isinstance(value, dict):
         return  # a shallow copy of the outside does not touch it
