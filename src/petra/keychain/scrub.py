@@ -38,6 +38,11 @@ class Scrubber:
         self._values: dict[str, tuple[bytes, ...]] = {}
         self._pattern: re.Pattern[str] | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look for yet."""
+        return not self._values
+
     def add(self, text: str) -> None:
         """Remember a secret; a text of several lines also line by line."""
         if len(text) < SHORTEST or text in self._values:
