@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from petra.clock import Clock
 from petra.errors import ExpressionError
 from petra.keychain import Scrubber
+from petra.kinds import Fields
 from petra.pipeline import Finished, Jitter, Machine, Run
 from petra.tools.base import Cancellation, Objects, ToolContext
-from petra.tools.registry import Registry
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import IterationReport, RunReport
 from petra.worker.playbooks import Ready
@@ -30,6 +30,21 @@ from petra.worker.results import CleanObjects, ObjectsOf, Room, finish
 
 _log = logging.getLogger("petra.run")
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
+
+
+class Tools(Protocol):
+    """What runs tasks; ``petra.tools.registry.Registry`` does."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the kinds there are."""
+
+    def __contains__(self, kind: object) -> bool: ...
+
+    def specs(self) -> Mapping[str, type[Fields]]:
+        """Return the struct of every kind."""
+
+    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+        """Run one attempt; whatever happens, there is an outcome."""
 
 
 class Work:
@@ -82,14 +97,14 @@ class Runner:
 
     def __init__(
         self,
-        registry: Registry,
+        tools: Tools,
         *,
         clock: Clock,
         jitter: Jitter,
         scrubber: Scrubber,
         objects: ObjectsOf | None = None,
     ) -> None:
-        self._registry = registry
+        self._tools = tools
         self._clock = clock
         self._jitter = jitter
         self._scrubber = scrubber
@@ -219,7 +234,7 @@ class Runner:
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
         )
-        attempt = self._registry.attempt(run.task.kind, run.fields, context)
+        attempt = self._tools.attempt(run.task.kind, run.fields, context)
         limit = run.spec.get("timeout_s")
         if isinstance(limit, int | float) and limit > 0:
             outcome = await self._limited(attempt, limit, run, part)

@@ -24,14 +24,13 @@ from petra.keychain import Keychain
 from petra.kinds import SERVER_KINDS
 from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
-from petra.tools.registry import Registry
 from petra.wire import Assignment, Error, Report
 from petra.wire import frames as f
 from petra.worker.heart import Heart
 from petra.worker.outbox import Outbox
 from petra.worker.playbooks import Playbooks
 from petra.worker.results import ObjectsOf
-from petra.worker.runner import Runner, Work, report_of
+from petra.worker.runner import Runner, Tools, Work, report_of
 from petra.worker.transport import ClosedError, LostError, Transport
 
 Connect = Callable[[], Awaitable[Transport]]
@@ -63,7 +62,7 @@ class Worker:
         connect: Connect,
         offer: Offer,
         *,
-        registry: Registry,
+        registry: Tools,
         keychain: Keychain,
         jitter: Jitter,
         objects: ObjectsOf | None = None,
