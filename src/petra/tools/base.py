@@ -12,11 +12,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, cast
 
 import msgspec
 
-from petra.errors import PetraError
+from petra.errors import ObjectError, PetraError
 from petra.kinds import Fields
 from petra.wire import Error, ErrorKind, Outcome
 
@@ -199,6 +199,8 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
             more=error.more,
             scrub=context.scrub,
         )
+    except ObjectError as error:
+        return failed(cast("ErrorKind", error.kind), error.message, scrub=context.scrub)
     except asyncio.CancelledError:
         if not cancelled.is_set() or task.uncancel() > 0:
             raise

@@ -24,8 +24,10 @@ GROUP: Final = "petra.tools"
 BUILT_IN: Final = MappingProxyType(
     {
         "noop": "petra.tools.noop:NoopTool",
+        "http": "petra.tools.http:HttpTool",
         "python": "petra.tools.python:PythonTool",
         "shell": "petra.tools.shell:ShellTool",
+        "artifact": "petra.tools.artifact:ArtifactTool",
     }
 )
 """Where the built-in tools are."""
