@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -152,3 +153,18 @@ asyncio.run(main())
             os.close(handle)
 
     asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_child_whose_loop_is_blocked_ends_with_its_parent_all_the_same() -> None:
+    code = """
+import signal, socket, threading
+from petra.worker import __main__ as main
+main.GRACE_S = 0.01
+ours, theirs = socket.socketpair()
+ended = threading.Event()
+threading.Thread(target=main._watch, args=(theirs, ended), daemon=True).start()
+ours.close()
+signal.pause()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], timeout=20, check=False)
+    assert ended.returncode == 1

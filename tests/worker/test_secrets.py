@@ -11,17 +11,20 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-from worker.desk import Desk, ProbeTools, ok, playbook, scenario, with_worker
+from worker.desk import Desk, ProbeTools, digest_of, ok, playbook, scenario, with_worker
 
 from petra.clock import FakeClock
 from petra.keychain import Keychain
 from petra.kinds import Http
 from petra.objects import LocalObjects
+from petra.playbook import to_yaml
 from petra.tools.base import ToolContext, ToolError, secret_of
 from petra.tools.registry import Registry
-from petra.wire import Outcome
+from petra.wire import Error, Outcome, Report, Write
 from petra.wire import frames as f
 from petra.worker import Worker
+from petra.worker.playbooks import Playbooks
+from petra.worker.results import Room, finish
 
 CANARY = 'c4n@ry/s3cret+välue "q"&7'
 HEAD = "keychain: [{name: k, kind: env, var: K}, {name: b, kind: bearer, token: k}]"
@@ -107,6 +110,42 @@ def test_a_secret_that_cannot_be_had_fails_the_run_that_reads_it_and_says_why() 
     scenario(play, keychain=Keychain(environ={}))
 
 
+@pytest.mark.spec("S20")
+def test_a_policy_cannot_cut_a_secret_out_of_an_echo() -> None:
+    async def call(fields: Http, _context: ToolContext) -> Outcome:
+        return ok(fields.headers)
+
+    rule = "{else: {then: {do: continue, set_ctx: {half: \"{{ outcome.result['X-Key'][:9] }}\"}}}}"
+    book = playbook(CALL + f"    spec: {{policy: {{rules: [{rule}]}}}}\n", head=HEAD)
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        desk.assign(book)
+        report = await desk.single()
+        assert [write.value for write in report.writes] == ["***"]
+
+    scenario(
+        play, ProbeTools(call=call), keychain=Keychain(environ={"K": "first-half-second-half"})
+    )
+
+
+@pytest.mark.spec("S20")
+def test_a_report_is_scrubbed_whatever_put_a_secret_there() -> None:
+    async def scrubbed() -> Report:
+        keychain = Keychain(environ={"K": CANARY})
+        playbooks = Playbooks(keychain, {})
+        book = playbook(CALL, head=HEAD)
+        playbooks.add(digest_of(book), to_yaml(book))
+        ready = playbooks.ready(digest_of(book), "s", compensate=False)
+        await ready.secrets.prepare(["k"])
+        error = Error(kind="transform", message=f"'{CANARY}' is no number", details=[CANARY])
+        report = Report(status="error", error=error, writes=[Write(key=CANARY, value=1)])
+        return await finish(report, ready, None, keychain.scrubber, Room())
+
+    error = Error(kind="transform", message="'***' is no number", details=["***"])
+    expected = Report(status="error", error=error, writes=[Write(key="***", value=1)])
+    assert asyncio.run(scrubbed()) == expected
+
+
 def forms(secret: str) -> list[str]:
     """Every form of the canary that is looked for, base64 at all three alignments."""
     found = [
@@ -140,17 +179,13 @@ POLICY = (
 
 
 def leaking_steps() -> str:
-    steps = []
-    for name, code in LEAKS.items():
-        for policy in ("", f"\n    spec: {POLICY}"):
-            steps.append(
-                f"- step: {name}{len(policy)}\n  tool:\n    name: t\n    kind: python\n"
-                f'    args: {{secret: "{{{{ keychain.k }}}}"}}\n    code: {json.dumps(code)}{policy}\n'
-            )
-        steps.append(
-            f"- step: {name}_isolated\n  tool:\n    name: t\n    kind: python\n    spec: {{isolation: process}}\n"
-            f'    args: {{secret: "{{{{ keychain.k }}}}"}}\n    code: {json.dumps(code)}\n'
-        )
+    ways = {"plain": "{}", "patched": POLICY, "isolated": "{isolation: process}"}
+    steps = [
+        f"- step: {name}_{way}\n  tool:\n    name: t\n    kind: python\n    spec: {spec}\n"
+        f'    args: {{secret: "{{{{ keychain.k }}}}"}}\n    code: {json.dumps(code)}\n'
+        for name, code in LEAKS.items()
+        for way, spec in ways.items()
+    ]
     steps.append(
         "- step: shell\n  tool: {kind: shell, argv: [sh, -c, 'echo $S; echo $S >&2; exit 3'], "
         'env: {S: "{{ keychain.k }}"}}\n'
