@@ -105,3 +105,9 @@ def test_the_results_of_a_chunk_stay_within_one_event(tmp_path: Path) -> None:
     assert len(sent.iterations) == 50
     assert 5 <= len(inline) <= 9
     assert len(f.encode(f.Reports(reports=[sent]))) < ROOM + 50 * 400
+
+
+@pytest.mark.spec("S9", "S18")
+def test_a_tiny_result_stays_inline_since_its_reference_would_be_no_smaller() -> None:
+    sent = report_of(LOOP, "x" * 200, items=list(range(2_000)))
+    assert [one.report.result for one in sent.iterations] == ["x" * 200] * 2_000

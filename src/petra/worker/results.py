@@ -2,7 +2,8 @@
 
 Rule 1: a report that cannot be encoded, because a tool gave back what is no data, becomes an error.
 Rule 2: a result beyond the inline limit, or beyond what is left of the room of its chunk, is written to the
-object store first; the report then holds its reference.
+object store first; the report then holds its reference. A result of up to ``TINY`` bytes stays: its reference
+would be no smaller.
 Rule 3: a ctx value or a branch output beyond the limit is an error of kind limit.
 """
 
@@ -20,6 +21,8 @@ from petra.worker.playbooks import Ready
 
 ROOM: Final = 192 * 1024
 """Bytes of results that travel inline in one chunk, so that its event stays within its limit."""
+TINY: Final = 512
+"""Bytes of a result that is never stored for want of room."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -80,7 +83,7 @@ async def _by_reference(
             message = f"{what} has {size:,} bytes; at most {most:,} are kept, use a reference"
             return _refused(report, Error(kind="limit", message=message, retryable=False))
     size = len(msgspec.json.encode(report.result))
-    small = size <= min(most, room.left) and not ready.reference_first
+    small = size <= min(most, max(TINY, room.left)) and not ready.reference_first
     if report.status != "ok" or report.result is None or small:
         room.left -= size
         return report
