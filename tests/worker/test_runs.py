@@ -295,7 +295,9 @@ def test_a_bug_of_a_tool_is_an_outcome(raised: Exception) -> None:
     scenario(play, ProbeTools(broken=broken))
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, {"a": object()}, 2**70], ids=str)
+@pytest.mark.parametrize(
+    "value", [object(), {1, 2}, {"a": object()}, 2**70], ids=["object", "set", "inside", "huge"]
+)
 def test_a_result_that_is_no_data_is_an_error_of_the_run(value: Any) -> None:
     async def odd(_fields: Http, _context: ToolContext) -> Outcome:
         return ok(value)
