@@ -18,6 +18,8 @@ from petra.worker.transport import LostError
 
 SEND_TIMEOUT_S: Final = 60.0
 """A peer that takes nothing for so long counts as gone."""
+CLOSE_TIMEOUT_S: Final = 2.0
+"""How long a connection that ends waits for its last frames to be taken."""
 _PIECE: Final = 256 * 1024
 _TOGETHER: Final = 64
 
@@ -66,9 +68,11 @@ class Stream:
         return frames
 
     def close(self) -> None:
-        """Send what is left, then end the connection."""
+        """Send what is left, if the other end takes it, then end the connection."""
         self._queue.put(None)
-        self._thread.join(SEND_TIMEOUT_S)
+        self._thread.join(CLOSE_TIMEOUT_S)
+        with contextlib.suppress(OSError):
+            self._writer.shutdown(socket.SHUT_RDWR)  # wakes a writer that still waits
         for end in (self._writer, self._socket):
             end.close()
 
