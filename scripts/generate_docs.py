@@ -8,10 +8,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+import msgspec
+
+from petra.kinds import KINDS, SERVER_KINDS, Knobs
 from petra.playbook.codes import CODES
+from petra.playbook.grammar import Field, Shape, fields_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,7 +46,124 @@ def error_index() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: Sequence[tuple[str, Callable[[], str]]] = (("docs/reference/errors/README.md", error_index),)
+# Tools: the fields stand in a page between two marks, the rest of it is written by hand.
+
+_BEGIN = "<!-- made from src/petra/kinds.py by scripts/generate_docs.py -->"
+_END = "<!-- end -->"
+# Which tasks a knob concerns, by the words its description begins with.
+_SQL = ("postgres", "sqlite", "duckdb")
+
+
+def tool_index() -> str:
+    """List the kinds of tasks."""
+    lines = [
+        "# Kinds of tasks",
+        "",
+        "What a task does is chosen by its `kind`. Every kind tries once: what follows from the outcome is for the",
+        "[policy](../task-policy.md) of the task. [A kind of your own](../../how-to/write-a-tool.md) takes 25 lines.",
+        "",
+        "| kind | does | runs on |",
+        "|---|---|---|",
+    ]
+    for kind, struct in KINDS.items():
+        where = "the server" if kind in SERVER_KINDS else "a worker"
+        lines.append(f"| [{kind}]({kind}.md) | {_first_line(struct)} | {where} |")
+    return "\n".join(lines) + "\n"
+
+
+def tool_page(kind: str) -> str:
+    """Return the page of a kind with its fields as they are now."""
+    page = (ROOT / f"docs/reference/tools/{kind}.md").read_text(encoding="utf-8")
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise SystemExit(f"docs/reference/tools/{kind}.md has no marks for its fields")
+    return f"{before}{_BEGIN}\n{_fields(kind)}\n{_END}{after}"
+
+
+def _fields(kind: str) -> str:
+    struct = KINDS[kind]
+    parts = [_first_line(struct)]
+    if table := _table(struct):
+        parts += ["## Fields", *table]
+    for inner in _inner(struct):
+        parts += [f"### {inner.__name__}", _first_line(inner), *_table(inner)]
+    if knobs := [f for f in fields_of(Knobs).values() if _concerns(f, kind)]:
+        parts.append("These may stand in any `spec` further out as well:")
+        parts.append(", ".join(f"`{field.key}`" for field in knobs) + ".")
+    return "\n\n".join(parts)
+
+
+def _concerns(field: Field, kind: str) -> bool:
+    names = field.shape.note.description.partition(":")[0]
+    return kind in names or (names == "SQL" and kind in _SQL)
+
+
+def _table(struct: type[msgspec.Struct]) -> list[str]:
+    rows = [
+        f"| `{field.key}` | {_type(field.shape)} | {_default(field)} | {field.shape.note.description} |"
+        for field in fields_of(struct).values()
+    ]
+    return (
+        ["\n".join(["| field | takes | default | is |", "|---|---|---|---|", *rows])]
+        if rows
+        else []
+    )
+
+
+def _inner(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
+    """Return the structs inside a struct, each once, outermost first."""
+    found: dict[type[msgspec.Struct], None] = {}
+    waiting = [field.shape for field in fields_of(struct).values()]
+    while waiting:
+        shape = waiting.pop(0)
+        waiting += [*shape.options, *([shape.item] if shape.item else [])]
+        if shape.struct is not None and shape.struct not in found:
+            found[shape.struct] = None
+            waiting += [field.shape for field in fields_of(shape.struct).values()]
+    return list(found)
+
+
+def _type(shape: Shape) -> str:
+    match shape.kind:
+        case "choice":
+            return ", ".join(f"`{choice}`" for choice in shape.choices)
+        case "list":
+            return f"list of {_type(shape.item)}" if shape.item else "list"
+        case "map":
+            return "object"
+        case "struct":
+            return shape.struct.__name__ if shape.struct else "object"
+        case "union":
+            # A number or a flag may be a template, which is text.
+            options = [o for o in shape.options if o.kind != "null"]
+            if any(o.kind in {"int", "number", "bool"} for o in options):
+                options = [o for o in options if o.kind != "text"]
+            return " or ".join(dict.fromkeys(_type(option) for option in options))
+        case "int" | "number":
+            return "number"
+        case "bool":
+            return "true or false"
+        case _:
+            return {"any": "anything", "text": "text", "null": "null"}[shape.kind]
+
+
+def _default(field: Field) -> str:
+    if field.required:
+        return "required"
+    value = field.default()
+    return "" if value is None or value == [] else f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _first_line(struct: type[msgspec.Struct]) -> str:
+    return (struct.__doc__ or "").strip().splitlines()[0]
+
+
+PAGES: Sequence[tuple[str, Callable[[], str]]] = (
+    ("docs/reference/errors/README.md", error_index),
+    ("docs/reference/tools/README.md", tool_index),
+    *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
+)
 
 
 def stale(root: Path) -> dict[str, str]:

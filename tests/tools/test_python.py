@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -62,6 +63,26 @@ def test_context_is_the_whole_scope_with_the_args() -> None:
 def test_any_signature_is_filled(signature: str, expected: list[Any]) -> None:
     outcome = python(f"def main({signature}): return [a, b]", args={"a": 1, "b": 2})
     assert good(outcome) == expected
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize(
+    "signature", ["a, b", "a, /, b=0", "*, a=0, b=0", "b, **rest", "a=0, *b_, b"]
+)
+def test_a_decorated_main_is_filled_as_a_plain_one(signature: str) -> None:
+    returned = "[locals().get('a', locals().get('rest')), b]"
+    plain = f"def main({signature}): return {returned}"
+    decorated = (
+        "import functools\n"
+        "def same(f):\n"
+        "    @functools.wraps(f)\n"
+        "    def inner(*a, **k): return f(*a, **k)\n"
+        "    return inner\n"
+        f"@same\n{plain}"
+    )
+    args = {"a": 1, "b": 2}
+    assert good(python(plain, args=args)) == good(python(decorated, args=args))
+    assert good(python(plain, args=args))[1] == 2
 
 
 @everywhere
@@ -348,6 +369,24 @@ def test_a_cancelled_process_is_dead_when_the_outcome_is_there(tmp_path: Path) -
 
     outcome, pid = with_tools(use)
     assert bad(outcome).kind == "cancelled"
+    assert ends(pid)
+
+
+@pytest.mark.spec("S5")
+def test_a_process_dies_with_its_worker(tmp_path: Path) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    code = f"import os, time\nopen({str(fifo)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    worker = (
+        "import asyncio\n"
+        "from petra.tools.base import ToolContext\n"
+        "from petra.tools.registry import Registry\n"
+        "context = ToolContext(spec={'isolation': 'process'})\n"
+        f"asyncio.run(Registry(plug_ins=False).attempt('python', {{'code': {code!r}}}, context))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", worker]) as process:
+        pid = int(fifo.read_text(encoding="ascii"))
+        process.kill()
     assert ends(pid)
 
 

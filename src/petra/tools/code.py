@@ -152,26 +152,56 @@ def _filled(
     """Find a value for every parameter: the positional-only ones, and the others by name."""
     before: list[Any] = []
     by_name: dict[str, Any] = {}
-    if type(function) is FunctionType and not function.__code__.co_varnames:
-        return before, by_name  # a main() without parameters, at no cost
-    seen: set[str] = set()
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            continue
-        if parameter.kind is parameter.VAR_KEYWORD:
-            by_name |= {key: fresh(value) for key, value in args.items() if key not in seen}
-            continue
-        seen.add(parameter.name)
-        value = _value(parameter.name, args, scope)
+    parameters, takes_rest = _parameters(function)
+    for parameter, default, by_position in parameters:
+        value = _value(parameter, args, scope)
         if value is _MISSING:
-            value = parameter.default
-        if value is parameter.empty:
-            raise _Refused(f"{name} needs '{parameter.name}', which neither args nor scope has")
-        if parameter.kind is parameter.POSITIONAL_ONLY:
+            value = default
+        if value is _MISSING:
+            raise _Refused(f"{name} needs '{parameter}', which neither args nor scope has")
+        if by_position:
             before.append(value)
         else:
-            by_name[parameter.name] = value
+            by_name[parameter] = value
+    if takes_rest:
+        named = {parameter for parameter, _, _ in parameters}
+        by_name |= {key: fresh(value) for key, value in args.items() if key not in named}
     return before, by_name
+
+
+_Parameters = tuple[list[tuple[str, Any, bool]], bool]
+
+
+def _parameters(function: Callable[..., Any]) -> _Parameters:
+    """Return name, default and whether it is positional-only, of each; and whether ``**rest`` is there."""
+    if type(function) is FunctionType and not function.__dict__:
+        return _parameters_of_def(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise _Refused(f"nobody knows the parameters of {function!r:.80}") from error
+    every = signature.parameters.values()
+    return (
+        [
+            (p.name, _MISSING if p.default is p.empty else p.default, p.kind is p.POSITIONAL_ONLY)
+            for p in every
+            if p.kind not in {p.VAR_POSITIONAL, p.VAR_KEYWORD}
+        ],
+        any(p.kind is p.VAR_KEYWORD for p in every),
+    )
+
+
+def _parameters_of_def(function: FunctionType) -> _Parameters:
+    """Read a plain ``def`` from its code: twenty times as fast as a signature."""
+    code = function.__code__
+    count, only = code.co_argcount, code.co_posonlyargcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    defaults = dict(
+        zip(reversed(names[:count]), reversed(function.__defaults__ or ()), strict=False)
+    )
+    defaults |= function.__kwdefaults__ or {}
+    found = [(name, defaults.get(name, _MISSING), n < only) for n, name in enumerate(names)]
+    return found, bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:

@@ -25,9 +25,13 @@ BUILT_IN: Final = MappingProxyType(
     {
         "noop": "petra.tools.noop:NoopTool",
         "http": "petra.tools.http:HttpTool",
+        "postgres": "petra.tools.postgres:PostgresTool",
+        "sqlite": "petra.tools.sqlite:SqliteTool",
+        "duckdb": "petra.tools.duckdb:DuckdbTool",
         "python": "petra.tools.python:PythonTool",
         "shell": "petra.tools.shell:ShellTool",
         "artifact": "petra.tools.artifact:ArtifactTool",
+        "transfer": "petra.tools.transfer:TransferTool",
     }
 )
 """Where the built-in tools are."""
@@ -98,8 +102,9 @@ class Registry:
                 return made
             if kind in self._plug_ins:
                 return _checked(kind, self._plug_ins[kind].load()())
-        except ImportError as error:
-            raise ToolError("client_error", f"kind {kind} cannot be loaded: {error}") from error
+        except Exception as error:
+            message = f"kind {kind} cannot be loaded: {type(error).__name__}: {error}"
+            raise ToolError("client_error", message) from error
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")

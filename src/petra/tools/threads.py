@@ -10,13 +10,19 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from petra.tools.base import ToolError
 
 T = TypeVar("T")
+
+GRACE_S: Final = 1.0
+"""How long a thread that was asked to stop is waited for."""
+CLOSE_S: Final = 0.2
+"""How long a pool that closes waits for its threads."""
 
 
 class Threads:
@@ -24,12 +30,16 @@ class Threads:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._alive = 0
+        self._threads: list[threading.Thread] = []
         self._idle = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
-    async def call(self, function: Callable[[], T]) -> T:
+    async def call(
+        self, function: Callable[[], T], *, stop: Callable[[], object] | None = None
+    ) -> T:
         """Call a function in a thread, with the caller's context variables.
+
+        When the caller is cancelled, ``stop`` is called, and the thread has a moment to come back.
 
         Raises:
             ToolError: every thread is taken.
@@ -49,26 +59,40 @@ class Threads:
 
         self._take_thread()
         self._calls.put(work)
-        return await future
+        if stop is None:
+            return await future
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            stop()
+            await asyncio.wait([future], timeout=GRACE_S)
+            if future.done() and not future.cancelled():
+                future.exception()  # seen, so that nobody reports it as forgotten
+            raise
 
     def close(self) -> None:
-        """Let every thread end once it is idle."""
-        for _ in range(self._alive):
+        """End the idle threads; those that are stuck are given ``CLOSE_S`` together, and left behind."""
+        threads, self._threads = self._threads, []
+        for _ in threads:
             self._calls.put(None)
-        self._alive = self._idle = 0
+        self._idle = 0
+        until = time.monotonic() + CLOSE_S
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0))
 
     def _take_thread(self) -> None:
         if self._idle:
             self._idle -= 1
             return
-        if self._alive >= self._most:
+        if len(self._threads) >= self._most:
             raise ToolError(
                 "quota",
                 f"all {self._most} threads are taken by code that does not end; "
                 "spec.isolation: process can be stopped",
             )
-        self._alive += 1
-        threading.Thread(target=self._serve, name="petra-tool", daemon=True).start()
+        thread = threading.Thread(target=self._serve, name="petra-tool", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _came_back(self, future: asyncio.Future[Any], result: Any, error: Any) -> None:
         self._idle += 1
@@ -82,3 +106,4 @@ class Threads:
     def _serve(self) -> None:
         while (work := self._calls.get()) is not None:
             work()
+            del work  # a thread that waits holds on to nothing

@@ -1,0 +1,139 @@
+"""``kind: duckdb``: one SQL command on DuckDB, in a file or in memory.
+
+A command is all or nothing, also when its text holds several statements, as long as all of them can stand
+in a transaction. ``auth`` names a keychain value that holds the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final, TypeVar
+
+import duckdb
+
+from petra.kinds import Duckdb, Fields
+from petra.tools.base import ToolContext, ToolError, ToolSettings
+from petra.tools.sql import Row, bound, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.threads import Threads
+from petra.wire import ErrorKind, Outcome
+
+T = TypeVar("T")
+
+_KINDS: Final[tuple[tuple[type[Exception], ErrorKind], ...]] = (
+    (duckdb.ConstraintException, "constraint"),
+    (duckdb.InterruptException, "cancelled"),
+    (duckdb.PermissionException, "denied"),
+    (duckdb.OutOfMemoryException, "limit"),
+    (duckdb.TransactionException, "deadlock"),
+    (duckdb.HTTPException, "connection"),
+    (duckdb.ConnectionException, "connection"),
+    (duckdb.IOException, "connection"),
+    (duckdb.InternalException, "server_error"),
+    (duckdb.FatalException, "server_error"),
+    (duckdb.Error, "client_error"),
+)
+_IN_TRANSACTION: Final = frozenset(
+    {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "COPY", "CREATE_FUNC"}
+)
+
+
+class DuckdbTool:
+    """Runs one SQL command on DuckDB."""
+
+    kind: ClassVar[str] = "duckdb"
+    spec: ClassVar[type[Fields]] = Duckdb
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+        self._threads = Threads(self._settings.threads)
+
+    async def run(self, fields: Duckdb, context: ToolContext) -> Outcome:
+        """Run the command in a thread."""
+        file = await file_of(fields.database, fields.auth, context)
+        params, most = bound(fields.params), row_limit(fields, self._settings)
+        return await in_duckdb(
+            self._threads, file, lambda connection: _run(connection, fields.command, params, most)
+        )
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.close()
+
+
+async def in_duckdb(
+    threads: Threads, file: str | None, work: Callable[[duckdb.DuckDBPyConnection], T]
+) -> T:
+    """Open a database in a thread, work on it and close it; a cancelled caller interrupts the work.
+
+    Raises:
+        ToolError: whatever DuckDB says.
+    """
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def inside() -> T:
+        with duckdb_errors():
+            connection = duckdb.connect(file or ":memory:")
+            opened.append(connection)
+            try:
+                return work(connection)
+            finally:
+                connection.close()
+
+    def stop() -> None:
+        for connection in opened:
+            with contextlib.suppress(duckdb.Error):
+                connection.interrupt()
+
+    return await threads.call(inside, stop=stop)
+
+
+@contextlib.contextmanager
+def duckdb_errors() -> Iterator[None]:
+    """Turn what DuckDB raises into the errors of a tool."""
+    try:
+        yield
+    except duckdb.Error as error:
+        kind = next(kind for known, kind in _KINDS if isinstance(error, known))
+        code = type(error).__name__.removesuffix("Exception")
+        raise ToolError(kind, str(error), code=code) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ToolError("client_error", f"a parameter cannot be bound: {error}") from error
+
+
+@contextlib.contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Make what is done all or nothing."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        # A broken transaction may have ended already.
+        with contextlib.suppress(duckdb.Error):
+            connection.rollback()
+        raise
+    connection.commit()
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[list[Row]]:
+    """Yield the rows of the last statement by column name, in chunks."""
+    names = [column[0] for column in connection.description or []]
+    while chunk := connection.fetchmany(size):
+        yield [dict(zip(names, row, strict=True)) for row in chunk]
+
+
+def _run(connection: duckdb.DuckDBPyConnection, command: str, params: Any, most: int) -> Outcome:
+    statements = connection.extract_statements(command)
+    types = {statement.type.name for statement in statements}
+    together = transaction(connection) if types <= _IN_TRANSACTION else contextlib.nullcontext()
+    with together:
+        connection.execute(command, params)
+        rows = next(rows_of(connection, most + 1), [])
+        if len(rows) > most:
+            raise too_many_rows(most)
+    counts = statements and "CHANGED_ROWS" in {
+        expected.name for expected in statements[-1].expected_result_type
+    }
+    if counts and len(rows) == 1 and list(rows[0]) == ["Count"]:
+        return rows_outcome([], rows[0]["Count"])
+    return rows_outcome(rows)

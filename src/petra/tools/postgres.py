@@ -1,0 +1,311 @@
+"""``kind: postgres``: one SQL command on PostgreSQL, with connections that are pooled per address.
+
+Rule 1: a command is all or nothing; without ``params`` its text may hold several statements.
+Rule 2: parameters are JSON, converted to what PostgreSQL expects at their place: ISO 8601 text for dates and
+times, seconds for intervals, base64 text for bytes, anything for json.
+Rule 3: ``outcome.pg.code`` is the SQLSTATE; its class decides the kind of the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import datetime as dt
+import decimal
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+import asyncpg  # type: ignore[import-untyped]
+import msgspec
+from asyncpg.prepared_stmt import PreparedStatement  # type: ignore[import-untyped]
+
+from petra.kinds import Fields, Postgres
+from petra.tools.base import ToolContext, ToolError, ToolSettings, secret_of
+from petra.tools.jsonable import to_json
+from petra.tools.sql import row_limit, rows_outcome, too_many_rows
+from petra.values import digest
+from petra.wire import ErrorKind, Outcome
+
+CONNECT_S: Final = 10.0
+IDLE_S: Final = 60.0
+_STATES: Final[Mapping[str, ErrorKind]] = {
+    "25006": "denied", "25P03": "timeout", "25P04": "timeout", "3D000": "not_found", "42501": "denied",
+    "55006": "deadlock", "55P03": "deadlock", "57014": "timeout", "57P01": "connection", "57P02": "connection",
+    "57P03": "connection", "57P05": "timeout", "P0002": "not_found",
+}  # fmt: skip
+_CLASSES: Final[Mapping[str, ErrorKind]] = {
+    "02": "not_found", "08": "connection", "23": "constraint", "28": "auth", "40": "deadlock", "44": "constraint",
+    "53": "quota", "54": "limit", "57": "server_error", "58": "server_error", "72": "deadlock", "F0": "server_error",
+    "HV": "server_error", "XX": "server_error",
+}  # fmt: skip
+"""Kinds by the first two characters of the SQLSTATE; every other class is the client's fault."""
+
+
+class PostgresTool:
+    """Runs one SQL command on PostgreSQL."""
+
+    kind: ClassVar[str] = "postgres"
+    spec: ClassVar[type[Fields]] = Postgres
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+        self._pools = Pools(self._settings.connections)
+
+    async def run(self, fields: Postgres, context: ToolContext) -> Outcome:
+        """Run the command on a connection of the pool."""
+        if not isinstance(fields.params, list | None):
+            raise ToolError("client_error", "params of a postgres task are a list, for $1, $2 …")
+        address = await address_of(fields.url, fields.auth, context)
+        most = row_limit(fields, self._settings)
+        async with self._pools.connection(address) as connection:
+            return await _run(connection, fields.command, fields.params or [], most)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._pools.close()
+
+
+class Pools:
+    """Connections by address, made when needed and dropped when idle."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pools: dict[str, asyncpg.Pool] = {}
+        self._making = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def connection(self, address: Mapping[str, Any]) -> AsyncIterator[asyncpg.Connection]:
+        """Lend a connection; what it raises comes out as the error of a tool."""
+        with postgres_errors():
+            pool = await self._pool(address)
+            try:
+                connection = await pool.acquire()
+            except TimeoutError as error:
+                message = f"no connection within {CONNECT_S:g} s"
+                raise ToolError("connection", message) from error
+            try:
+                yield connection
+            finally:
+                await pool.release(connection)
+
+    async def close(self) -> None:
+        """Close every connection, waiting for nobody."""
+        pools, self._pools = list(self._pools.values()), {}
+        for pool in pools:
+            pool.terminate()
+        # Terminated transports close on the next turn of the loop.
+        await asyncio.sleep(0)
+
+    async def _pool(self, address: Mapping[str, Any]) -> asyncpg.Pool:
+        key = digest(dict(address))
+        async with self._making:
+            found = self._pools.get(key)
+            if found is None:
+                found = self._pools[key] = await asyncpg.create_pool(
+                    **address,
+                    min_size=0,
+                    max_size=self._most,
+                    timeout=CONNECT_S,
+                    max_inactive_connection_lifetime=IDLE_S,
+                    init=_prepare,
+                )
+        return found
+
+
+async def address_of(url: str | None, auth: str | None, context: ToolContext) -> dict[str, Any]:
+    """Return how to connect: a URL, or the parts that a keychain value has.
+
+    Raises:
+        ToolError: there is no address.
+    """
+    if auth is None and url is None:
+        raise ToolError("client_error", "a postgres task needs auth or url")
+    value = await secret_of(context, auth) if auth is not None else url
+    if not isinstance(value, Mapping):
+        value = {"url": value}
+    dsn = value.get("url") or value.get("dsn") or url
+    names = {
+        "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
+        "database": "database", "dbname": "database", "ssl": "ssl", "sslmode": "ssl",
+    }  # fmt: skip
+    address = {names[k]: v for k, v in value.items() if k in names and v is not None}
+    if dsn is not None:
+        if not isinstance(dsn, str) or urlsplit(dsn).scheme not in {"postgres", "postgresql"}:
+            raise ToolError("client_error", "the url of a postgres task begins with postgresql://")
+        address["dsn"] = dsn
+    if not address:
+        raise ToolError("auth", f"keychain '{auth}' has no url, host or user for PostgreSQL")
+    if "port" in address:
+        address["port"] = int(address["port"])
+    return address
+
+
+@contextlib.contextmanager
+def postgres_errors() -> Iterator[None]:
+    """Turn what PostgreSQL and its driver raise into the errors of a tool."""
+    try:
+        yield
+    except (asyncpg.PostgresError, asyncpg.PostgresWarning) as error:
+        code = getattr(error, "sqlstate", None) or "XX000"
+        raise ToolError(
+            _STATES.get(code) or _CLASSES.get(code[:2], "client_error"),
+            # The driver adds advice of its own to what str() gives.
+            getattr(error, "message", None) or str(error) or type(error).__name__,
+            code=code,
+            details=_details(error),
+            more={"pg": {"code": code}},
+        ) from error
+    except asyncpg.InterfaceError as error:
+        kind: ErrorKind = "connection" if "connection" in str(error) else "client_error"
+        raise ToolError(kind, str(error)) from error
+    except OSError as error:
+        raise ToolError("connection", f"PostgreSQL: {error.strerror or error}") from error
+    except (asyncpg.InternalClientError, ValueError, TypeError) as error:
+        raise ToolError("client_error", f"PostgreSQL: {error}") from error
+
+
+def convert(statement: PreparedStatement, params: Sequence[Any]) -> list[Any]:
+    """Convert JSON values, or those of another database, to what a statement expects.
+
+    Raises:
+        ToolError: a value does not fit.
+    """
+    types = statement.get_parameters()
+    if len(types) != len(params):
+        message = f"the command has {len(types)} placeholders, params has {len(params)} values"
+        raise ToolError("client_error", message)
+    return [
+        _converted(f"${n}", value, kind.name)
+        for n, (value, kind) in enumerate(zip(params, types, strict=True), start=1)
+    ]
+
+
+async def _run(
+    connection: asyncpg.Connection, command: str, params: list[Any], most: int
+) -> Outcome:
+    try:
+        statement = await connection.prepare(command)
+    except asyncpg.PostgresSyntaxError as error:
+        if params or "multiple commands" not in str(error):
+            raise
+        return rows_outcome([], _count(await connection.execute(command)))
+    values = convert(statement, params)
+    if not statement.get_attributes():
+        await statement.fetch(*values)
+        return rows_outcome([], _count(statement.get_statusmsg()))
+    async with connection.transaction():
+        rows = await (await statement.cursor(*values)).fetch(most + 1)
+        if len(rows) > most:
+            raise too_many_rows(most)
+    return rows_outcome((dict(row) for row in rows), other=text_of)
+
+
+def text_of(value: Any) -> str:
+    """Write a value that has no JSON form as PostgreSQL does: a range."""
+    if not isinstance(value, asyncpg.Range):
+        return str(value)
+    if value.isempty:
+        return "empty"
+    ends = ["" if end is None else str(to_json(end, str)) for end in (value.lower, value.upper)]
+    return f"{'[' if value.lower_inc else '('}{','.join(ends)}{']' if value.upper_inc else ')'}"
+
+
+def _count(tag: str) -> int:
+    """Return the rows a command touched, from its tag: INSERT 0 5, UPDATE 3, CREATE TABLE."""
+    last = (tag or "").rpartition(" ")[2]
+    return int(last) if last.isdigit() else 0
+
+
+async def _prepare(connection: asyncpg.Connection) -> None:
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(
+            name,
+            schema="pg_catalog",
+            encoder=lambda value: msgspec.json.encode(value).decode(),
+            decoder=msgspec.json.decode,
+        )
+
+
+def _details(error: Exception) -> dict[str, Any]:
+    names = ("detail", "hint", "schema_name", "table_name", "column_name", "constraint_name")
+    found = {name: getattr(error, name, None) for name in names}
+    return {name: value for name, value in found.items() if value}
+
+
+def _converted(place: str, value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind.endswith("[]"):
+        if not isinstance(value, list):
+            raise ToolError("client_error", f"{place} takes a list, for {kind}")
+        return [_converted(place, item, kind.removesuffix("[]")) for item in value]
+    read = _READ.get(kind)
+    if read is None:
+        return value
+    try:
+        return read(value)
+    except (TypeError, ValueError, AttributeError, decimal.InvalidOperation) as error:
+        raise ToolError("client_error", f"{place}: {value!r:.80} is no {kind}") from error
+
+
+def _integer(value: Any) -> Any:
+    """Refuse what the driver would cut off without a word."""
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise ValueError(value)
+        return int(value)
+    return value
+
+
+def _moment(value: Any) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
+
+
+def _timestamp(value: Any) -> dt.datetime:
+    found = _moment(value)
+    return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
+
+
+def _timestamptz(value: Any) -> dt.datetime:
+    found = _moment(value)
+    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+
+def _time(value: Any) -> dt.time:
+    return value if isinstance(value, dt.time) else dt.time.fromisoformat(value)
+
+
+def _timetz(value: Any) -> dt.time:
+    found = _time(value)
+    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+
+def _date(value: Any) -> dt.date:
+    return value if isinstance(value, dt.date) else dt.date.fromisoformat(value)
+
+
+def _interval(value: Any) -> dt.timedelta:
+    return value if isinstance(value, dt.timedelta) else dt.timedelta(seconds=float(value))
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return base64.b64decode(value.encode("ascii"), validate=True)
+
+
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "int2": _integer,
+    "int4": _integer,
+    "int8": _integer,
+    "date": _date,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+    "time": _time,
+    "timetz": _timetz,
+    "interval": _interval,
+    "numeric": lambda value: decimal.Decimal(str(value)),
+    "bytea": _bytes,
+}

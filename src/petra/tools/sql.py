@@ -1,0 +1,89 @@
+"""What the SQL kinds have in common: where the database is, row limits, the shape of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from petra.kinds import Sql
+from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok, secret_of
+from petra.tools.jsonable import to_json
+from petra.wire import Outcome
+
+Row = Mapping[str, Any]
+
+
+def row_limit(fields: Sql, settings: ToolSettings) -> int:
+    """Return how many rows a command may give."""
+    return int(number(fields.max_rows, "max_rows", settings.max_rows))
+
+
+def too_many_rows(most: int) -> ToolError:
+    """Return the error of a command that gives more rows than allowed."""
+    return ToolError("limit", f"more rows than max_rows, {most:,}; nothing was changed")
+
+
+def rows_outcome(
+    rows: Iterable[Row], count: int | None = None, *, other: Callable[[Any], Any] = str
+) -> Outcome:
+    """Return ``{rows, count}``; ``count`` is that of the rows unless the command changed some."""
+    found = [{name: to_json(value, other) for name, value in row.items()} for row in rows]
+    return ok({"rows": found, "count": len(found) if count is None else count})
+
+
+async def file_of(database: str | None, auth: str | None, context: ToolContext) -> str | None:
+    """Return the file of a database: given, or kept in the keychain as text or ``{database}``."""
+    if database is not None or auth is None:
+        return database
+    value = await secret_of(context, auth)
+    found = value.get("database") or value.get("path") if isinstance(value, Mapping) else value
+    if not isinstance(found, str):
+        raise ToolError("auth", f"keychain '{auth}' names no database")
+    return found
+
+
+def bound(params: Any) -> list[Any] | dict[str, Any] | None:
+    """Check that parameters are a list or an object.
+
+    Raises:
+        ToolError: they are something else.
+    """
+    if params is None or isinstance(params, list | dict):
+        return params
+    raise ToolError("client_error", f"params takes a list or an object, not {params!r:.80}")
+
+
+def identifier(name: str) -> str:
+    """Quote a name of a table; a dot divides schema and table.
+
+    Raises:
+        ToolError: it is no name.
+    """
+    parts = name.split(".")
+    if not all(parts) or len(parts) > 3 or "\0" in name or len(name) > 200:
+        raise ToolError("client_error", f"'{name:.80}' is no name of a table")
+    return ".".join(quoted(part) for part in parts)
+
+
+def quoted(name: str) -> str:
+    """Quote a name so that it can be nothing but a name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def insert_text(
+    table: str, columns: Sequence[str], values: str, key: Sequence[str] | None = None
+) -> str:
+    """Return an INSERT of ``values`` (a VALUES or a SELECT); with a key it is an upsert.
+
+    Raises:
+        ToolError: the table has no name, or the key is not among the columns.
+    """
+    names = ", ".join(quoted(column) for column in columns)
+    text = f"INSERT INTO {identifier(table)} ({names}) {values}"
+    if key is None:
+        return text
+    if missing := [column for column in key if column not in columns]:
+        raise ToolError("client_error", f"the key column '{missing[0]}' is not among the columns")
+    sets = ", ".join(f"{quoted(c)} = excluded.{quoted(c)}" for c in columns if c not in key)
+    act = f"UPDATE SET {sets}" if sets else "NOTHING"
+    return f"{text} ON CONFLICT ({', '.join(quoted(column) for column in key)}) DO {act}"

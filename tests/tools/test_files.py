@@ -1,0 +1,248 @@
+"""``kind: sqlite`` and ``kind: duckdb``: SQL on files."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from pathlib import Path
+from typing import Any
+
+import apsw
+import duckdb
+import pytest
+from support.attempts import bad, good, run, with_tools
+
+from petra.tools.base import Cancellation, ToolContext
+from petra.tools.registry import Registry
+from petra.wire import Outcome
+
+KINDS = ["sqlite", "duckdb"]
+TABLE = "CREATE TABLE item (id integer PRIMARY KEY, n integer NOT NULL CHECK (n >= 0), t text)"
+
+
+class Sql:
+    """Runs commands of one kind on one file."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.file = folder / f"test.{kind}"
+
+    def __call__(self, command: str, params: Any = None, **more: Any) -> Outcome:
+        fields = {"database": str(self.file), "command": command, "params": params}
+        return run(self.kind, fields, **more)
+
+
+@pytest.fixture(name="sql", params=KINDS)
+def sql_fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Sql:
+    sql = Sql(request.param, tmp_path)
+    good(sql(TABLE))
+    return sql
+
+
+@pytest.fixture(name="sqlite")
+def sqlite_fixture(tmp_path: Path) -> Sql:
+    sql = Sql("sqlite", tmp_path)
+    good(sql(TABLE))
+    return sql
+
+
+@pytest.mark.spec("S22")
+def test_the_result_is_rows_and_their_count(sql: Sql) -> None:
+    assert good(sql("INSERT INTO item VALUES (1, 5, 'a'), (2, 6, NULL)")) == {
+        "rows": [],
+        "count": 2,
+    }
+    rows = [{"id": 1, "t": "a"}, {"id": 2, "t": None}]
+    assert good(sql("SELECT id, t FROM item ORDER BY id")) == {"rows": rows, "count": 2}
+    assert good(sql("SELECT id FROM item WHERE id > 9")) == {"rows": [], "count": 0}
+    assert good(sql("UPDATE item SET n = 0"))["count"] == 2
+    assert good(sql("DELETE FROM item WHERE id = 1 RETURNING id")) == {
+        "rows": [{"id": 1}],
+        "count": 1,
+    }
+
+
+@pytest.mark.spec("S22")
+def test_parameters_are_bound_by_position_or_by_name(sql: Sql) -> None:
+    hostile = "x'); DROP TABLE item; --"
+    good(sql("INSERT INTO item VALUES (?, ?, ?)", [1, 2, hostile]))
+    assert good(sql("SELECT t FROM item WHERE id = $id", {"id": 1}))["rows"] == [{"t": hostile}]
+
+
+@pytest.mark.spec("S22")
+def test_lists_and_objects_are_bound_as_json_text_in_sqlite(sqlite: Sql) -> None:
+    good(sqlite("INSERT INTO item VALUES (1, 2, ?)", [{"a": [1]}]))
+    assert good(sqlite("SELECT t ->> '$.a[0]' AS n FROM item"))["rows"] == [{"n": 1}]
+
+
+@pytest.mark.spec("S5", "S22")
+@pytest.mark.parametrize(
+    ("command", "params", "kind"),
+    [
+        ("SELEC 1", None, "client_error"), ("SELECT * FROM no_such_table", None, "client_error"),
+        ("SELECT no_such_column FROM item", None, "client_error"), ("INSERT INTO item VALUES (1, 1, ''), (1, 1, '')", None, "constraint"),
+        ("INSERT INTO item VALUES (1, -1, '')", None, "constraint"), ("INSERT INTO item VALUES (1, NULL, '')", None, "constraint"),
+        ("SELECT ?", [], "client_error"), ("SELECT ?", [1, 2], "client_error"), ("SELECT $a", {"b": 1}, "client_error"),
+        ("SELECT ?", "x", "client_error"), ("CREATE TABLE item (a integer)", None, "client_error"),
+    ],
+)  # fmt: skip
+def test_each_failure_has_its_kind(sql: Sql, command: str, params: Any, kind: str) -> None:
+    error = bad(sql(command, params))
+    assert error.kind == kind
+    assert error.message
+
+
+@pytest.mark.spec("S5")
+def test_a_constraint_of_sqlite_has_its_code(sqlite: Sql) -> None:
+    good(sqlite("INSERT INTO item VALUES (1, 1, '')"))
+    assert bad(sqlite("INSERT INTO item VALUES (1, 1, '')")).code == "SQLITE_CONSTRAINT_PRIMARYKEY"
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_cannot_be_opened_is_a_connection_error(kind: str, tmp_path: Path) -> None:
+    fields = {"database": str(tmp_path / "no" / "folder"), "command": "SELECT 1"}
+    assert bad(run(kind, fields)).kind == "connection"
+
+
+@pytest.mark.spec("S5")
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"no database at all, " * 100)
+    fields = {"database": str(tmp_path / "x"), "command": "SELECT * FROM sqlite_schema"}
+    assert bad(run("sqlite", fields)).kind == "parse"
+    assert bad(run("duckdb", fields)).kind == "connection"
+
+
+@pytest.mark.spec("S5")
+def test_a_damaged_file_is_an_error_of_the_server(sqlite: Sql) -> None:
+    good(
+        sqlite(
+            "WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 200)"
+            " INSERT INTO item SELECT i, 1, hex(zeroblob(500)) FROM s"
+        )
+    )
+    content = bytearray(sqlite.file.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    sqlite.file.write_bytes(content)
+    assert bad(sqlite("SELECT sum(length(t)) FROM item")).kind == "server_error"
+
+
+@pytest.mark.spec("S5")
+def test_a_file_that_may_only_be_read_is_denied(sqlite: Sql) -> None:
+    sqlite.file.chmod(stat.S_IRUSR)
+    error = bad(sqlite("PRAGMA query_only = 1; INSERT INTO item VALUES (1, 1, '')"))
+    assert error.kind == "denied"
+
+
+@pytest.mark.spec("S5")
+def test_a_full_database_is_a_quota_error(sqlite: Sql) -> None:
+    grow = "PRAGMA max_page_count = 4; INSERT INTO item VALUES (1, 1, hex(zeroblob(100000)))"
+    assert bad(sqlite(grow)).kind == "quota"
+
+
+@pytest.mark.spec("S5")
+def test_a_value_that_is_too_large_is_a_limit_error(sqlite: Sql) -> None:
+    assert bad(sqlite("SELECT zeroblob(3000000000)")).kind == "limit"
+
+
+@pytest.mark.spec("S5")
+def test_a_file_that_stays_locked_is_a_deadlock(
+    sqlite: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("petra.tools.sqlite.BUSY_MS", 20)
+    other = apsw.Connection(str(sqlite.file))
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        error = bad(sqlite("INSERT INTO item VALUES (1, 1, '')"))
+    finally:
+        other.close()
+    assert (error.kind, error.code, error.retryable) == ("deadlock", "SQLITE_BUSY", True)
+
+
+@pytest.mark.spec("S5")
+def test_two_writers_of_one_duckdb_row_are_a_deadlock(tmp_path: Path) -> None:
+    sql = Sql("duckdb", tmp_path)
+    good(sql(f"{TABLE}; INSERT INTO item VALUES (1, 1, 'a')"))
+    other = duckdb.connect(str(sql.file))
+    other.execute("BEGIN; UPDATE item SET n = 2 WHERE id = 1")
+    try:
+        assert bad(sql("UPDATE item SET n = 3 WHERE id = 1")).kind == "deadlock"
+    finally:
+        other.close()
+
+
+@pytest.mark.spec("S5", "S22")
+def test_more_rows_than_allowed_are_an_error_and_change_nothing(sql: Sql) -> None:
+    good(sql("INSERT INTO item VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')"))
+    assert bad(sql("DELETE FROM item RETURNING id", spec={"max_rows": 2})).kind == "limit"
+    assert good(sql("SELECT * FROM item", spec={"max_rows": "3"}))["count"] == 3
+
+
+@pytest.mark.spec("S22")
+def test_several_statements_are_all_or_nothing(sql: Sql) -> None:
+    bad(sql("INSERT INTO item VALUES (1, 1, ''); INSERT INTO item VALUES (1, 1, '')"))
+    assert good(sql("SELECT * FROM item"))["count"] == 0
+
+
+def test_a_pragma_stands_alone_even_after_a_comment(sqlite: Sql) -> None:
+    command = "-- first\n/* then */ ; PRAGMA journal_mode = wal"
+    assert good(sqlite(command))["rows"] == [{"journal_mode": "wal"}]
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("sqlite", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"),
+        ("duckdb", "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range % 7 = b.range % 11"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["timeout", "cancel"])
+def test_a_command_without_end_is_interrupted(
+    kind: str, command: str, how: str, tmp_path: Path
+) -> None:
+    async def use(registry: Registry) -> Outcome:
+        cancelled = Cancellation()
+        context = ToolContext(spec={"timeout_s": 0.2}, cancelled=cancelled)
+        fields = {"database": str(tmp_path / "x"), "command": command}
+        running = asyncio.create_task(registry.attempt(kind, fields, context))
+        if how == "cancel":
+            asyncio.get_running_loop().call_later(0.05, cancelled.set)
+        outcome = await running
+        tool: Any = registry.tool(kind)
+        assert tool._threads._idle == 1, "the thread has come back"
+        return outcome
+
+    assert bad(with_tools(use)).kind == {"timeout": "timeout", "cancel": "cancelled"}[how]
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("7", 7), ("1.50::decimal(9, 2)", 1.5), ("date '2026-01-02'", "2026-01-02"), ("[1, 2]", [1, 2]),
+        ("{'a': 1}", {"a": 1}), ("'ab'::blob", "YWI="), ("uuid '00000000-0000-0000-0000-000000000007'", "00000000-0000-0000-0000-000000000007"),
+        ("timestamp '2026-01-02 03:04:05'", "2026-01-02T03:04:05"), ("NULL", None), ("true", True), ("interval 90 seconds", 90.0),
+        ("'nan'::double", "NaN"), ("map {'k': 1}", {"k": 1}), ("2::hugeint ** 70", 1180591620717411303424),
+    ],
+)  # fmt: skip
+def test_every_type_of_duckdb_has_a_json_form(expression: str, value: Any) -> None:
+    assert good(run("duckdb", {"command": f"SELECT {expression} AS v"}))["rows"] == [{"v": value}]
+
+
+def test_bytes_of_sqlite_come_as_base64(sqlite: Sql) -> None:
+    assert good(sqlite("SELECT x'6162' AS v, 1.5 AS f"))["rows"] == [{"v": "YWI=", "f": 1.5}]
+
+
+def test_duckdb_works_in_memory_and_sqlite_needs_a_file() -> None:
+    assert good(run("duckdb", {"command": "SELECT 1 AS n"}))["rows"] == [{"n": 1}]
+    assert bad(run("sqlite", {"command": "SELECT 1"})).kind == "client_error"
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize("kind", KINDS)
+def test_auth_may_name_the_file(kind: str, tmp_path: Path) -> None:
+    fields = {"auth": "db", "command": "SELECT 1 AS n"}
+    for value in (str(tmp_path / "a"), {"database": str(tmp_path / "a")}):
+        assert good(run(kind, fields, secrets={"db": value}))["count"] == 1
+    assert bad(run(kind, fields, secrets={"db": {"colour": "blue"}})).kind == "auth"
