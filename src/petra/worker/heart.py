@@ -57,6 +57,10 @@ class Heart:
         """The leases that are held."""
         return list(self._held)
 
+    def holds(self, lease: str) -> bool:
+        """Tell whether a lease is held."""
+        return lease in self._held
+
     def hold(self, lease: str, lease_s: float) -> None:
         """Beat for a lease from now on, often enough."""
         self._held[lease] = None

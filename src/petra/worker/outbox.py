@@ -33,8 +33,11 @@ class Outbox:
 
     def repeat(self, leases: Iterable[str] | None = None) -> None:
         """Send reports again: all that are not acknowledged, or those of these leases."""
-        wanted = self._kept.keys() if leases is None else leases
-        self._fresh = [self._kept[lease] for lease in wanted]
+        if leases is None:
+            self._fresh = list(self._kept.values())
+        else:
+            again = [self._kept[lease] for lease in leases]
+            self._fresh += [report for report in again if report not in self._fresh]
         self.flush()
 
     def acknowledge(self, lease: str) -> None:

@@ -231,7 +231,7 @@ class Worker:
     def _take_assignment(self, given: Assignment) -> None:
         if given.lease in self._outbox:
             self._outbox.repeat([given.lease])
-        elif given.lease in self.heart.leases:
+        elif self.heart.holds(given.lease):
             return
         elif self._draining:
             self._given_up.append(given.lease)
