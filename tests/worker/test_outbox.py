@@ -1,0 +1,51 @@
+"""Reports are kept until acknowledged, and none is lost among others."""
+
+from __future__ import annotations
+
+from petra.wire import frames as f
+from petra.worker.outbox import Outbox
+
+
+def report(lease: str) -> f.RunReport:
+    return f.RunReport(execution="e", run=lease, lease=lease)
+
+
+def leases(sent: list[f.AnyFrame]) -> list[list[str]]:
+    return [[one.lease for one in frame.reports] for frame in sent if isinstance(frame, f.Reports)]
+
+
+def test_repeating_one_report_loses_none_that_waits() -> None:
+    sent: list[f.AnyFrame] = []
+
+    def send(frame: f.AnyFrame) -> bool:
+        sent.append(frame)
+        return True
+
+    outbox = Outbox(send)
+    outbox.put(report("a"))
+    outbox.flush()
+    outbox.put(report("b"))
+    outbox.repeat(["a"])
+    outbox.flush()
+    assert leases(sent) == [["a"], ["b", "a"]]
+
+
+def test_without_a_connection_reports_wait_and_a_new_one_gets_each_once() -> None:
+    sent: list[f.AnyFrame] = []
+    connected = False
+
+    def send(frame: f.AnyFrame) -> bool:
+        if connected:
+            sent.append(frame)
+        return connected
+
+    outbox = Outbox(send)
+    for lease in "abc":
+        outbox.put(report(lease))
+        outbox.flush()
+    outbox.acknowledge("b")
+    connected = True
+    outbox.repeat()
+    outbox.flush()
+    assert leases(sent) == [["a", "c"]]
+    assert len(outbox) == 2

@@ -1,0 +1,80 @@
+"""Frames over a socket: in order, of any size, from any thread; and an end that never hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from petra.wire import frames as f
+from petra.worker import LostError, stream
+from petra.worker.stream import Stream
+
+
+def with_pair(play: Callable[[Stream, Stream], Awaitable[None]]) -> None:
+    async def run() -> None:
+        one, other = map(Stream, socket.socketpair())
+        try:
+            await play(one, other)
+        finally:
+            one.close()
+            other.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+def test_frames_of_many_threads_arrive_whole() -> None:
+    async def play(one: Stream, other: Stream) -> None:
+        def talk(name: str) -> None:
+            for number in range(50):
+                one.send(f.Playbook(digest=f"{name}{number}", text=name * 10_000))
+
+        threads = [threading.Thread(target=talk, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        received: list[f.AnyFrame] = []
+        while len(received) < 150:
+            received += await other.receive()
+        for name in "abc":
+            own = [frame for frame in received if frame.digest.startswith(name)]  # type: ignore[union-attr]
+            assert own == [f.Playbook(digest=f"{name}{n}", text=name * 10_000) for n in range(50)]
+
+    with_pair(play)
+
+
+def test_what_was_sent_before_the_end_is_received_and_then_it_is_lost() -> None:
+    async def play(one: Stream, other: Stream) -> None:
+        one.send(f.Bye(leases=["a"]))
+        one.close()
+        assert await other.receive() == [f.Bye(leases=["a"])]
+        with pytest.raises(LostError):
+            await other.receive()
+
+    with_pair(play)
+
+
+def test_bytes_that_are_no_frames_end_the_connection() -> None:
+    async def play(one: Stream, other: Stream) -> None:
+        one._queue.put(b"\xff\xff\xff\xff")
+        with pytest.raises(LostError, match="at most"):
+            await other.receive()
+
+    with_pair(play)
+
+
+def test_sending_never_waits_and_closing_does_not_hang_on_a_peer_that_never_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "CLOSE_TIMEOUT_S", 0.05)
+
+    async def play(one: Stream, _other: Stream) -> None:
+        for _ in range(50):
+            one.send(f.Playbook(digest="d", text="x" * 1_000_000))
+        one.close()
+        one._thread.join(10)
+        assert not one._thread.is_alive()
+
+    with_pair(play)
