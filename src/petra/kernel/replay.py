@@ -78,6 +78,8 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
     match event:
         case e.ExecutionStarted():
             transition, produced = "start", [event.entry.id]
+        case e.ExecutionForked():
+            transition = "fork"
         case e.StepStarted():
             transition, consumed, produced = f"{event.step}.start", event.consumed, [event.run]
             writes = [event.merge.key] if event.merge is not None else []
