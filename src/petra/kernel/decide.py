@@ -388,7 +388,7 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
 
 def _fire_due(turn: Turn, before: float | None) -> None:
     """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
-    while not turn.state.terminal:
+    while turn.state.timers and not turn.state.terminal:
         due = [
             timer
             for timer in turn.state.timers.values()

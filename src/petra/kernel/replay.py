@@ -119,9 +119,10 @@ class BadRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def replay(execution: str, records: Iterable[Record]) -> State:
     """Fold a log into the state it stands for."""
-    state = State(id=execution)
+    state = State(id=execution, hashes=None)
     for record in records:
         evolve(state, record.event, seq=record.seq, at=record.at)
+    state.rehash()
     return state
 
 
