@@ -15,7 +15,9 @@ from petra.playbook import Playbook, read
 from petra.wire import Attempt, Report
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: bench}\n"
-OK = Report(status="ok", result=1, attempts=[Attempt(task="t", number=1, status="ok", action="continue")])
+OK = Report(
+    status="ok", result=1, attempts=[Attempt(task="t", number=1, status="ok", action="continue")]
+)
 
 
 def book(workflow: str, workload: str = "{}") -> Playbook:

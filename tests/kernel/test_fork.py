@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from paths import walk
+from kernel.paths import walk
 
 from petra.kernel import Ledger, Record, State, decide, evolve, replay, verify
 from petra.kernel import commands as c

@@ -13,7 +13,9 @@ from petra.kernel import events as e
 from petra.kernel.replay import Record
 
 
-def fork(origin: str, records: Sequence[Record], at: int, *, now: float, reason: str = "") -> c.Fork:
+def fork(
+    origin: str, records: Sequence[Record], at: int, *, now: float, reason: str = ""
+) -> c.Fork:
     """Return the command that begins a new execution from the first ``at`` records.
 
     Raises:
@@ -38,5 +40,7 @@ def rerun(
     for record in reversed(records):
         event = record.event
         if isinstance(event, e.StepStarted) and event.step == step and not event.compensates:
-            return fork(origin, records, record.seq - 1, now=now, reason=reason or f"rerun of {step}")
+            return fork(
+                origin, records, record.seq - 1, now=now, reason=reason or f"rerun of {step}"
+            )
     raise ValueError(f"step '{step}' was never started")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import pickle  # noqa: S403 - read back through a closed list of classes
+import pickle
 from typing import Any
 
 from petra.kernel import state as model
