@@ -43,7 +43,8 @@ def drive(program: Program, *, record: bool = True) -> tuple[State, list[Record]
     return state, log
 
 
-def plain_steps(steps: int = 20_000) -> tuple[float, list[Record]]:
+def plain_steps(steps: int = 20_000, *, keep: bool = False) -> tuple[float, list[Record]]:
+    """Run a chain of steps; records are made and, as with a store, not kept unless asked for."""
     workflow = (
         "  - {step: a, tool: {kind: python, code: x}, next: {arcs: [{step: b}]}}\n"
         "  - {step: b, tool: {kind: python, code: x}, next: {arcs: [{step: a}]}}\n"
@@ -54,8 +55,11 @@ def plain_steps(steps: int = 20_000) -> tuple[float, list[Record]]:
     began = time.perf_counter()
     for _ in range(steps):
         decision = decide(program, state, command)
-        for event, (before, after) in zip(decision.events, decision.markings, strict=True):
-            log.append(ledger.record(event, 0.0, before, after))
+        made = [
+            ledger.record(event, 0.0, before, after)
+            for event, (before, after) in zip(decision.events, decision.markings, strict=True)
+        ]
+        log += made if keep else ()
         command = c.StepReport(now=0.0, run=decision.effects[0].run, report=OK)  # type: ignore[union-attr]
     return steps / (time.perf_counter() - began), log
 
@@ -111,7 +115,8 @@ def memory(executions: int = 1000) -> float:
 
 
 def main() -> None:
-    speed, log = plain_steps()
+    speed, _ = plain_steps()
+    _, log = plain_steps(keep=True)
     print(f"plain steps, decide + evolve + records   {speed:>12,.0f} /s")
     print(f"replay                                   {replayed(log):>12,.0f} records/s")
     small, large = fan_out(10_000), fan_out(20_000)

@@ -76,10 +76,6 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
     """Say what an event did to the marking."""
     transition, consumed, produced, writes = "", [], [], []
     match event:
-        case e.ExecutionStarted():
-            transition, produced = "start", [event.entry.id]
-        case e.ExecutionForked():
-            transition = "fork"
         case e.StepStarted():
             transition, consumed, produced = f"{event.step}.start", event.consumed, [event.run]
             writes = [event.merge.key] if event.merge is not None else []
@@ -88,6 +84,10 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             transition, consumed = f"{event.step}.{word}", event.consumed or [event.run]
             produced = [made.id for made in event.produced]
             writes = [write.key for write in event.writes]
+        case e.ExecutionStarted():
+            transition, produced = "start", [event.entry.id]
+        case e.ExecutionForked():
+            transition = "fork"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():
