@@ -36,6 +36,9 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
+soak: $(READY) ## 100,000 random paths through the kernel
+	PETRA_PATHS=100000 $(BIN)/pytest -n 2 -q tests/kernel/test_random.py
+
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
 
@@ -46,4 +49,4 @@ lock: ## pin the requirements anew, with hashes
 	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
 	  --no-header --upgrade -o requirements/dev.txt requirements/dev.in
 
-.PHONY: help setup demo test examples check format docs bench lock
+.PHONY: help setup demo test examples check format soak docs bench lock

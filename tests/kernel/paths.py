@@ -26,7 +26,7 @@ class Watch:
         self.checkers: dict[str, Checker] = {}
         self.faults: list[str] = []
 
-    def __call__(self, execution: Execution, decision: Decision) -> None:
+    def __call__(self, execution: Execution, _decision: Decision) -> None:
         replica = self.replicas.setdefault(execution.id, State(id=execution.id))
         checker = self.checkers.setdefault(execution.id, Checker(execution.program.playbook))
         for record in execution.log[replica.seq :]:
@@ -78,6 +78,8 @@ def walk(seed: int) -> tuple[RandomPath, Simulation, list[str]]:
     faults: list[Any] = list(watch.faults)
     for execution in simulation.executions.values():
         faults += watch.checkers[execution.id].faults if execution.id in watch.checkers else []
+        if "stray" in execution.state.ctx:
+            faults.append("a report of a delivery that is not the current one was taken")
         bad = verify(execution.id, execution.log)
         faults += [f"record {bad.seq}: {bad.reason}"] if bad is not None else []
     return path, simulation, faults

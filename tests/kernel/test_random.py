@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from paths import walk
+from kernel.paths import walk
 
 PATHS = int(os.environ.get("PETRA_PATHS", "2000"))
 SHARDS = 20

@@ -46,6 +46,8 @@ def reconsider(turn: Turn) -> None:
         return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
+    if not turn.program.gated:
+        return
     concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]
     turn.agenda.add_waiting(plan.name for plan in concerned)
     for plan in concerned:

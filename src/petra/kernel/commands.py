@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from petra.kernel.events import AnyEvent
 from petra.wire import Error, Report
 
 
@@ -21,6 +22,15 @@ class Start(Command, frozen=True, tag="start"):
     workload: dict[str, Any] = {}
     parent: str = ""
     depth: int = 0
+
+
+class Fork(Command, frozen=True, tag="fork"):
+    """Begin with a prefix of another execution's log; what was in flight is handed out again."""
+
+    origin: str
+    at: int
+    past: list[tuple[float, AnyEvent]]
+    reason: str = ""
 
 
 class StepReport(Command, frozen=True, tag="report"):
@@ -141,6 +151,7 @@ class Override(Command, frozen=True, tag="override"):
 
 AnyCommand = (
     Start
+    | Fork
     | StepReport
     | ChunkReport
     | LeaseExpired

@@ -23,7 +23,7 @@ from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import DELIVERIES_MAX, Branch, Run, State, Timer, Token, derive
+from petra.kernel.state import DELIVERIES_MAX, Branch, Chunk, Run, State, Timer, Token, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -44,7 +44,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
     refused = ""
-    if not state.is_terminal and not isinstance(command, c.Start):
+    if not state.is_terminal and not isinstance(command, c.Start | c.Fork):
         _fire_due(turn, before=command.now)
     if state.is_terminal:
         return Decision(
@@ -194,6 +194,36 @@ def _start(turn: Turn, command: c.Start) -> None:
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])
+
+
+def _fork(turn: Turn, command: c.Fork) -> None:
+    """Take over a past, and set everything going again that was on its way."""
+    if turn.state.seq:
+        raise RefusedError("an execution begins once")
+    turn.emit(
+        e.ExecutionForked(
+            origin=command.origin, at=command.at, past=command.past, reason=command.reason
+        )
+    )
+    for run in list(turn.state.runs.values()):
+        _hand_out_again(turn, run)
+    turn.agenda.add_waiting(turn.program.steps)
+    turn.judged.extend(turn.state.groups)
+
+
+def _hand_out_again(turn: Turn, run: Run) -> None:
+    holders: list[Run | Chunk] = [*run.chunks.values()] or [run]
+    for holder in holders:
+        chunk = holder if isinstance(holder, Chunk) else None
+        if holder.child:
+            tasks.restart(turn, run, chunk)  # its child belongs to the origin
+        elif holder.waits:
+            tasks.begin(turn, run, chunk)
+        elif turn.plan(run.step).mode == "worker" and (chunk is not None or run.loop is None):
+            place = chunk.id if chunk is not None else ""
+            turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
+    if run.loop is not None and run.id in turn.state.runs:
+        turn.begun.append(run.id)
 
 
 def _report(turn: Turn, command: c.StepReport) -> None:
@@ -358,7 +388,7 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
 
 def _fire_due(turn: Turn, before: float | None) -> None:
     """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
-    while not turn.state.terminal:
+    while turn.state.timers and not turn.state.terminal:
         due = [
             timer
             for timer in turn.state.timers.values()
@@ -427,6 +457,7 @@ _RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
 
 _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Start: _start,
+    c.Fork: _fork,
     c.StepReport: _report,
     c.ChunkReport: _chunk_report,
     c.LeaseExpired: _lease_expired,

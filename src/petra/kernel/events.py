@@ -365,11 +365,11 @@ class ExecutionEnded(Event, frozen=True, tag="execution.ended"):
 
 
 class ExecutionForked(Event, frozen=True, tag="execution.forked"):
-    """A new execution continues from a prefix of another one's log."""
+    """A new execution continues from a prefix of another one's log; ``past`` holds its events and times."""
 
     origin: str
     at: int
-    state: dict[str, Any]
+    past: list[tuple[float, AnyEvent]]
     reason: str = ""
 
 

@@ -161,6 +161,17 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     _add(state, event.entry, (), {}, None, None, "")
 
 
+def _forked(state: State, event: e.ExecutionForked) -> None:
+    """Live through the past of another execution; it lies before version 1 of this one."""
+    seq, now = state.seq, state.now
+    for version, (at, past) in enumerate(event.past, start=1 - len(event.past)):
+        state.seq, state.now = version, at
+        state.touched = {}
+        _APPLY[type(past)](state, past)
+        _settle_groups(state)
+    state.seq, state.now, state.touched = seq, max(now, state.now), {}
+
+
 def _step_started(state: State, event: e.StepStarted) -> None:
     tokens = [state.ready[token_id] for token_id in event.consumed]
     _consume(state, tokens, event.step, event.group)
@@ -724,6 +735,7 @@ def _nothing(_state: State, _event: Any) -> None:
 
 _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.ExecutionStarted: _execution_started,
+    e.ExecutionForked: _forked,
     e.StepStarted: _step_started,
     e.StepDone: _step_ended,
     e.StepFailed: _step_ended,

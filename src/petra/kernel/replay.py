@@ -76,8 +76,6 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
     """Say what an event did to the marking."""
     transition, consumed, produced, writes = "", [], [], []
     match event:
-        case e.ExecutionStarted():
-            transition, produced = "start", [event.entry.id]
         case e.StepStarted():
             transition, consumed, produced = f"{event.step}.start", event.consumed, [event.run]
             writes = [event.merge.key] if event.merge is not None else []
@@ -86,6 +84,10 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             transition, consumed = f"{event.step}.{word}", event.consumed or [event.run]
             produced = [made.id for made in event.produced]
             writes = [write.key for write in event.writes]
+        case e.ExecutionStarted():
+            transition, produced = "start", [event.entry.id]
+        case e.ExecutionForked():
+            transition = "fork"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():
@@ -117,9 +119,10 @@ class BadRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def replay(execution: str, records: Iterable[Record]) -> State:
     """Fold a log into the state it stands for."""
-    state = State(id=execution)
+    state = State(id=execution, hashes=None)
     for record in records:
         evolve(state, record.event, seq=record.seq, at=record.at)
+    state.rehash()
     return state
 
 

@@ -304,6 +304,8 @@ class State:
     fired_groups: dict[str, str] = field(default_factory=dict)
     firings: int = 0
     marking: int = 0
+    hashes: dict[str, int] | None = field(default_factory=dict)
+    """The part of each live token in the hash of the marking; None while a replay leaves that out."""
     reducers: dict[str, str] = field(default_factory=dict)
     touched: dict[str, dict[int, str]] = field(default_factory=dict)
 
@@ -316,14 +318,14 @@ class State:
         self.ready[token.id] = token
         self.ready_at.setdefault(token.step, {})[token.id] = None
         self._join_groups(token.id, token.stack)
-        self.marking = (self.marking + place_hash(token.step, "ready", token.id)) % MODULUS
+        self._mark(token.id, token.step, "ready")
 
     def take_token(self, token_id: str) -> Token:
         """Take a token out of ``S.ready``."""
         token = self.ready.pop(token_id)
         del self.ready_at[token.step][token_id]
         self._leave_groups(token_id, token.stack)
-        self.marking = (self.marking - place_hash(token.step, "ready", token_id)) % MODULUS
+        self._unmark(token_id)
         return token
 
     def add_run(self, run: Run) -> None:
@@ -332,20 +334,37 @@ class State:
         self.runs[run.id] = run
         self.runs_at.setdefault(run.step, {})[run.id] = None
         self._join_groups(run.id, run.stack)
-        self.marking = (self.marking + place_hash(run.step, "running", run.id)) % MODULUS
+        self._mark(run.id, run.step, "running")
 
     def take_run(self, run_id: str) -> Run:
         """Take a token out of ``S.running``, with everything it holds."""
         run = self.runs.pop(run_id)
         del self.runs_at[run.step][run_id]
         self._leave_groups(run_id, run.stack)
-        self.marking = (self.marking - place_hash(run.step, "running", run_id)) % MODULUS
+        self._unmark(run_id)
         for name, key, units in run.resources:
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
         self.drop_timers(run_id)
         return run
+
+    def _mark(self, token: str, step: str, place: str) -> None:
+        if self.hashes is not None:
+            made = self.hashes[token] = place_hash(step, place, token)
+            self.marking = (self.marking + made) % MODULUS
+
+    def _unmark(self, token: str) -> None:
+        if self.hashes is not None:
+            self.marking = (self.marking - self.hashes.pop(token)) % MODULUS
+
+    def rehash(self) -> None:
+        """Hash the marking anew, after a replay that left it out."""
+        self.hashes, self.marking = {}, 0
+        for token in self.ready.values():
+            self._mark(token.id, token.step, "ready")
+        for run in self.runs.values():
+            self._mark(run.id, run.step, "running")
 
     def add_timer(self, timer: Timer) -> None:
         """Arm a timer; one of the same id is replaced."""

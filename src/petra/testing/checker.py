@@ -7,7 +7,7 @@ rest) comes from the playbook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +61,7 @@ class Checker:
         self._held: dict[str, list[tuple[str, str, int]]] = {}
         self._deliveries: dict[tuple[str, str], int] = {}
         self._writers: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._reducers: dict[str, str] = {}
+        self._reducers: dict[str, Any] = {}
         self._finals = 0
         self._once: set[str] = set()
 
@@ -79,9 +79,9 @@ class Checker:
             self._fault(f"version {self._seq} was expected")
         if self._over:
             self._fault("something happened after the end")
-        handle = _HANDLERS.get(type(record.event))
-        if handle is not None:
-            handle(self, record.event)
+        handler = _HANDLERS.get(type(record.event))
+        if handler is not None:
+            getattr(self, handler)(record.event)
 
     def _fault(self, said: str) -> None:
         self.faults.append(f"record {self._seq}: {said}")
@@ -197,9 +197,9 @@ class Checker:
     def _step_ended(self, event: e.StepEnded) -> None:
         if event.run in self._runs:
             loop = self._loops.get(event.run)
-            if isinstance(event, e.LoopDone) and loop is not None and not loop.nested:
-                if len(loop.ended) != loop.total or loop.started != loop.ended:
-                    self._fault(f"loop.done after {len(loop.ended)} of {loop.total} iterations")
+            flat = isinstance(event, e.LoopDone) and loop is not None and not loop.nested
+            if flat and loop and not len(loop.ended) == loop.total == len(loop.started):
+                self._fault(f"loop.done after {len(loop.ended)} of {loop.total} iterations")
             _, stack = self._take_run(event.run)
         else:
             stack = self._never_started(event)
@@ -365,10 +365,7 @@ class Checker:
         if reducer is not None:
             present = write.key in self.ctx
             self.ctx[write.key] = reduce_value(
-                reducer,
-                self.ctx.get(write.key),
-                write.value,
-                present=present,  # type: ignore[arg-type]
+                reducer, self.ctx.get(write.key), write.value, present=present
             )
             return
         for group, index in stack:
@@ -390,24 +387,24 @@ def _in(stack: Stack, group: str) -> bool:
     return any(level == group for level, _ in stack)
 
 
-_HANDLERS: dict[type, Callable[[Checker, Any], None]] = {
-    e.ExecutionStarted: Checker._execution_started,
-    e.StepStarted: Checker._step_started,
-    e.StepDone: Checker._step_ended,
-    e.StepFailed: Checker._step_ended,
-    e.LoopDone: Checker._step_ended,
-    e.Withdrawn: Checker._withdrawn,
-    e.TokenDiscarded: Checker._discarded,
-    e.RunReturned: Checker._returned,
-    e.GroupChanged: Checker._group_changed,
-    e.RunRedelivered: Checker._redelivered,
-    e.IterationsStarted: Checker._iterations_started,
-    e.IterationsEnded: Checker._iterations_ended,
-    e.TimerFired: Checker._timer_fired,
-    e.ItemChanged: Checker._item_changed,
-    e.CtxPatched: Checker._ctx_patched,
-    e.AttemptEnded: Checker._attempt_ended,
-    e.AttemptStarted: Checker._attempt_started,
-    e.FinalStarted: Checker._final_started,
-    e.ExecutionEnded: Checker._ended,
+_HANDLERS: dict[type, str] = {
+    e.ExecutionStarted: "_execution_started",
+    e.StepStarted: "_step_started",
+    e.StepDone: "_step_ended",
+    e.StepFailed: "_step_ended",
+    e.LoopDone: "_step_ended",
+    e.Withdrawn: "_withdrawn",
+    e.TokenDiscarded: "_discarded",
+    e.RunReturned: "_returned",
+    e.GroupChanged: "_group_changed",
+    e.RunRedelivered: "_redelivered",
+    e.IterationsStarted: "_iterations_started",
+    e.IterationsEnded: "_iterations_ended",
+    e.TimerFired: "_timer_fired",
+    e.ItemChanged: "_item_changed",
+    e.CtxPatched: "_ctx_patched",
+    e.AttemptEnded: "_attempt_ended",
+    e.AttemptStarted: "_attempt_started",
+    e.FinalStarted: "_final_started",
+    e.ExecutionEnded: "_ended",
 }

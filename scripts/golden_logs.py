@@ -1,0 +1,66 @@
+"""Write the golden logs: short logs that hold every event type. Later versions must still replay them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from kernel.paths import walk  # noqa: E402 - after the path is set
+
+from petra.kernel import Ledger, Record, State, decide  # noqa: E402
+from petra.kernel import events as e  # noqa: E402
+from petra.kernel.fork import fork  # noqa: E402
+from petra.testing import Simulation, load_suite, run_case  # noqa: E402
+
+WANTED = {made.__struct_config__.tag for made in e.AnyEvent.__args__}  # type: ignore[attr-defined]
+
+
+def tags(log: list[Record]) -> set[str]:
+    return {type(record.event).__struct_config__.tag for record in log}  # type: ignore[misc]
+
+
+def logs() -> Iterator[tuple[str, Simulation]]:
+    """Yield logs to choose from: those of the cases, then random ones."""
+    for path in sorted((ROOT / "tests" / "kernel" / "cases").glob("*.test.yaml")):
+        for number, case in enumerate(load_suite(path).cases):
+            simulation = run_case(case).simulation
+            if simulation is not None and simulation.root.log:
+                yield f"{path.name[:3]}-{number}", simulation
+    for seed in range(1000):
+        yield f"random-{seed}", walk(seed)[1]
+
+
+def write(folder: Path, name: str, execution: str, log: list[Record]) -> None:
+    data = {"execution": execution, "records": msgspec.to_builtins(log)}
+    text = msgspec.json.format(msgspec.json.encode(data), indent=1)
+    (folder / f"{name}.json").write_bytes(text + b"\n")
+
+
+def main() -> None:
+    folder = ROOT / "tests" / "kernel" / "golden"
+    missing = set(WANTED) - {"execution.forked"}
+    for name, simulation in logs():
+        origin = simulation.root
+        if len(origin.log) < 60 and missing & tags(origin.log):
+            missing -= tags(origin.log)
+            write(folder, name, origin.id, origin.log)
+        if not missing:
+            break
+    state, ledger = State(id="fork"), Ledger("fork")
+    decision = decide(origin.program, state, fork(origin.id, origin.log, 2, now=simulation.now))
+    made = [
+        ledger.record(event, simulation.now, before, after)
+        for event, (before, after) in zip(decision.events, decision.markings, strict=True)
+    ]
+    write(folder, "fork", "fork", made)
+    print("without a log:", sorted(missing) or "none")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Snapshots: a state as bytes and back, so that a long log need not be replayed from its beginning.
+
+A snapshot is a cache: the log alone is the truth. It names the shape of the state it was taken of, and one
+of another shape is refused; then the log is replayed. Objects that several tokens share (the history they
+have in common) are written once and shared again after reading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from typing import Any
+
+from petra.kernel import state as model
+from petra.kernel.state import State
+from petra.wire import Error
+
+_CLASSES: dict[tuple[str, str], type] = {
+    (made.__module__, made.__qualname__): made
+    for made in (
+        model.State, model.Activation, model.Token, model.Timer, model.Wait, model.LoopState, model.Chunk,
+        model.Run, model.Group, model.WorkItem, model.KeyWriter, model.Signal, model.Undo, model.Branch, Error,
+    )
+}  # fmt: skip
+
+
+def _fields(made: Any) -> tuple[str, ...]:
+    return tuple(getattr(made, "__match_args__", ()) or getattr(made, "_fields", ()))
+
+
+SHAPE = hashlib.sha256(
+    "\n".join(f"{made.__qualname__} {_fields(made)}" for made in _CLASSES.values()).encode()
+).digest()[:16]
+
+
+class SnapshotError(Exception):
+    """A snapshot cannot be read; replay the log instead."""
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        found = _CLASSES.get((module, name))
+        if found is None and (module, name) != ("msgspec._core", "rebuild"):
+            raise SnapshotError(f"{module}.{name} has no place in a snapshot")
+        return found if found is not None else super().find_class(module, name)
+
+
+def snapshot(state: State) -> bytes:
+    """Write a state down."""
+    return SHAPE + pickle.dumps(state, protocol=5)
+
+
+def restore(data: bytes) -> State:
+    """Read a state that was written down.
+
+    Raises:
+        SnapshotError: it was written by another version, or is damaged.
+    """
+    if data[: len(SHAPE)] != SHAPE:
+        raise SnapshotError("it was taken of a state of another shape")
+    try:
+        state = _Reader(io.BytesIO(data[len(SHAPE) :])).load()
+    except SnapshotError:
+        raise
+    except Exception as error:
+        raise SnapshotError(f"it is damaged: {error!r}") from error
+    if not isinstance(state, State):
+        raise SnapshotError("it holds no state")
+    return state

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from kernel.paths import walk
+
+from petra.kernel import Ledger, Record, State, decide, evolve, replay, verify
+from petra.kernel import commands as c
+from petra.kernel.fork import fork, rerun
+from petra.kernel.snapshot import SHAPE, SnapshotError, restore, snapshot
+from petra.playbook import read
+from petra.testing import Simulation
+
+TWO_STEPS = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: two}
+workflow:
+  - {step: a, tool: {kind: python, code: x}, next: {arcs: [{step: b}]}}
+  - {step: b, tool: {kind: python, code: x}}
+"""
+
+
+@pytest.mark.spec("S17")
+def test_a_snapshot_of_any_prefix_goes_on_as_if_nothing_had_happened() -> None:
+    for seed in range(60):
+        _, simulation, _ = walk(seed)
+        root = simulation.root
+        state = State(id=root.id)
+        for record in root.log:
+            state = restore(snapshot(state))
+            evolve(state, record.event, seq=record.seq, at=record.at)
+        assert state == replay(root.id, root.log), seed
+
+
+def test_what_tokens_share_is_written_once() -> None:
+    def size(copies: int) -> int:
+        text = TWO_STEPS.replace("{step: b}", f"{{step: b, copies: {copies}}}")
+        book = read(text, "x").playbook
+        assert book is not None
+        simulation = Simulation(book, tools={"a": {"ok": "y" * 5000}, "b": {"ok": 1, "after_s": 5}})
+        simulation.start({})
+        simulation.run(until=simulation.now + 1)
+        state = simulation.root.state
+        assert len(state.runs) == copies
+        again = restore(snapshot(state))
+        assert len({id(run.seen["a"]) for run in again.runs.values()}) == 1
+        return len(snapshot(state))
+
+    assert size(101) - size(1) < 100 * 1000
+
+
+def test_a_snapshot_of_another_shape_or_of_something_else_is_refused() -> None:
+    good = snapshot(State(id="x"))
+    for bad in (b"", b"x" * 40, SHAPE + b"junk", SHAPE + b"cos\nsystem\n(S'true'\ntR.", good[:-5]):
+        with pytest.raises(SnapshotError):
+            restore(bad)
+
+
+def _book_run() -> Simulation:
+    book = read(TWO_STEPS, "two").playbook
+    assert book is not None
+    simulation = Simulation(book, tools={"a": {"ok": 1}, "b": {"ok": 2}})
+    simulation.start({})
+    simulation.run()
+    return simulation
+
+
+def _begin(simulation: Simulation, command: c.Fork) -> tuple[State, list[Record], list[str]]:
+    state, ledger = State(id="fork"), Ledger("fork")
+    decision = decide(simulation.root.program, state, command)
+    log = [
+        ledger.record(event, command.now, before, after)
+        for event, (before, after) in zip(decision.events, decision.markings, strict=True)
+    ]
+    return state, log, [type(effect).__name__ for effect in decision.effects]
+
+
+@pytest.mark.spec("S13")
+def test_a_fork_hands_out_again_what_was_in_flight() -> None:
+    simulation = _book_run()
+    origin = simulation.root
+    state, log, effects = _begin(simulation, fork(origin.id, origin.log, 2, now=simulation.now))
+    assert [run.step for run in state.runs.values()] == ["a"]
+    assert effects == ["Assign"]
+    assert verify("fork", log) is None
+    stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
+    assert replay("fork", stored) == state
+
+
+@pytest.mark.spec("S13")
+def test_a_rerun_begins_before_the_latest_start_of_the_step() -> None:
+    simulation = _book_run()
+    origin = simulation.root
+    state, log, _ = _begin(simulation, rerun(origin.id, origin.log, "b", now=simulation.now))
+    assert [run.step for run in state.runs.values()] == ["b"]
+    assert state.latest["a"].result == 1
+    first = log[0].event
+    assert (first.origin, first.at) == (origin.id, 3)  # type: ignore[union-attr]
+
+
+@pytest.mark.spec("S13")
+def test_what_cannot_be_forked_says_why() -> None:
+    simulation = _book_run()
+    log = simulation.root.log
+    for at in (0, len(log), len(log) + 1):
+        with pytest.raises(ValueError, match="version"):
+            fork("x", log, at, now=0)
+    with pytest.raises(ValueError, match="never started"):
+        rerun("x", log, "z", now=0)
+
+
+@pytest.mark.spec("S13")
+def test_any_prefix_of_a_random_log_can_be_forked() -> None:
+    for seed in range(40):
+        _, simulation, _ = walk(seed)
+        origin = simulation.root
+        for at in range(1, len(origin.log), 7):
+            state, log, _ = _begin(simulation, fork(origin.id, origin.log, at, now=simulation.now))
+            assert verify("fork", log) is None
+            stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
+            assert replay("fork", stored) == state, (seed, at)
