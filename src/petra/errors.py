@@ -5,6 +5,7 @@ PetraError
 ├── PlaybookError    the author's document is wrong; carries every problem found in it
 ├── ExpressionError  an expression could not be compiled or evaluated
 ├── NetError         a net, a marking or a firing was asked for what it cannot do
+├── ObjectError      a large result could not be stored or read; has the kind of an outcome's error
 └── UsageError       a command or a call was given something it cannot use
 ```
 
@@ -54,6 +55,15 @@ class ExpressionError(PetraError):
 
 class NetError(PetraError):
     """A net, a marking or a firing was asked for what it cannot do."""
+
+
+class ObjectError(PetraError):
+    """A large result could not be stored or read; ``kind`` is that of an outcome's error."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
 
 
 class UsageError(PetraError):

@@ -1,0 +1,33 @@
+"""The keychain: declarations of a playbook to secrets, on the worker only (S20).
+
+``Keychain`` finds them, ``Secret`` keeps them from being shown, ``Scrubber`` takes them out of what tools bring
+back, ``FileCredentials`` keeps them sealed at rest.
+"""
+
+from __future__ import annotations
+
+from petra.keychain.credentials import Credentials, FileCredentials, NoCredentials
+from petra.keychain.keychain import Keychain, Secrets
+from petra.keychain.providers import Provider, Vault
+from petra.keychain.scrub import Scrubber
+from petra.keychain.seal import KeychainError, KeyFile, Sealed
+from petra.keychain.secret import Secret
+from petra.keychain.view import View
+from petra.keychain.web import Web
+
+__all__ = [
+    "Credentials",
+    "FileCredentials",
+    "KeyFile",
+    "Keychain",
+    "KeychainError",
+    "NoCredentials",
+    "Provider",
+    "Scrubber",
+    "Sealed",
+    "Secret",
+    "Secrets",
+    "Vault",
+    "View",
+    "Web",
+]

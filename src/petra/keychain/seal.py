@@ -1,0 +1,220 @@
+"""Secrets at rest: each sealed with a key of its own, and that key with the newest one of a key file.
+
+Rule 1: AES-256-GCM throughout; what a sealed secret is called is authenticated with it, so none can be put in
+the place of another.
+Rule 2: the key file is the one thing to guard: mode 0600, refused when others can read it.
+Rule 3: rotating adds a key and changes no secret; ``rewrap`` then moves the inner key of each over to it, and a
+key that seals nothing any more can be dropped.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from petra.errors import PetraError
+
+_NONCE = 12
+_BITS = 256
+
+
+class KeychainError(PetraError):
+    """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret."""
+
+    def __init__(self, message: str, kind: str = "auth") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    """A secret at rest: safe to store, useless without the key file."""
+
+    name: str
+    version: int
+    key: str
+    wrapped: bytes
+    body: bytes
+
+
+class _Key(msgspec.Struct, frozen=True):
+    id: str
+    key: bytes
+
+
+class KeyFile:
+    """The keys that seal secrets; the last one seals, all of them open."""
+
+    def __init__(self, path: Path, keys: list[_Key]) -> None:
+        self._path = path
+        self._keys = keys
+
+    @classmethod
+    def create(cls, path: Path) -> KeyFile:
+        """Make a key file with one key.
+
+        Raises:
+            KeychainError: there is one already.
+        """
+        made = cls(path, [_new_key(1)])
+        try:
+            write_private(path, made._encoded(), fresh=True)
+        except FileExistsError:
+            raise KeychainError(f"there is a key file at {path} already; keep it") from None
+        return made
+
+    @classmethod
+    def load(cls, path: Path) -> KeyFile:
+        """Read a key file.
+
+        Raises:
+            KeychainError: it is not there, others can read it, or it is no key file.
+        """
+        try:
+            with path.open("rb") as file:
+                mode = os.fstat(file.fileno()).st_mode
+                raw = file.read()
+        except OSError as error:
+            raise KeychainError(f"key file {path}: {error.strerror}") from None
+        if stat.S_IMODE(mode) & 0o077:
+            message = f"key file {path} can be read by others; run chmod 600 {path}"
+            raise KeychainError(message)
+        try:
+            keys = msgspec.json.decode(raw, type=list[_Key])
+        except msgspec.MsgspecError:
+            keys = []
+        if not keys or any(len(key.key) != _BITS // 8 for key in keys):
+            raise KeychainError(f"{path} is no key file")
+        return cls(path, keys)
+
+    @property
+    def current(self) -> str:
+        """The id of the key that seals."""
+        return self._keys[-1].id
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all keys, oldest first."""
+        return [key.id for key in self._keys]
+
+    def rotate(self) -> str:
+        """Add a key that seals from now on; return its id."""
+        newest = int(self.current.removeprefix("k"))
+        self._keys = [*self._keys, _new_key(newest + 1)]
+        write_private(self._path, self._encoded())
+        return self.current
+
+    def drop(self, key: str) -> None:
+        """Forget an old key for good: what it sealed cannot be opened any more.
+
+        Raises:
+            KeychainError: it is the one that seals, or there is none of that id.
+        """
+        if key == self.current or key not in self.ids:
+            raise KeychainError(f"key '{key}' is not an old key of {self._path}")
+        self._keys = [known for known in self._keys if known.id != key]
+        write_private(self._path, self._encoded())
+
+    def seal(self, name: str, version: int, value: Any) -> Sealed:
+        """Seal a JSON value under a name and version."""
+        inner = AESGCM.generate_key(_BITS)
+        about = _about(name, version)
+        return Sealed(
+            name=name,
+            version=version,
+            key=self.current,
+            wrapped=_encrypt(self._keys[-1].key, inner, about),
+            body=_encrypt(inner, msgspec.json.encode(value), about),
+        )
+
+    def open(self, sealed: Sealed) -> Any:
+        """Return what was sealed.
+
+        Raises:
+            KeychainError: the key is missing, or something was changed.
+        """
+        about = _about(sealed.name, sealed.version)
+        try:
+            return msgspec.json.decode(_decrypt(self._inner(sealed), sealed.body, about))
+        except InvalidTag:
+            raise self._changed(sealed) from None
+
+    def rewrap(self, sealed: Sealed) -> Sealed:
+        """Return the same secret under the newest key; its body stays as it is.
+
+        Raises:
+            KeychainError: the key is missing, or something was changed.
+        """
+        if sealed.key == self.current:
+            return sealed
+        about = _about(sealed.name, sealed.version)
+        try:
+            wrapped = _encrypt(self._keys[-1].key, self._inner(sealed), about)
+        except InvalidTag:
+            raise self._changed(sealed) from None
+        return msgspec.structs.replace(sealed, key=self.current, wrapped=wrapped)
+
+    def _inner(self, sealed: Sealed) -> bytes:
+        for known in self._keys:
+            if known.id == sealed.key:
+                return _decrypt(known.key, sealed.wrapped, _about(sealed.name, sealed.version))
+        message = f"credential '{sealed.name}' is sealed with key '{sealed.key}'"
+        raise KeychainError(f"{message}, which {self._path} does not have")
+
+    def _changed(self, sealed: Sealed) -> KeychainError:
+        message = f"credential '{sealed.name}' cannot be opened: it or the key file was changed"
+        return KeychainError(message)
+
+    def _encoded(self) -> bytes:
+        return msgspec.json.encode(self._keys)
+
+
+def _new_key(number: int) -> _Key:
+    return _Key(f"k{number}", AESGCM.generate_key(_BITS))
+
+
+def _about(name: str, version: int) -> bytes:
+    return msgspec.json.encode(["petra credential", name, version])
+
+
+def _encrypt(key: bytes, data: bytes, about: bytes) -> bytes:
+    nonce = os.urandom(_NONCE)
+    return nonce + AESGCM(key).encrypt(nonce, data, about)
+
+
+def _decrypt(key: bytes, data: bytes, about: bytes) -> bytes:
+    return AESGCM(key).decrypt(data[:_NONCE], data[_NONCE:], about)
+
+
+def write_private(path: Path, data: bytes, *, fresh: bool = False) -> None:
+    """Write a file that only its owner can read, whole or not at all.
+
+    Raises:
+        FileExistsError: it was to be a fresh one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    random = base64.b32encode(os.urandom(10)).decode().lower()
+    temporary = path.with_name(f".{path.name}.{random}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if fresh:
+            os.link(temporary, path)  # unlike a rename, it never replaces
+        else:
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,227 @@
+"""Where each kind of entry gets its value: one method per kind.
+
+``other`` resolves another entry, for settings that name one. ``dry`` stops with ``Later`` where somebody outside
+would have to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from petra.keychain import oauth2
+from petra.keychain.credentials import Credentials
+from petra.keychain.material import postgres, text_of, text_or_object
+from petra.keychain.providers import Provider
+from petra.keychain.seal import KeychainError
+from petra.keychain.web import Web
+from petra.playbook.model import CREDENTIAL_KINDS, Credential
+
+KEEP_S: Final = 60.0
+"""How long a resolved entry is kept that does not say when it expires."""
+MAX_FILE: Final = 1024 * 1024
+
+
+class Later(Exception):  # noqa: N818 - no error: it cannot be told now
+    """Nothing is wrong so far; the rest is seen when somebody is asked."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """An entry to resolve."""
+
+    entry: Credential
+    entries: Collection[str]
+    other: Callable[[str], Awaitable[Any]]
+    dry: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the entry."""
+        return self.entry.name
+
+    def setting(self, key: str) -> Any:
+        """Return a setting, or None."""
+        return self.entry.settings.get(key)
+
+    def refers(self, value: Any) -> bool:
+        """Tell whether a setting names another entry."""
+        return isinstance(value, str) and value in self.entries
+
+    def wrong(self, message: str, kind: str = "auth") -> KeychainError:
+        """Return an error about this entry."""
+        return KeychainError(f"keychain '{self.name}': {message}", kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Everything that values can come from."""
+
+    environ: Mapping[str, str]
+    credentials: Credentials
+    providers: Mapping[str, Provider]
+    web: Web
+    _kinds: dict[str, Callable[[Asked], Awaitable[Any]]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._kinds.update(
+            {
+                "env": self._env,
+                "file": self._file,
+                "credential": self._stored,
+                "bearer": self._bearer,
+                "basic": self._basic,
+                "api_key": self._api_key,
+                "postgres_credential": self._postgres,
+                "secret_manager": self._managed,
+            }
+        )
+
+    async def value(
+        self,
+        entry: Credential,
+        entries: Collection[str],
+        other: Callable[[str], Awaitable[Any]],
+        *,
+        dry: bool,
+    ) -> tuple[Any, float]:
+        """Return the value of an entry and for how many seconds it is good.
+
+        Raises:
+            KeychainError: it cannot be had.
+            Later: this was dry, and somebody would have to be asked.
+        """
+        asked = Asked(entry, entries, other, dry)
+        if entry.kind == "oauth2":
+            return await self._oauth2(asked)
+        find = self._kinds.get(entry.kind)
+        if find is None:
+            raise asked.wrong(f"no kind '{entry.kind}'; known: {', '.join(CREDENTIAL_KINDS)}")
+        return await find(asked), KEEP_S
+
+    async def _env(self, asked: Asked) -> Any:
+        variable = str(asked.setting("var") or asked.name)
+        found = self.environ.get(variable)
+        if not found:
+            raise asked.wrong(f"the variable {variable} is not set")
+        return text_or_object(found)
+
+    async def _file(self, asked: Asked) -> Any:
+        path = Path(str(asked.setting("path") or f"/run/secrets/{asked.name}"))
+        try:
+            with path.open("rb") as file:  # noqa: ASYNC230 - small and local
+                raw = file.read(MAX_FILE + 1)
+        except OSError as error:
+            raise asked.wrong(f"{path}: {error.strerror}") from None
+        if not raw or len(raw) > MAX_FILE:
+            size = "empty" if not raw else f"longer than {MAX_FILE:,} bytes"
+            raise asked.wrong(f"{path} is {size}")
+        try:
+            return text_or_object(raw.decode())
+        except UnicodeDecodeError:
+            raise asked.wrong(f"{path} is no text") from None
+
+    async def _stored(self, asked: Asked) -> Any:
+        name = str(asked.setting("credential") or asked.setting("ref") or asked.name)
+        version = None
+        if asked.setting("credential") and asked.setting("ref") is not None:
+            wanted = str(asked.setting("ref")).removeprefix("v")
+            if not wanted.isdecimal():
+                raise asked.wrong("ref is no version such as v2")
+            version = int(wanted)
+        try:
+            return self.credentials.read(name, version)
+        except KeychainError as error:
+            raise asked.wrong(str(error), error.kind) from None
+
+    async def _text(self, asked: Asked, setting: str) -> str:
+        """Return a secret text: that of the entry the setting names, else of a stored credential."""
+        given = asked.setting(setting)
+        if given is None:
+            return text_of(asked.name, await self._stored(asked), setting)
+        if not asked.refers(given):
+            message = f"{setting} names no entry of the keychain"
+            raise asked.wrong(f"{message}; a secret is not written in a playbook")
+        return text_of(asked.name, await asked.other(given), setting)
+
+    async def _bearer(self, asked: Asked) -> Any:
+        return {"token": await self._text(asked, "token")}
+
+    async def _basic(self, asked: Asked) -> Any:
+        stored: Any = {}
+        if asked.setting("password") is None:
+            stored = await self._stored(asked)
+            password = text_of(asked.name, stored, "password")
+        else:
+            password = await self._text(asked, "password")
+        username = asked.setting("username")
+        if asked.refers(username):
+            username = text_of(asked.name, await asked.other(username), "username")
+        elif username is None and isinstance(stored, Mapping):
+            username = stored.get("username", stored.get("user"))
+        if not isinstance(username, str):
+            raise asked.wrong("it has no username")
+        return {"username": username, "password": password}
+
+    async def _api_key(self, asked: Asked) -> Any:
+        found = {"key": await self._text(asked, "key")}
+        if asked.setting("query"):
+            return {**found, "query": str(asked.setting("query"))}
+        return {**found, "header": str(asked.setting("header") or "X-Api-Key")}
+
+    async def _postgres(self, asked: Asked) -> Any:
+        url, found = asked.setting("url"), None
+        if url is None or asked.setting("credential") or asked.setting("ref"):
+            found = await self._stored(asked)
+        if asked.refers(url):
+            url = text_of(asked.name, await asked.other(url), "url")
+        return postgres(asked.name, found, url)
+
+    async def _oauth2(self, asked: Asked) -> tuple[Any, float]:
+        settings = asked.entry.settings
+        if not settings.get("token_url") and not settings.get("endpoint"):
+            raise asked.wrong("it has no token_url")
+        client = None
+        if (auth := settings.get("auth")) is not None:
+            pair = await asked.other(str(auth))
+            client = oauth2.Client(
+                id=text_of(auth, pair, "username", "client_id"),
+                secret=text_of(auth, pair, "password", "client_secret"),
+                in_header=True,
+            )
+        elif settings.get("client_secret") is not None:
+            client_id = str(settings.get("client_id") or "")
+            if asked.refers(client_id):
+                client_id = text_of(client_id, await asked.other(client_id), "client_id")
+            secret = await self._text(asked, "client_secret")
+            client = oauth2.Client(id=client_id, secret=secret, in_header=False)
+        if asked.dry:
+            raise Later
+        token, ttl = await oauth2.fetch(self.web, asked.name, settings, client)
+        return {"token": token}, ttl
+
+    async def _managed(self, asked: Asked) -> Any:
+        wanted = str(asked.setting("provider") or "vault")
+        provider = self.providers.get(wanted)
+        if provider is None:
+            known = ", ".join(sorted(self.providers))
+            raise asked.wrong(f"no provider '{wanted}' here; known: {known}")
+        token = None
+        if (auth := asked.setting("auth")) is not None:
+            token = text_of(auth, await asked.other(str(auth)), "token")
+        if asked.dry:
+            raise Later
+        region = asked.setting("region")
+        found = await provider.read(
+            str(asked.setting("path") or asked.name),
+            token=token,
+            region=str(region) if region is not None else None,
+        )
+        chosen = asked.setting("map")
+        if not isinstance(chosen, Mapping):
+            return dict(found)
+        if missing := sorted(str(part) for part in chosen.values() if part not in found):
+            raise asked.wrong(f"the secret has no '{missing[0]}'")
+        return {str(part): found[key] for part, key in chosen.items()}

@@ -1,0 +1,29 @@
+"""Large results, kept outside the log (S18).
+
+Rule 1: a reference is returned only when what it leads to is durable.
+Rule 2: what is read is verified: size and checksum are part of the reference.
+Rule 3: objects are kept under the id of their execution and go away with it.
+
+``LocalObjects`` is a folder; ``petra.objects.s3`` speaks to S3. ``ExecutionObjects`` is the view of one
+execution, which is all that a tool gets.
+"""
+
+from petra.objects.base import (
+    ExecutionObjects,
+    Objects,
+    Reference,
+    is_reference,
+    read_reference,
+    store_if_large,
+)
+from petra.objects.local import LocalObjects
+
+__all__ = [
+    "ExecutionObjects",
+    "LocalObjects",
+    "Objects",
+    "Reference",
+    "is_reference",
+    "read_reference",
+    "store_if_large",
+]

@@ -1,0 +1,169 @@
+"""References, the protocol of object stores, and the view of one execution (S18)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from petra.errors import ObjectError
+from petra.values import canonical
+
+KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
+"""What a key looks like: the execution, the checksum, and whether it is JSON or bytes."""
+_EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}")
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a large result is, and how to know it again. ``checksum`` is the SHA-256 of the content."""
+
+    store: str
+    key: str
+    checksum: str
+    size: int
+    schema_hint: str | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what stands in an event in place of the value."""
+        return msgspec.structs.asdict(self)
+
+
+class Objects(Protocol):
+    """A store of immutable objects, addressed by execution and content."""
+
+    name: str
+
+    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
+        """Store bytes, or any other value as JSON; durable when this returns.
+
+        Raises:
+            ObjectError: it could not be stored.
+        """
+
+    async def get(self, reference: Reference) -> Any:
+        """Return the bytes or the JSON value a reference leads to.
+
+        Raises:
+            ObjectError: it is missing (not_found) or not what was stored (parse).
+        """
+
+    async def remove(self, execution: str) -> int:
+        """Remove every object of an execution; return how many there were."""
+
+
+def encode(execution: str, value: Any) -> tuple[str, str, bytes]:
+    """Return key, checksum and content of a value.
+
+    Raises:
+        ObjectError: it is no JSON, or the execution cannot stand in a key.
+    """
+    if not _EXECUTION.fullmatch(execution):
+        raise ObjectError("client_error", f"'{execution:.80}' cannot be the id of an execution")
+    try:
+        is_bytes = isinstance(value, bytes | bytearray | memoryview)
+        content = bytes(value) if is_bytes else canonical(value)
+    except (TypeError, ValueError) as error:
+        raise ObjectError("transform", f"the value cannot be stored: {error}") from error
+    checksum = hashlib.sha256(content).hexdigest()
+    return f"{execution}/{checksum}.{'bin' if is_bytes else 'json'}", checksum, content
+
+
+def decode(reference: Reference, content: bytes) -> Any:
+    """Verify what was read, and return the value.
+
+    Raises:
+        ObjectError: it is not what was stored.
+    """
+    if len(content) != reference.size:
+        message = f"{reference.key}: {len(content):,} bytes instead of {reference.size:,}"
+        raise ObjectError("parse", message)
+    if hashlib.sha256(content).hexdigest() != reference.checksum:
+        raise ObjectError("parse", f"{reference.key}: the content does not match its checksum")
+    if reference.key.endswith(".bin"):
+        return content
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ObjectError("parse", f"{reference.key}: no JSON: {error}") from error
+
+
+def checked(reference: Reference, store: str) -> Reference:
+    """Refuse a reference that leads elsewhere: to another store, or out of this one.
+
+    Raises:
+        ObjectError: it does.
+    """
+    if reference.store != store:
+        message = f"the reference is of the store '{reference.store:.80}', this is '{store}'"
+        raise ObjectError("not_found", message)
+    if not KEY.fullmatch(reference.key):
+        raise ObjectError("parse", f"'{reference.key:.80}' is no key")
+    return reference
+
+
+def is_reference(value: Any) -> bool:
+    """Tell whether a value is a reference."""
+    return (
+        isinstance(value, dict)
+        and value.keys() - {"schema_hint"} == {"store", "key", "checksum", "size"}
+        and isinstance(value["key"], str)
+        and KEY.fullmatch(value["key"]) is not None
+    )
+
+
+def read_reference(value: Any) -> Reference:
+    """Read a reference from what stands in a result.
+
+    Raises:
+        ObjectError: it is none.
+    """
+    if isinstance(value, Reference):
+        return value
+    try:
+        return msgspec.convert(value, Reference)
+    except msgspec.ValidationError as error:
+        raise ObjectError("parse", f"this is no reference: {error}") from error
+
+
+class ExecutionObjects:
+    """The objects of one execution; those of ``readable`` executions (a parent's) can be read too."""
+
+    def __init__(
+        self, objects: Objects, execution: str, *, readable: frozenset[str] = frozenset()
+    ) -> None:
+        self._objects = objects
+        self._execution = execution
+        self._readable = readable | {execution}
+
+    async def put(self, value: Any, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store a value; return its reference once it is durable."""
+        stored = await self._objects.put(self._execution, value, schema_hint=schema_hint)
+        return stored.as_data()
+
+    async def get(self, reference: Any) -> Any:
+        """Return what a reference leads to, verified.
+
+        Raises:
+            ObjectError: it is no reference, belongs to another execution, is missing or broken.
+        """
+        found = read_reference(reference)
+        if found.key.partition("/")[0] not in self._readable:
+            raise ObjectError("denied", f"{found.key:.80} belongs to another execution")
+        return await self._objects.get(found)
+
+
+async def store_if_large(
+    objects: ExecutionObjects, value: Any, limit: int, *, schema_hint: str | None = None
+) -> Any:
+    """Return a value whose JSON has at most ``limit`` bytes as it is, and a reference to a larger one.
+
+    Raises:
+        ObjectError: it is no JSON, or could not be stored.
+    """
+    try:
+        size = len(msgspec.json.encode(value))
+    except (TypeError, ValueError) as error:
+        raise ObjectError("transform", f"the value cannot be stored: {error}") from error
+    return value if size <= limit else await objects.put(value, schema_hint=schema_hint)

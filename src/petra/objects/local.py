@@ -1,0 +1,95 @@
+"""Objects in a local folder: one file each, in a folder per execution.
+
+A file appears under its name only when its content is on disk: written beside, synced, renamed, and the
+folder synced. An error of ``fsync`` is an error, never tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from petra.errors import ObjectError
+from petra.objects.base import Reference, checked, decode, encode
+
+
+class LocalObjects:
+    """Objects in a folder."""
+
+    def __init__(self, folder: Path, *, name: str = "local") -> None:
+        self.name = name
+        self._folder = folder
+
+    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
+        """Store bytes, or any other value as JSON; durable when this returns."""
+        key, checksum, content = encode(execution, value)
+        try:
+            await asyncio.to_thread(_write, self._folder / key, content)
+        except OSError as error:
+            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
+        return Reference(
+            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
+        )
+
+    async def get(self, reference: Reference) -> Any:
+        """Return the bytes or the JSON value a reference leads to."""
+        path = self._folder / checked(reference, self.name).key
+        try:
+            content = await asyncio.to_thread(_read, path, reference.size)
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
+        except OSError as error:
+            raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
+        return decode(reference, content)
+
+    async def remove(self, execution: str) -> int:
+        """Remove every object of an execution; return how many there were."""
+        return await asyncio.to_thread(_remove, self._folder, encode(execution, None)[0])
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whose name says its content; one that is there already is on disk already."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(beside).rename(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(beside).unlink()
+        raise
+    for folder in (path.parent, path.parent.parent):
+        _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        # One byte more tells a longer file without reading all of it.
+        return file.read(max(size, 0) + 1)
+
+
+def _remove(folder: Path, key: str) -> int:
+    own = folder / key.partition("/")[0]
+    if not own.is_dir():
+        return 0
+    count = sum(1 for path in own.iterdir() if path.suffix)
+    shutil.rmtree(own)
+    return count

@@ -1,0 +1,66 @@
+"""Objects in S3, or anything that speaks like it.
+
+S3 acknowledges a write when it is durable, so nothing else is needed before a reference is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import S3Store
+
+from petra.errors import ObjectError
+from petra.objects.base import Reference, checked, decode, encode
+
+
+class S3Objects:
+    """Objects in a bucket; the store is made with ``obstore.store.S3Store`` and its credentials."""
+
+    def __init__(self, bucket: S3Store, *, name: str = "s3") -> None:
+        self.name = name
+        self._bucket = bucket
+
+    async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
+        """Store bytes, or any other value as JSON; durable when this returns."""
+        key, checksum, content = encode(execution, value)
+        try:
+            await self._bucket.put_async(key, content)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+        return Reference(
+            store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
+        )
+
+    async def get(self, reference: Reference) -> Any:
+        """Return the bytes or the JSON value a reference leads to."""
+        key = checked(reference, self.name).key
+        try:
+            found = await self._bucket.get_async(key)
+            if (size := found.meta["size"]) != reference.size:
+                raise ObjectError("parse", f"{key}: {size:,} bytes instead of {reference.size:,}")
+            content = bytes(await found.bytes_async())
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+        return decode(reference, content)
+
+    async def remove(self, execution: str) -> int:
+        """Remove every object of an execution; return how many there were."""
+        prefix = encode(execution, None)[0].partition("/")[0]
+        count = 0
+        try:
+            async for chunk in self._bucket.list(prefix):
+                paths = [item["path"] for item in chunk]
+                await self._bucket.delete_async(paths)
+                count += len(paths)
+        except (BaseError, OSError) as error:
+            raise _failure(prefix, error) from error
+        return count
+
+
+def _failure(key: str, error: Exception) -> ObjectError:
+    if isinstance(error, NotFoundError | FileNotFoundError):
+        return ObjectError("not_found", f"{key}: is not in the store")
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError):
+        return ObjectError("auth", f"{key}: the store refuses access")
+    return ObjectError("connection", f"{key}: the store does not answer: {str(error)[:200]}")

@@ -1,0 +1,288 @@
+"""The protocol of tools, and the one way to run them.
+
+Rule 1: a failure is an outcome, never an exception: a tool raises ``ToolError``, ``attempt`` makes the outcome.
+Rule 2: a tool tries once. Retrying is the policy's business.
+Rule 3: everything a tool may touch is in its fields and its context.
+Rule 4: messages, tracebacks and details leave through ``ToolContext.scrub``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Protocol, cast
+
+import msgspec
+
+from petra.errors import ObjectError, PetraError
+from petra.kinds import Fields
+from petra.wire import Error, ErrorKind, Outcome
+
+RETRYABLE: Final = frozenset(
+    {"connection", "timeout", "rate_limit", "server_error", "deadlock", "quota"}
+)
+"""Kinds of errors that may pass when the same is tried again."""
+MESSAGE_MAX: Final = 500
+"""Characters of an error message that are kept."""
+
+
+class ToolError(PetraError):
+    """A tool could not do what it was asked; ``attempt`` makes it an outcome.
+
+    ``more`` is what the kind adds to the outcome: ``{"http": {"status": 503}}``.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        code: str | int | None = None,
+        details: Any = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.code = code
+        self.details = details
+        self.more = dict(more or {})
+
+
+class Objects(Protocol):
+    """What a tool may do with the object store: that of its own execution."""
+
+    async def put(self, value: Any, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store a value; return its reference once it is durable."""
+
+    async def get(self, reference: Any) -> Any:
+        """Return what a reference leads to, verified."""
+
+
+class Cancellation:
+    """Asks one attempt to stop: once, also before it starts, and from the loop's own thread."""
+
+    __slots__ = ("_stop", "reason")
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._stop: Callable[[], object] | None = None
+
+    def is_set(self) -> bool:
+        """Tell whether the attempt should stop; any thread may ask."""
+        return self.reason is not None
+
+    def set(self, reason: str = "cancelled") -> None:
+        """Ask the attempt to stop."""
+        if self.reason is None:
+            self.reason = reason
+            if self._stop is not None:
+                self._stop()
+
+    def watch(self, stop: Callable[[], object] | None) -> None:
+        """Call this when asked to stop; None ends the watch."""
+        self._stop = stop
+
+
+async def no_secret(name: str) -> Any:
+    """Resolve nothing: the keychain of a worker that has none."""
+    raise ToolError("auth", f"there is no keychain to look up '{name}' in")
+
+
+def same(text: str) -> str:
+    """Return a text as it is."""
+    return text
+
+
+def discard(text: str) -> None:
+    """Take a text and forget it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a tool may touch beside its fields.
+
+    ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
+    ``spec`` is the effective spec: ``timeout_s`` and the knobs. ``secret`` resolves a name of the keychain.
+    """
+
+    args: Mapping[str, Any] = field(default_factory=dict)
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    secret: Callable[[str], Awaitable[Any]] = no_secret
+    log: Callable[[str], None] = discard
+    scrub: Callable[[str], str] = same
+    objects: Objects | None = None
+    cancelled: Cancellation = field(default_factory=Cancellation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """How the built-in tools of one worker behave; a task's own knobs go first where they exist."""
+
+    refuse_private: bool = False
+    max_bytes: int = 10 * 1024 * 1024
+    max_rows: int = 10_000
+    log_max: int = 256 * 1024
+    threads: int = 512
+    connections: int = 10
+    memory_mb: int = 1024
+
+
+class Tool(Protocol):
+    """One kind of task. ``spec`` is the frozen struct of its fields: their schema and documentation."""
+
+    kind: ClassVar[str]
+    spec: ClassVar[type[Fields]]
+
+    async def run(self, fields: Any, context: ToolContext) -> Outcome:
+        """Do it once.
+
+        Raises:
+            ToolError: it could not be done.
+        """
+
+
+def ok(result: Any = None, more: Mapping[str, Any] | None = None) -> Outcome:
+    """Return the outcome of something that went well."""
+    return Outcome(status="ok", result=result, more=dict(more or {}))
+
+
+def failed(  # noqa: PLR0913 - the parts of an error
+    kind: ErrorKind,
+    message: str,
+    *,
+    code: str | int | None = None,
+    details: Any = None,
+    more: Mapping[str, Any] | None = None,
+    scrub: Callable[[str], str] = same,
+) -> Outcome:
+    """Return the outcome of something that failed, scrubbed and cut to size."""
+    # Scrubbed before it is cut: half a secret would not be recognised.
+    message = scrub(message)
+    if len(message) > MESSAGE_MAX:
+        message = message[: MESSAGE_MAX - 1] + "…"
+    error = Error(
+        kind=kind,
+        message=message,
+        code=code,
+        retryable=kind in RETRYABLE,
+        details=_scrubbed(details, scrub),
+    )
+    return Outcome(status="error", error=error, more=_scrubbed(dict(more or {}), scrub))
+
+
+async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+    """Run a tool once with rendered fields; whatever happens, there is an outcome.
+
+    Knobs of the effective spec stand in for fields the task did not give. Only the cancellation of the
+    calling task itself is passed on.
+    """
+    cancelled, task = context.cancelled, asyncio.current_task()
+    assert task is not None, "an attempt runs in a task"
+    if cancelled.is_set():
+        return failed("cancelled", cancelled.reason or "")
+    cancelled.watch(task.cancel)
+    clock = limit = None
+    try:
+        limit = _limit(context.spec.get("timeout_s"))
+        async with asyncio.timeout(limit) as clock:
+            return await tool.run(_decode(tool, fields, context.spec), context)
+    except ToolError as error:
+        return failed(
+            error.kind,
+            error.message,
+            code=error.code,
+            details=error.details,
+            more=error.more,
+            scrub=context.scrub,
+        )
+    except ObjectError as error:
+        return failed(cast("ErrorKind", error.kind), error.message, scrub=context.scrub)
+    except asyncio.CancelledError:
+        if not cancelled.is_set() or task.uncancel() > 0:
+            raise
+        return failed("cancelled", cancelled.reason or "", scrub=context.scrub)
+    except Exception as error:  # noqa: BLE001 - rule 1
+        if limit is not None and clock is not None and clock.expired():
+            return failed("timeout", f"took longer than timeout_s, {limit:g} s")
+        return failed("unknown", f"{type(error).__name__}: {error}", scrub=context.scrub)
+    finally:
+        cancelled.watch(None)
+
+
+def number(value: Any, name: str, default: float) -> float:
+    """Read a number that may have been rendered to text; None gives the default.
+
+    Raises:
+        ToolError: it is no number, or not a positive one.
+    """
+    if value is None:
+        return default
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise ToolError("client_error", f"{name} is {value!r:.80}; it takes a number above 0")
+    return found
+
+
+def flag(value: Any, name: str) -> bool:
+    """Read a yes or no that may have been rendered to text.
+
+    Raises:
+        ToolError: it is neither.
+    """
+    if isinstance(value, bool):
+        return value
+    known = {"true": True, "false": False}.get(str(value).strip().lower())
+    if known is None:
+        raise ToolError("client_error", f"{name} is {value!r:.80}; it takes true or false")
+    return known
+
+
+async def secret_of(context: ToolContext, name: str) -> Any:
+    """Resolve a name of the keychain: text, or an object of parts.
+
+    Raises:
+        ToolError: it cannot be resolved (kind auth).
+    """
+    try:
+        found = await context.secret(name)
+    except ToolError:
+        raise
+    except Exception as error:
+        raise ToolError("auth", f"keychain '{name}': {error}") from error
+    reveal = getattr(found, "reveal", None)
+    return reveal() if callable(reveal) else found
+
+
+def _limit(timeout_s: Any) -> float | None:
+    return None if timeout_s is None else number(timeout_s, "timeout_s", 0)
+
+
+def _decode(tool: Tool, fields: Mapping[str, Any], spec: Mapping[str, Any]) -> Fields:
+    known = _names(tool.spec)
+    knobs = {name: value for name, value in spec.items() if name in known and value is not None}
+    try:
+        return msgspec.convert({**knobs, **fields}, tool.spec)
+    except msgspec.ValidationError as error:
+        raise ToolError("schema", f"kind {tool.kind}: {error}") from error
+
+
+@lru_cache
+def _names(spec: type[Fields]) -> frozenset[str]:
+    return frozenset(info.encode_name for info in msgspec.structs.fields(spec))
+
+
+def _scrubbed(value: Any, scrub: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {key: _scrubbed(item, scrub) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed(item, scrub) for item in value]
+    return value

@@ -1,0 +1,67 @@
+"""The child process of a ``python`` task with ``isolation: process``. Standard library only.
+
+The task comes in on standard input. The answer goes out on what was standard output; whatever the code
+prints, on either stream, goes to standard error. The child dies with its parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+from petra.tools.code import Failure, Ran, run_code
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(parent: int) -> None:
+    """Run one task and end the process."""
+    _die_with(parent)
+    own = os.getpid()
+    task: dict[str, Any] = json.loads(sys.stdin.buffer.read())
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    most = task["memory_mb"] * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ran = run_code(task["code"], task["function"], task["args"], task["scope"])
+    if os.getpid() != own:
+        os._exit(0)  # a fork of the code that came back here has nothing to say
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with os.fdopen(answer, "wb") as pipe:
+        pipe.write(_encoded(ran))
+    os._exit(0)  # threads of the code may still run
+
+
+def _encoded(ran: Ran) -> bytes:
+    try:
+        return json.dumps(_data(ran)).encode()
+    except MemoryError:
+        failure = Failure("limit", "the code ran out of memory", "MemoryError")
+        return json.dumps(_data(Ran(failure=failure))).encode()
+
+
+def _data(ran: Ran) -> dict[str, Any]:
+    if (failure := ran.failure) is None:
+        return {"result": ran.result}
+    return {
+        "failure": {
+            "kind": failure.kind,
+            "message": failure.message,
+            "exception_type": failure.exception_type,
+            "traceback": failure.traceback,
+        }
+    }
+
+
+def _die_with(parent: int) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it died before we asked

@@ -1,0 +1,230 @@
+"""Running the code of a ``python`` task, wherever it runs. Standard library only: a child process uses it too.
+
+Rule 1: every run has globals of its own; only the compiled code is kept.
+Rule 2: a parameter of ``main`` is filled by its name from ``args``, then from the scope; what it gets is a copy.
+Rule 3: code without ``main`` finds the same names as globals and sets ``result``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import linecache
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, Final
+
+from petra.tools.jsonable import fresh, to_json
+
+TRACEBACK_MAX: Final = 8_000
+"""Characters of a traceback that are kept, from its end."""
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the code gave no result: an error kind, and the exception if the code raised one."""
+
+    kind: str
+    message: str
+    exception_type: str | None = None
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What the code came to: a result in JSON types, or a failure."""
+
+    result: Any = None
+    failure: Failure | None = None
+
+
+class _Refused(Exception):  # noqa: N818 - a way out, not an error of its own
+    """The task asks for what cannot be run."""
+
+
+def run_code(
+    code: str | None, function: str | None, args: Mapping[str, Any], scope: Mapping[str, Any]
+) -> Ran:
+    """Run a task's code, or call its function; whatever that raises is in what is returned."""
+    source = None
+    try:
+        if function is not None:
+            result = _call(_imported(function), function, args, scope)
+        else:
+            assert code is not None, "a task has code or a function"
+            source = code
+            result = _result_of(code, args, scope)
+    except _Refused as error:
+        return Ran(failure=Failure("client_error", str(error)))
+    except MemoryError as error:
+        return Ran(failure=_failure("limit", "the code ran out of memory", error, source))
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # noqa: BLE001
+        kind = "client_error" if _is_own_syntax(error, source) else "unknown"
+        return Ran(failure=_failure(kind, _one_line(error), error, source))
+    try:
+        return Ran(result=to_json(result))
+    except (TypeError, ValueError) as error:
+        return Ran(failure=Failure("transform", f"the result cannot be stored: {error}"))
+
+
+def _result_of(code: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
+    program = _compiled(code)
+    space: dict[str, Any] = {"__name__": "__task__"}
+    for name in program.names:
+        value = _value(name, args, scope)
+        if value is not _MISSING:
+            space[name] = value
+    # A value that came in under one of these names is no answer of the code.
+    space.pop("result", None)
+    space.pop("main", None)
+    exec(program.code, space)  # noqa: S102 - what a python task is
+    main = space.get("main")
+    if callable(main):
+        return _call(main, "main", args, scope)
+    if "result" not in space:
+        raise _Refused("the code defines no main(…) and sets no result")
+    result = space["result"]
+    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    code: CodeType
+    names: frozenset[str]
+
+
+@lru_cache(maxsize=512)
+def _compiled(code: str) -> _Program:
+    compiled = compile(code, _file_of(code), "exec", dont_inherit=True)
+    return _Program(compiled, frozenset(_names_in(compiled)))
+
+
+def _file_of(code: str) -> str:
+    return f"<python {hashlib.sha256(code.encode()).hexdigest()[:12]}>"
+
+
+def _names_in(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names_in(constant)
+    return names
+
+
+def _imported(function: str) -> Callable[..., Any]:
+    module, colon, path = function.partition(":")
+    if not (module and colon and path):
+        raise _Refused(f"function is '{function}'; it takes 'module:function'")
+    try:
+        found: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise _Refused(f"function '{function}': there is no module '{error.name}'") from error
+    for name in path.split("."):
+        found = getattr(found, name, _MISSING)
+    if not callable(found):
+        raise _Refused(f"function '{function}': the module has no such function")
+    return found  # type: ignore[no-any-return]  # callable, as just checked
+
+
+def _call(
+    function: Callable[..., Any], name: str, args: Mapping[str, Any], scope: Mapping[str, Any]
+) -> Any:
+    before, by_name = _filled(function, name, args, scope)
+    result = function(*before, **by_name)
+    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def _filled(
+    function: Callable[..., Any], name: str, args: Mapping[str, Any], scope: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Find a value for every parameter: the positional-only ones, and the others by name."""
+    before: list[Any] = []
+    by_name: dict[str, Any] = {}
+    if type(function) is FunctionType and not function.__code__.co_varnames:
+        return before, by_name  # a main() without parameters, at no cost
+    seen: set[str] = set()
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        if parameter.kind is parameter.VAR_KEYWORD:
+            by_name |= {key: fresh(value) for key, value in args.items() if key not in seen}
+            continue
+        seen.add(parameter.name)
+        value = _value(parameter.name, args, scope)
+        if value is _MISSING:
+            value = parameter.default
+        if value is parameter.empty:
+            raise _Refused(f"{name} needs '{parameter.name}', which neither args nor scope has")
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            before.append(value)
+        else:
+            by_name[parameter.name] = value
+    return before, by_name
+
+
+def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
+    if name in args:
+        return fresh(args[name])
+    if name in scope:
+        return fresh(scope[name])
+    if name == "args":
+        return fresh(dict(args))
+    if name == "context":
+        return fresh({**scope, "args": dict(args)})
+    return _MISSING
+
+
+def _failure(kind: str, message: str, error: BaseException, source: str | None) -> Failure:
+    return Failure(kind, message, type(error).__name__, _traceback(error, source))
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the author's own __str__ may be broken
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _is_own_syntax(error: BaseException, source: str | None) -> bool:
+    return (
+        isinstance(error, SyntaxError) and source is not None and error.filename == _file_of(source)
+    )
+
+
+def _traceback(error: BaseException, source: str | None) -> str:
+    """Format a traceback from the author's first line on, with the lines of the task's own code."""
+    file = "" if source is None else _file_of(source)
+    if source is not None:
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    try:
+        start = _first_of(error.__traceback__, file)
+        text = "".join(traceback.format_exception(type(error), error, start))
+    except Exception:  # noqa: BLE001 - the author's own exceptions may be broken
+        text = ""
+    finally:
+        linecache.cache.pop(file, None)
+    return text[-TRACEBACK_MAX:]
+
+
+def _first_of(start: TracebackType | None, file: str) -> TracebackType | None:
+    """Return the first frame of a file, else the first that is not ours."""
+    frames = []
+    while start is not None:
+        frames.append((start.tb_frame.f_code.co_filename, start))
+        start = start.tb_next
+    own = [frame for name, frame in frames if name == file]
+    others = [frame for name, frame in frames if name != __file__]
+    return next(iter([*own, *others]), None)

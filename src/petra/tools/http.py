@@ -1,0 +1,306 @@
+"""``kind: http``: one request, one outcome.
+
+Rule 1: answers of 400 and above are error outcomes; ``outcome.http`` has status and headers either way.
+Rule 2: credentials of ``auth`` go to the origin that was asked, and are dropped when a redirect leads elsewhere.
+Rule 3: tasks share connections and nothing else: no cookies, no proxies or credentials of the environment.
+Rule 4: no answer is read beyond ``max_bytes``, counted after decompression.
+"""
+
+from __future__ import annotations
+
+import base64
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, ClassVar, Final
+
+import httpx2
+import msgspec
+
+from petra.kinds import Fields, Http, Timeouts
+from petra.tools.base import ToolContext, ToolError, ToolSettings, flag, number, ok, secret_of
+from petra.tools.egress import GatedTransport
+from petra.wire import ErrorKind, Outcome
+
+MAX_REDIRECTS: Final = 10
+DETAILS_MAX: Final = 4_000
+"""Characters of a refused request's answer that are kept in ``error.details``."""
+_LIMITS: Final = httpx2.Limits(max_connections=1000, max_keepalive_connections=200)
+_KINDS: Final[Mapping[int, ErrorKind]] = {
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    410: "not_found",
+    429: "rate_limit",
+    504: "timeout",
+}
+
+
+class HttpTool:
+    """Makes one HTTP request."""
+
+    kind: ClassVar[str] = "http"
+    spec: ClassVar[type[Fields]] = Http
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+        self._clients: dict[bool, httpx2.AsyncClient] = {}
+
+    async def run(self, fields: Http, context: ToolContext) -> Outcome:
+        """Make the request and read the answer."""
+        credentials = Credentials()
+        if fields.auth is not None:
+            credentials = credentials_of(fields.auth, await secret_of(context, fields.auth))
+        client = self._client(verify=flag(fields.verify, "verify"))
+        most = int(number(fields.max_bytes, "max_bytes", self._settings.max_bytes))
+        where = fields.url
+        try:
+            request = _request(client, fields, credentials)
+            where = _shown(request)
+            response = await _send(
+                client,
+                request,
+                credentials,
+                follow=flag(fields.follow_redirects, "follow_redirects"),
+            )
+            try:
+                content = await _read(response, most)
+            finally:
+                await response.aclose()
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            raise _unanswered(where, error) from error
+        return _judged(where, response, content)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            await client.aclose()
+
+    def _client(self, *, verify: bool) -> httpx2.AsyncClient:
+        found = self._clients.get(verify)
+        if found is None:
+            tls, gate = _tls(verify=verify), self._settings.refuse_private
+            found = self._clients[verify] = httpx2.AsyncClient(
+                transport=GatedTransport(tls, _LIMITS) if gate else None,
+                verify=tls,
+                limits=_LIMITS,
+                trust_env=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                headers={"User-Agent": "petra"},
+            )
+        return found
+
+
+@lru_cache
+def _tls(*, verify: bool) -> ssl.SSLContext:
+    # Reading all the roots takes 20 ms, so it is done once.
+    return httpx2.create_ssl_context(verify=verify, trust_env=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a value of the keychain adds to a request."""
+
+    header: tuple[str, str] | None = None
+    query: tuple[str, str] | None = None
+
+
+def credentials_of(name: str, value: Any) -> Credentials:
+    """Read a keychain value as credentials of a request.
+
+    Text or ``{token}`` is a bearer token, ``{username, password}`` basic, ``{key, header?, query?}`` an API key.
+
+    Raises:
+        ToolError: it is none of these (kind auth).
+    """
+    parts = value if isinstance(value, Mapping) else {"token": value}
+    token = parts.get("token") or parts.get("access_token")
+    if isinstance(token, str):
+        return Credentials(header=("Authorization", f"Bearer {token}"))
+    if isinstance(user := parts.get("username"), str):
+        pair = f"{user}:{parts.get('password') or ''}".encode()
+        return Credentials(header=("Authorization", f"Basic {base64.b64encode(pair).decode()}"))
+    if isinstance(key := parts.get("key"), str):
+        if parts.get("query"):
+            return Credentials(query=(str(parts["query"]), key))
+        return Credentials(header=(str(parts.get("header") or "X-API-Key"), key))
+    raise ToolError("auth", f"keychain '{name}' has no token, username or key for an http request")
+
+
+def _request(client: httpx2.AsyncClient, fields: Http, credentials: Credentials) -> httpx2.Request:
+    url = httpx2.URL(fields.url)
+    if url.scheme not in {"http", "https"} or not url.host or not _has_port(url):
+        raise ToolError("client_error", f"'{fields.url:.200}' is no http or https URL")
+    params = {key: _param(key, value) for key, value in (fields.params or {}).items()}
+    if credentials.query is not None:
+        params[credentials.query[0]] = credentials.query[1]
+    headers = {key: _text(f"headers.{key}", value) for key, value in (fields.headers or {}).items()}
+    if credentials.header is not None:
+        headers[credentials.header[0]] = credentials.header[1]
+    try:
+        return client.build_request(
+            fields.method.upper(),
+            url.copy_merge_params({k: v for k, v in params.items() if v is not None}),
+            headers=headers,
+            timeout=_timeout(fields.timeout),
+            **_body(fields),
+        )
+    except (UnicodeError, ValueError, TypeError) as error:
+        raise ToolError("client_error", f"the request cannot be made: {error}") from error
+
+
+def _body(fields: Http) -> dict[str, Any]:
+    given = [name for name in ("json", "data", "form", "body") if getattr(fields, name) is not None]
+    if len(given) > 1:
+        raise ToolError("client_error", f"a request has one body, not {' and '.join(given)}")
+    if fields.form is not None:
+        return {"data": {k: _param(k, v) for k, v in fields.form.items() if v is not None}}
+    text = fields.body if fields.body is not None else fields.data
+    if isinstance(text, str):
+        return {"content": text.encode()}
+    value = fields.json if fields.json is not None else text
+    return {} if value is None else {"json": value}
+
+
+def _param(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_text(name, item) for item in value]
+    return None if value is None else _text(name, value)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ToolError("client_error", f"{name} takes text or a number, not {type(value).__name__}")
+
+
+def _timeout(timeout: Any) -> httpx2.Timeout:
+    if not isinstance(timeout, Timeouts):
+        timeout = Timeouts() if timeout is None else Timeouts(connect=timeout, read=timeout)
+    read = number(timeout.read, "timeout.read", 30)
+    connect = number(timeout.connect, "timeout.connect", 10)
+    return httpx2.Timeout(connect=connect, read=read, write=read, pool=None)
+
+
+async def _send(
+    client: httpx2.AsyncClient, request: httpx2.Request, credentials: Credentials, *, follow: bool
+) -> httpx2.Response:
+    """Send a request, and what its redirects ask for; the body of the last answer is still to be read."""
+    origin = _origin(request.url)
+    for _ in range(MAX_REDIRECTS + 1):
+        response = await client.send(request, stream=True, follow_redirects=False)
+        following = response.next_request
+        if not follow or following is None:
+            return response
+        await response.aclose()
+        if _origin(following.url) != origin and credentials.header is not None:
+            following.headers.pop(credentials.header[0], None)
+        # The request that is built for a redirect has the client's time limits, not ours.
+        following.extensions = {**following.extensions, "timeout": request.extensions["timeout"]}
+        if not _has_port(following.url):
+            raise ToolError("parse", f"{_shown(request)}: a redirect to no possible port")
+        request = following
+    raise ToolError("limit", f"{_shown(request)}: more than {MAX_REDIRECTS} redirects")
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _has_port(url: httpx2.URL) -> bool:
+    return url.port is None or 0 < url.port < 65536
+
+
+def _shown(request: httpx2.Request) -> str:
+    """Name a request without what its URL may hide: user, password and query."""
+    url = request.url.copy_with(username=None, password=None, query=None, fragment=None)
+    return f"{request.method} {url}"
+
+
+async def _read(response: httpx2.Response, most: int) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > most:
+            message = f"the answer of {response.url.host} is larger than max_bytes, {most:,} bytes"
+            raise ToolError("limit", message, more=_more(response))
+    return bytes(content)
+
+
+def _judged(where: str, response: httpx2.Response, content: bytes) -> Outcome:
+    status = response.status_code
+    if status >= 400:
+        kind = _KINDS.get(status, "client_error" if status < 500 else "server_error")
+        raise ToolError(
+            kind,
+            f"{where}: {status} {response.reason_phrase}".rstrip(),
+            code=status,
+            details={
+                "retry_after": _retry_after(response),
+                "data": content[:DETAILS_MAX].decode("utf-8", "replace"),
+            },
+            more=_more(response),
+        )
+    more = _more(response)
+    return ok({**more["http"], **_data(where, response, content)}, more)
+
+
+def _more(response: httpx2.Response) -> dict[str, Any]:
+    return {"http": {"status": response.status_code, "headers": dict(response.headers.items())}}
+
+
+def _data(where: str, response: httpx2.Response, content: bytes) -> dict[str, Any]:
+    """Return the body as JSON or text; what is neither comes as base64, and says so."""
+    if not content:
+        return {"data": None}
+    media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media.endswith(("/json", "+json")):
+        try:
+            return {"data": msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))}
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            message = f"{where}: the answer is no JSON: {error}"
+            raise ToolError("parse", message, more=_more(response)) from error
+    try:
+        return {"data": content.decode(response.charset_encoding or "utf-8")}
+    except (UnicodeDecodeError, LookupError):
+        if media.startswith("text/"):
+            return {"data": content.decode("utf-8", "replace")}
+        return {"data": base64.b64encode(content).decode("ascii"), "encoding": "base64"}
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    """Return the seconds to wait; a date counts from the server's own clock."""
+    text = response.headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        until, now = parsedate_to_datetime(text), parsedate_to_datetime(response.headers["date"])
+        return max((until - now).total_seconds(), 0.0)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _unanswered(where: str, error: Exception) -> ToolError:
+    text = str(error) or type(error).__name__
+    kind: ErrorKind = "connection"
+    match error:
+        case httpx2.TimeoutException():
+            kind, text = "timeout", f"no answer in time ({type(error).__name__})"
+        case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError() | httpx2.InvalidURL():
+            kind = "client_error"
+        case httpx2.DecodingError():
+            kind = "parse"
+        case httpx2.RemoteProtocolError() if not _hung_up(text):
+            kind = "parse"
+    return ToolError(kind, f"{where}: {text}")
+
+
+def _hung_up(text: str) -> bool:
+    return "disconnected" in text or "closed connection" in text

@@ -1,0 +1,147 @@
+"""``kind: python``: the author's code, in a thread, or in a process that can be killed.
+
+A thread costs microseconds and cannot be stopped: after a timeout or a cancel the attempt is over, while its
+code runs on unseen. ``spec.isolation: process`` starts a child with a memory limit and without the worker's
+environment; whatever it does, it ends with the attempt.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, cast
+
+import msgspec
+
+from petra.kinds import Fields, Python
+from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
+from petra.tools.capture import Capture
+from petra.tools.code import Failure, run_code
+from petra.tools.processes import Ended, run_process
+from petra.tools.threads import Threads
+from petra.wire import ErrorKind, Outcome
+
+RESULT_MAX: Final = 64 * 1024 * 1024
+"""Bytes of JSON that a child may answer with."""
+_START: Final = (
+    "import sys; sys.path[:] = {path!r}; from petra.tools.child import main; main({parent})"
+)
+
+
+class PythonTool:
+    """Runs Python code; the result is what ``main`` returns, or the value of ``result``."""
+
+    kind: ClassVar[str] = "python"
+    spec: ClassVar[type[Fields]] = Python
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+        self._threads = Threads(self._settings.threads)
+
+    async def run(self, fields: Python, context: ToolContext) -> Outcome:
+        """Run the code once."""
+        if (fields.code is None) == (fields.function is None):
+            raise ToolError("client_error", "a python task has either code or function")
+        where = context.spec.get("isolation") or "thread"
+        if where == "process":
+            return await self._in_process(fields, context)
+        if where != "thread":
+            raise ToolError("client_error", f"isolation is '{where}'; it takes thread or process")
+        return await self._in_thread(fields, context)
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.close()
+
+    async def _in_thread(self, fields: Python, context: ToolContext) -> Outcome:
+        capture = Capture(self._settings.log_max)
+        try:
+            ran = await self._threads.call(
+                lambda: capture.around(
+                    lambda: run_code(fields.code, fields.function, context.args, context.scope)
+                )
+            )
+        finally:
+            if text := capture.text():
+                context.log(context.scrub(text))
+        return ok(ran.result) if ran.failure is None else _raised(ran.failure)
+
+    async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
+        spec, settings = context.spec, self._settings
+        memory_mb = int(number(spec.get("memory_mb"), "memory_mb", settings.memory_mb))
+        max_output = int(number(spec.get("max_bytes"), "max_bytes", settings.max_bytes))
+        task = {
+            "code": fields.code,
+            "function": fields.function,
+            "args": dict(context.args),
+            "scope": dict(context.scope),
+            "memory_mb": memory_mb,
+        }
+        ended = await run_process(
+            [sys.executable, "-I", "-X", "utf8", "-c", _start()],
+            env={"PATH": os.environ.get("PATH", os.defpath)},
+            stdin=_encoded(task),
+            max_stdout=RESULT_MAX,
+            max_stderr=max_output,
+        )
+        self._log(ended.stderr, context)
+        return _answer(ended, memory_mb=memory_mb, max_output=max_output)
+
+    def _log(self, output: bytes, context: ToolContext) -> None:
+        if output:
+            capture = Capture(self._settings.log_max)
+            capture.write(output[: 4 * self._settings.log_max].decode("utf-8", "replace"))
+            context.log(context.scrub(capture.text()))
+
+
+def _start() -> str:
+    path = [str(Path(entry).absolute()) for entry in sys.path]
+    return _START.format(path=path, parent=os.getpid())
+
+
+def _encoded(task: Mapping[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(task)
+    except (TypeError, ValueError) as error:
+        raise ToolError("transform", f"the scope cannot be sent to a process: {error}") from error
+
+
+def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Outcome:
+    if ended.over == "standard error":
+        message = f"the code printed more than max_bytes, {max_output:,} bytes"
+        raise ToolError("limit", message)
+    if ended.over is not None:
+        raise ToolError("limit", f"the result has more than {RESULT_MAX:,} bytes of JSON")
+    answer = _decoded(ended.stdout)
+    if answer is None:
+        raise ToolError("unknown", f"the process {_how(ended.code)} before it gave a result")
+    if (failure := answer.get("failure")) is None:
+        return ok(answer["result"])
+    if failure["kind"] == "limit":
+        failure["message"] = f"the code needs more than memory_mb, {memory_mb} MB"
+    return _raised(Failure(**failure))
+
+
+def _decoded(text: bytes) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    return f"was killed by {signal.Signals(-code).name}"
+
+
+def _raised(failure: Failure) -> Outcome:
+    py = {"exception_type": failure.exception_type, "traceback": failure.traceback}
+    raise ToolError(
+        cast("ErrorKind", failure.kind),
+        failure.message,
+        more={"py": py} if failure.exception_type is not None else None,
+    )

@@ -1,0 +1,119 @@
+"""Which tool runs a kind: the built-in ones, and plug-ins found through entry points.
+
+A package adds a tool with an entry point in the group ``petra.tools``: its name is the kind, its value a class
+that is called without arguments. A module is imported when its kind is first used, so a missing extra
+(``petra[postgres]``) costs only the tasks that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from inspect import isawaitable
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from petra.errors import UsageError
+from petra.kinds import KINDS, SERVER_KINDS, Fields
+from petra.tools.base import Tool, ToolContext, ToolError, ToolSettings, attempt, failed
+from petra.wire import Outcome
+
+GROUP: Final = "petra.tools"
+BUILT_IN: Final = MappingProxyType(
+    {
+        "noop": "petra.tools.noop:NoopTool",
+        "http": "petra.tools.http:HttpTool",
+        "python": "petra.tools.python:PythonTool",
+        "shell": "petra.tools.shell:ShellTool",
+        "artifact": "petra.tools.artifact:ArtifactTool",
+    }
+)
+"""Where the built-in tools are."""
+
+
+class Registry:
+    """The tools of one worker, each made when it is first used, and closed together."""
+
+    def __init__(self, settings: ToolSettings | None = None, *, plug_ins: bool = True) -> None:
+        self._settings = settings or ToolSettings()
+        self._made: dict[str, Tool] = {}
+        self._plug_ins = _plug_ins() if plug_ins else {}
+
+    def __iter__(self) -> Iterator[str]:
+        yield from sorted({*BUILT_IN, *self._plug_ins, *self._made})
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool of one's own.
+
+        Raises:
+            UsageError: its kind is taken.
+        """
+        if tool.kind in SERVER_KINDS or tool.kind in self:
+            raise UsageError(f"the kind '{tool.kind}' is taken; choose another name")
+        self._made[tool.kind] = tool
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in BUILT_IN or kind in self._plug_ins or kind in self._made
+
+    def specs(self) -> Mapping[str, type[Fields]]:
+        """Return the struct of every kind, the server's own included."""
+        own = {kind: self.tool(kind).spec for kind in self if kind not in BUILT_IN}
+        return {**cast("Mapping[str, type[Fields]]", KINDS), **own}
+
+    def tool(self, kind: str) -> Tool:
+        """Return the tool of a kind.
+
+        Raises:
+            ToolError: there is none, or what it needs is not installed.
+        """
+        found = self._made.get(kind)
+        if found is None:
+            found = self._made[kind] = self._make(kind)
+        return found
+
+    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+        """Run one attempt of a task of this kind."""
+        try:
+            tool = self.tool(kind)
+        except ToolError as error:
+            return failed(error.kind, error.message, scrub=context.scrub)
+        return await attempt(tool, fields, context)
+
+    async def close(self) -> None:
+        """Close what the tools hold open: connections, pools, threads."""
+        made, self._made = list(self._made.values()), {}
+        for tool in made:
+            close = getattr(tool, "close", None)
+            closing = close() if close is not None else None
+            if isawaitable(closing):
+                await closing
+
+    def _make(self, kind: str) -> Tool:
+        try:
+            if kind in BUILT_IN:
+                module, _, name = BUILT_IN[kind].partition(":")
+                made: Tool = getattr(import_module(module), name)(self._settings)
+                return made
+            if kind in self._plug_ins:
+                return _checked(kind, self._plug_ins[kind].load()())
+        except ImportError as error:
+            raise ToolError("client_error", f"kind {kind} cannot be loaded: {error}") from error
+        close = get_close_matches(kind, list(self), n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
+        raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")
+
+
+def _plug_ins() -> dict[str, EntryPoint]:
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if taken := sorted(found.keys() & {*BUILT_IN, *SERVER_KINDS}):
+        point = found[taken[0]]
+        raise UsageError(f"the plug-in {point.value} claims the built-in kind '{point.name}'")
+    return found
+
+
+def _checked(kind: str, tool: Tool) -> Tool:
+    if tool.kind != kind:
+        raise UsageError(f"the entry point '{kind}' leads to a tool of kind '{tool.kind}'")
+    return tool

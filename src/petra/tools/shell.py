@@ -1,0 +1,93 @@
+"""``kind: shell``: a program of the operating system, or a script for ``sh``.
+
+The environment is ``PATH`` and what ``env`` says, nothing else. The program and everything it starts is one
+process group, which ends with the attempt. Its output stays text, also when it looks like JSON: ``fromjson``
+reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from petra.kinds import Fields, Shell
+from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
+from petra.tools.processes import Ended, run_process
+from petra.wire import Outcome
+
+TAIL: Final = 4_000
+"""Characters of each stream that the details of an error keep, from its end."""
+
+
+class ShellTool:
+    """Runs a program; an exit code other than 0 is an error."""
+
+    kind: ClassVar[str] = "shell"
+    spec: ClassVar[type[Fields]] = Shell
+
+    def __init__(self, settings: ToolSettings | None = None) -> None:
+        self._settings = settings or ToolSettings()
+
+    async def run(self, fields: Shell, context: ToolContext) -> Outcome:
+        """Run the program to its end."""
+        most = int(number(context.spec.get("max_bytes"), "max_bytes", self._settings.max_bytes))
+        ended = await run_process(
+            _argv(fields, context.spec.get("memory_mb")),
+            env={"PATH": os.environ.get("PATH", os.defpath), **_texts(fields.env or {})},
+            cwd=fields.cwd,
+            max_stdout=most,
+            max_stderr=most,
+        )
+        if ended.over is not None:
+            raise ToolError("limit", f"more than max_bytes, {most:,} bytes, on {ended.over}")
+        stdout = ended.stdout.decode("utf-8", "replace")
+        stderr = ended.stderr.decode("utf-8", "replace")
+        if ended.code == 0:
+            result = {"stdout": stdout, "stderr": stderr, "exit_code": 0}
+            return ok(result, {"shell": {"exit_code": 0}})
+        raise ToolError(
+            _kind(ended),
+            _message(ended),
+            code=ended.code,
+            details={"stdout": stdout[-TAIL:], "stderr": stderr[-TAIL:]},
+            more={"shell": {"exit_code": ended.code}},
+        )
+
+
+def _argv(fields: Shell, memory_mb: Any) -> list[str]:
+    if (fields.argv is None) == (fields.script is None):
+        raise ToolError("client_error", "a shell task has either argv or script")
+    if fields.script is not None:
+        argv = ["sh", "-c", fields.script]
+    else:
+        argv = list(fields.argv or [])
+        if not argv:
+            raise ToolError("client_error", "argv is empty; it takes a program and its arguments")
+    if memory_mb is None:
+        return argv
+    most = int(number(memory_mb, "memory_mb", 0)) * 1024
+    return ["sh", "-c", f'ulimit -v {most}; exec "$@"', "sh", *argv]
+
+
+def _texts(env: Mapping[str, Any]) -> dict[str, str]:
+    for name, value in env.items():
+        if not isinstance(value, str | int | float | bool):
+            raise ToolError("client_error", f"env.{name} takes text or a number")
+    return {name: _text(value) for name, value in env.items()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _kind(ended: Ended) -> Any:
+    return {126: "denied", 127: "not_found"}.get(ended.code, "unknown")
+
+
+def _message(ended: Ended) -> str:
+    how = f"exit code {ended.code}" if ended.code >= 0 else f"killed by signal {-ended.code}"
+    lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"{how}: {lines[-1][:300]}" if lines else how

@@ -1,0 +1,143 @@
+"""The playbooks a worker knows: decoded once per digest, each step made ready once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from petra.errors import ExpressionError, UsageError
+from petra.expr import Profile, compile_template
+from petra.keychain import Keychain, Secrets
+from petra.kinds import Fields
+from petra.pipeline import Settings
+from petra.playbook import Playbook, read
+from petra.playbook.model import Task
+from petra.playbook.write import to_plain
+from petra.values import digest
+
+MOST: Final = 256
+"""Playbooks that are kept; the one unused for longest is forgotten, and asked for when needed again."""
+
+
+class UnknownWorkError(UsageError):
+    """An assignment names what its playbook does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A step, or its compensation, ready to run. ``uses`` are names of the keychain, by task, ``used`` all of them."""
+
+    tasks: Sequence[Task]
+    settings: Settings
+    secrets: Secrets
+    uses: Mapping[str, frozenset[str]]
+    used: frozenset[str]
+    best_effort: bool
+    inline_max: int
+    reference_first: bool
+
+
+@dataclass(slots=True)
+class Known:
+    """A playbook and what has been made of it."""
+
+    playbook: Playbook
+    secrets: Secrets
+    ready: dict[tuple[str, bool], Ready] = field(default_factory=dict)
+
+
+class Playbooks:
+    """The playbooks a worker knows, by digest."""
+
+    def __init__(self, keychain: Keychain, kinds: Mapping[str, type[Fields]]) -> None:
+        self._keychain = keychain
+        self._kinds = kinds
+        self._known: OrderedDict[str, Known] = OrderedDict()
+
+    def __contains__(self, wanted: object) -> bool:
+        return wanted in self._known
+
+    def add(self, wanted: str, text: str) -> Playbook:
+        """Take a playbook.
+
+        Raises:
+            PlaybookError: it has errors.
+            UsageError: it is not the one its digest says.
+        """
+        known = self._known.get(wanted)
+        if known is not None:
+            return known.playbook
+        playbook = read(text, f"{wanted[:12]}.yaml").checked()
+        found = digest(to_plain(playbook))
+        if found != wanted:
+            raise UsageError(f"the playbook sent as {wanted[:12]} has the digest {found[:12]}")
+        self._known[wanted] = Known(playbook, self._keychain.secrets(playbook.keychain))
+        while len(self._known) > MOST:
+            self._known.popitem(last=False)
+        return playbook
+
+    def ready(self, wanted: str, step: str, *, compensate: bool) -> Ready:
+        """Return a step of a known playbook, ready to run.
+
+        Raises:
+            UnknownWorkError: it has no such step, or nothing to run there.
+        """
+        known = self._known[wanted]
+        self._known.move_to_end(wanted)
+        found = known.ready.get((step, compensate))
+        if found is None:
+            found = known.ready[step, compensate] = self._make(known, step, compensate=compensate)
+        return found
+
+    def _make(self, known: Known, name: str, *, compensate: bool) -> Ready:
+        playbook = known.playbook
+        try:
+            step = playbook.find(name)
+        except KeyError:
+            raise UnknownWorkError(f"the playbook has no step '{name}'") from None
+        undo = step.spec.compensate
+        tasks = (undo.tool if undo is not None else []) if compensate else step.tool
+        if not tasks:
+            raise UnknownWorkError(f"step '{name}' has no task to run")
+        uses = {task.name: _uses(task, known.secrets) for task in tasks}
+        policy = playbook.executor.spec.policy
+        failure = step.spec.policy.failure or policy.failure
+        return Ready(
+            tasks=tasks,
+            settings=Settings.of(playbook, step, tasks, kinds=self._kinds),
+            secrets=known.secrets,
+            uses=uses,
+            used=frozenset[str]().union(*uses.values()),
+            best_effort=failure is not None and failure.mode == "best_effort",
+            inline_max=policy.limits.max_payload_bytes,
+            reference_first=policy.results.reference_first,
+        )
+
+
+def _uses(task: Task, secrets: Secrets) -> frozenset[str]:
+    """Return the names of the keychain that the templates of a task read; all, if one is computed."""
+    found: set[str] = set()
+    for text in _strings(to_plain(task)):
+        if "keychain" not in text:
+            continue
+        try:
+            reads = compile_template(text, Profile.WORKER).reads
+        except ExpressionError:
+            continue  # constant text, such as code
+        for path in reads:
+            if path[0] == "keychain":
+                found |= {path[1]} if len(path) > 1 else secrets.names
+    return frozenset(found)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

@@ -1,0 +1,325 @@
+"""The runner: one assignment through the pipeline machine, with real tools.
+
+Rule 1: whatever happens, there is a report; a tool's failure is an outcome, a bug of a tool too.
+Rule 2: iterations start in index order, at most ``width`` at a time. Unless the step is best effort, a failed
+one ends the chunk: nothing more starts, and those still running are stopped and left out of the report.
+Rule 3: a cancel reaches the tool that runs, or the wait between two tries, and ends up in the report.
+Rule 4: after an ``auth`` error the secrets that the task uses are resolved once more; only if one has changed is
+the task run again, and that belongs to the same attempt (S20).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from petra.clock import Clock
+from petra.errors import ExpressionError
+from petra.keychain import Scrubber
+from petra.kinds import Fields
+from petra.pipeline import Finished, Jitter, Machine, Run
+from petra.tools.base import Cancellation, Objects, ToolContext
+from petra.wire import Assignment, Error, Iteration, Outcome, Report
+from petra.wire.frames import IterationReport, RunReport
+from petra.worker.playbooks import Ready
+from petra.worker.results import CleanObjects, ObjectsOf, Room, finish
+
+_log = logging.getLogger("petra.run")
+_BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
+
+
+class Tools(Protocol):
+    """What runs tasks; ``petra.tools.registry.Registry`` does."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the kinds there are."""
+
+    def __contains__(self, kind: object) -> bool: ...
+
+    def specs(self) -> Mapping[str, type[Fields]]:
+        """Return the struct of every kind."""
+
+    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+        """Run one attempt; whatever happens, there is an outcome."""
+
+
+class Work:
+    """One assignment on its way, and the way to stop it."""
+
+    def __init__(self, given: Assignment, ready: Ready) -> None:
+        self.given = given
+        self.ready = ready
+        self.reason: str | None = None
+        self.room = Room()
+        self._failed = False
+        self._parts: set[Cancellation] = set()
+
+    def cancel(self, reason: str) -> None:
+        """Stop whatever runs for it, now and later."""
+        if self.reason is None:
+            self.reason = reason or "cancelled"
+            for part in tuple(self._parts):
+                part.set(self.reason)
+
+    def part(self) -> Cancellation:
+        """Return what stops one pipeline of this work."""
+        made = Cancellation()
+        if self.reason is not None:
+            made.set(self.reason)
+        self._parts.add(made)
+        return made
+
+    def end(self, part: Cancellation) -> None:
+        """Forget a pipeline that has ended."""
+        self._parts.discard(part)
+
+    def fail(self) -> None:
+        """End a chunk because one of its iterations failed: stop the others that run now."""
+        self._failed = True
+        for part in tuple(self._parts):
+            part.set("another iteration failed")
+
+    def has_failed(self) -> bool:
+        """Tell whether an iteration has ended the chunk."""
+        return self._failed
+
+    def is_over(self) -> bool:
+        """Tell whether nothing more may start."""
+        return self._failed or self.reason is not None
+
+
+class Runner:
+    """Runs assignments with the tools of one worker."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        *,
+        clock: Clock,
+        jitter: Jitter,
+        scrubber: Scrubber,
+        objects: ObjectsOf | None = None,
+    ) -> None:
+        self._tools = tools
+        self._clock = clock
+        self._jitter = jitter
+        self._scrubber = scrubber
+        self._objects = objects
+
+    async def run(self, work: Work) -> RunReport:
+        """Run an assignment to its end."""
+        given = work.given
+        if not given.iterations:
+            return report_of(given, await self._pipeline(work, None))
+        done: dict[tuple[int, ...], Report] = {}
+        left = iter(given.iterations)
+        width = max(1, min(given.width, len(given.iterations)))
+        if width == 1:
+            await self._iterate(work, left, done)
+        else:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(width):
+                    group.create_task(self._iterate(work, left, done))
+        # In the order of their paths, whoever was first: reports depend on nothing but what happened.
+        ended = [
+            IterationReport(path=one.path, report=done[one.path])
+            for one in given.iterations
+            if one.path in done
+        ]
+        return report_of(given, ended)
+
+    async def _iterate(
+        self, work: Work, left: Iterator[Iteration], done: dict[tuple[int, ...], Report]
+    ) -> None:
+        """Take iterations from those that are left until there are none, or the chunk has ended."""
+        for number, iteration in enumerate(left, start=1):
+            if work.is_over():
+                return
+            report = await self._pipeline(work, iteration)
+            if work.has_failed():
+                return  # another one failed, and this one was stopped
+            done[iteration.path] = report
+            if report.status == "error" and not work.ready.best_effort:
+                work.fail()
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
+
+    async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
+        """Run the tasks once: the step, or one iteration of it."""
+        given, ready = work.given, work.ready
+        objects = self._objects(given.execution) if self._objects is not None else None
+        machine = Machine(
+            ready.tasks,
+            {**given.scope, "keychain": ready.secrets.view} if ready.used else given.scope,
+            settings=ready.settings,
+            jitter=self._jitter,
+            iter=iteration.iter if iteration is not None else None,
+        )
+        part = work.part()
+        try:
+            report = await self._drive(work, machine, part, objects)
+        finally:
+            work.end(part)
+        return await finish(report, ready, objects, self._scrubber, work.room)
+
+    async def _drive(
+        self, work: Work, machine: Machine, part: Cancellation, objects: Objects | None
+    ) -> Report:
+        ready, clock = work.ready, self._clock
+        used = ready.used
+        if used:
+            await ready.secrets.prepare(used)
+        move = machine.start()
+        while isinstance(move, Run):
+            if move.after_s > 0 and not part.is_set():
+                await self._wait(move.after_s, part)
+            if part.is_set():
+                return machine.cancel(part.reason or "").report
+            began = clock.monotonic()
+            outcome = await self._try(work, move, part, objects)
+            took = (clock.monotonic() - began) * 1000
+            if part.is_set() and _kind(outcome) == "cancelled":
+                return machine.cancel(part.reason or "", took).report
+            if used:
+                await ready.secrets.prepare(used)
+            move = machine.advance(outcome, took)
+        assert isinstance(move, Finished)
+        return move.report
+
+    async def _wait(self, seconds: float, part: Cancellation) -> None:
+        """Wait before a try, or until asked to stop."""
+        woken = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        timer = self._clock.call_later(seconds, wake)
+        part.watch(wake)
+        try:
+            await woken
+        finally:
+            part.watch(None)
+            timer.cancel()
+
+    async def _try(
+        self, work: Work, run: Run, part: Cancellation, objects: Objects | None
+    ) -> Outcome:
+        """Make one attempt, and the same again if its secrets turn out to be old."""
+        outcome = await self._attempt(work, run, part, objects)
+        if _kind(outcome) == "auth" and not part.is_set():
+            names = work.ready.uses[run.task.name] | _named(run.fields)
+            if names and await work.ready.secrets.renew(names):
+                try:
+                    again = _rendered_again(work, run)
+                except ExpressionError:
+                    return outcome
+                outcome = await self._attempt(work, again, part, objects)
+        return outcome
+
+    async def _attempt(
+        self, work: Work, run: Run, part: Cancellation, objects: Objects | None
+    ) -> Outcome:
+        context = ToolContext(
+            args=run.args,
+            scope=run.scope,
+            spec=run.spec,
+            secret=work.ready.secrets.get,
+            log=lambda text: self._say(work, run, text),
+            scrub=self._scrubber.scrub,
+            objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
+            cancelled=part,
+        )
+        attempt = self._tools.attempt(run.task.kind, run.fields, context)
+        limit = run.spec.get("timeout_s")
+        if isinstance(limit, int | float) and limit > 0:
+            outcome = await self._limited(attempt, limit, run, part)
+        else:
+            outcome = await attempt
+        return self._clean(outcome)
+
+    async def _limited(self, attempt: Any, limit: float, run: Run, part: Cancellation) -> Outcome:
+        """Wait for an attempt no longer than its ``timeout_s``, by the worker's clock."""
+        task = asyncio.ensure_future(attempt)
+        over = False
+
+        def expire() -> None:
+            nonlocal over
+            over = True
+            task.cancel()
+
+        timer = self._clock.call_later(limit, expire)
+        try:
+            outcome: Outcome = await task
+        except asyncio.CancelledError:
+            if not over or not task.done():
+                task.cancel()
+                raise
+            outcome = Outcome(status="error")
+        finally:
+            timer.cancel()
+        if over and not part.is_set():
+            message = f"task '{run.task.name}' took longer than {limit:g} s"
+            error = Error(kind="timeout", message=message, retryable=True)
+            return Outcome(status="error", error=error)
+        return outcome
+
+    def _clean(self, outcome: Outcome) -> Outcome:
+        """Take secrets out of an outcome before any policy can cut it to pieces."""
+        if self._scrubber.is_empty:
+            return outcome
+        try:
+            if not self._scrubber.suspects(msgspec.msgpack.encode(outcome)):
+                return outcome
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message = self._scrubber.scrub(f"the tool gave back what is no data: {error}")
+            return Outcome(status="error", error=Error(kind="schema", message=message))
+        return msgspec.convert(self._scrubber.clean(msgspec.to_builtins(outcome)), Outcome)
+
+    def _say(self, work: Work, run: Run, text: str) -> None:
+        place = f"{work.given.execution} {work.given.step}/{run.task.name}"
+        _log.info("%s: %s", place, self._scrubber.scrub(text))
+
+
+def report_of(given: Assignment, came: Report | list[IterationReport]) -> RunReport:
+    """Return what an assignment came to, under the lease it was done with."""
+    return RunReport(
+        execution=given.execution,
+        run=given.run,
+        chunk=given.chunk,
+        delivery=given.delivery,
+        lease=given.lease,
+        report=came if isinstance(came, Report) else None,
+        iterations=[] if isinstance(came, Report) else came,
+    )
+
+
+def _kind(outcome: Outcome) -> str | None:
+    return outcome.error.kind if outcome.error is not None else None
+
+
+def _named(fields: dict[str, Any]) -> frozenset[str]:
+    """Return the entries of the keychain that fields name as ``auth``, at the top or one level down."""
+    places = [fields, *(value for value in fields.values() if isinstance(value, dict))]
+    return frozenset(place["auth"] for place in places if isinstance(place.get("auth"), str))
+
+
+def _rendered_again(work: Work, run: Run) -> Run:
+    """Render the fields of a try once more, with the secrets as they are now."""
+    compiled = work.ready.settings.compiled(run.task)
+    own = work.given.scope.get("args") or {}
+    scope = {**run.scope, "keychain": work.ready.secrets.view, "args": own}
+    args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
+    scope["args"] = args
+    return Run(
+        task=run.task,
+        attempt=run.attempt,
+        fields=compiled.fields(scope),
+        args=dict(args),
+        spec=run.spec,
+        scope={**run.scope, "args": args},
+    )

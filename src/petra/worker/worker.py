@@ -1,0 +1,352 @@
+"""The worker: takes assignments, runs them, and reports, whatever happens to the connection.
+
+Rule 1: at most ``slots`` assignments run at a time; what came early waits. An assignment that comes twice is
+run once.
+Rule 2: a run goes on when the connection is lost. Reports are repeated until acknowledged, and until then the
+heart beats for their leases.
+Rule 3: draining takes nothing new, finishes what runs, waits for acknowledgements and says goodbye. What is
+not done after ``drain_s`` is stopped without a report, and its lease is given back.
+Rule 4: a worker with too many unacknowledged reports takes no more work, so its memory is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from petra.clock import Clock, SystemClock
+from petra.errors import PetraError
+from petra.keychain import Keychain
+from petra.kinds import SERVER_KINDS
+from petra.pipeline import Jitter
+from petra.playbook import Playbook as PlaybookModel
+from petra.wire import Assignment, Error, Report
+from petra.wire import frames as f
+from petra.worker.heart import Heart
+from petra.worker.outbox import Outbox
+from petra.worker.playbooks import Playbooks
+from petra.worker.results import ObjectsOf
+from petra.worker.runner import Runner, Tools, Work, report_of
+from petra.worker.transport import ClosedError, LostError, Transport
+
+Connect = Callable[[], Awaitable[Transport]]
+"""Gives a new connection; raises LostError or OSError to be asked again, ClosedError to end."""
+
+RECONNECT_FIRST_S: Final = 0.5
+RECONNECT_MOST_S: Final = 30.0
+_UNACKNOWLEDGED_PER_SLOT: Final = 4
+
+_log = logging.getLogger("petra.worker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a worker is and offers."""
+
+    name: str
+    pool: str = "default"
+    slots: int = 16
+    drain_s: float = 30.0
+    heartbeat_s: float = 10.0
+
+
+class Worker:
+    """One worker; ``run`` lasts until it is drained or there is no more connection to be had."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a worker
+        self,
+        connect: Connect,
+        offer: Offer,
+        *,
+        registry: Tools,
+        keychain: Keychain,
+        jitter: Jitter,
+        objects: ObjectsOf | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.offer = offer
+        self._connect = connect
+        self._registry = registry
+        self._keychain = keychain
+        self._jitter = jitter
+        self._clock: Clock = clock or SystemClock()
+        self._playbooks = Playbooks(keychain, registry.specs())
+        self._runner = Runner(
+            registry,
+            clock=self._clock,
+            jitter=jitter,
+            scrubber=keychain.scrubber,
+            objects=objects,
+        )
+        self._outbox = Outbox(self._send)
+        self._transport: Transport | None = None
+        self._queue: deque[Assignment] = deque()
+        self._lacking: dict[str, list[Assignment]] = {}
+        self._active: dict[str, tuple[Work, asyncio.Task[None]]] = {}
+        self._checks: set[asyncio.Task[None]] = set()
+        self._owed = 0
+        self._flushing = False
+        self._draining = False
+        self._given_up: list[str] = []
+        self._over = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self.heart = Heart(self._send, loop.call_soon_threadsafe, every_s=offer.heartbeat_s)
+
+    # The conversation
+
+    async def run(self) -> None:
+        """Work until drained, or until there is no more connection to be had."""
+        self.heart.start()
+        talk = asyncio.create_task(self._talk())
+        over = asyncio.create_task(self._over.wait())
+        try:
+            await asyncio.wait({talk, over}, return_when=asyncio.FIRST_COMPLETED)
+            if talk.done():
+                talk.result()
+        finally:
+            self.heart.stop()
+            await self._end({talk, over})
+
+    async def _end(self, tasks: set[asyncio.Task[Any]]) -> None:
+        for work, task in self._active.values():
+            work.cancel("the worker ends")
+            task.cancel()
+        ending: set[asyncio.Task[Any]] = {*tasks, *self._checks}
+        ending |= {task for _, task in self._active.values()}
+        for each in ending:
+            each.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+
+    async def _talk(self) -> None:
+        tries = 0
+        while True:
+            try:
+                transport = await self._connect()
+            except ClosedError:
+                return
+            except (LostError, OSError):
+                # Full jitter: workers that lost the same server do not come back together.
+                most = min(RECONNECT_MOST_S, RECONNECT_FIRST_S * 2 ** min(tries, 10))
+                tries += 1
+                await self._clock.sleep(most * self._jitter())
+                continue
+            tries = 0
+            try:
+                await self._serve(transport)
+            except LostError as error:
+                _log.info("%s: %s", self.offer.name, error)
+            finally:
+                self._transport = None
+                transport.close()
+
+    async def _serve(self, transport: Transport) -> None:
+        self._transport = transport
+        self._owed = 0
+        transport.send(
+            f.Hello(
+                worker=self.offer.name,
+                pool=self.offer.pool,
+                slots=self.offer.slots,
+                credit=0 if self._draining else self._free(),
+                kinds=list(self._registry),
+                leases=self.heart.leases,
+            )
+        )
+        self._outbox.repeat()
+        if self._lacking:
+            self._send(f.Want(digests=list(self._lacking)))
+        while True:
+            for frame in await transport.receive():
+                self._take(frame)
+
+    def _free(self) -> int:
+        waiting = sum(map(len, self._lacking.values()))
+        return max(0, self.offer.slots - len(self._active) - len(self._queue) - waiting)
+
+    def _send(self, frame: f.AnyFrame) -> bool:
+        """Send a frame; False when there is no connection now."""
+        transport = self._transport
+        if transport is None:
+            return False
+        transport.send(frame)
+        return True
+
+    def _take(self, frame: f.AnyFrame) -> None:
+        match frame:
+            case f.Playbook():
+                self._take_playbook(frame)
+            case f.Assign(assignments=assignments):
+                for given in assignments:
+                    self._take_assignment(given)
+                self._start()
+            case f.Cancel():
+                self._cancel(frame)
+            case f.Ack(leases=leases):
+                for lease in leases:
+                    self._outbox.acknowledge(lease)
+                    self.heart.release(lease)
+                self._flush_soon()
+            case f.Drain():
+                self.drain()
+            case _:
+                _log.warning("%s: a server does not send %s", self.offer.name, type(frame).__name__)
+
+    # Playbooks
+
+    def _take_playbook(self, frame: f.Playbook) -> None:
+        waiting = self._lacking.pop(frame.digest, [])
+        try:
+            playbook = self._playbooks.add(frame.digest, frame.text)
+        except PetraError as error:
+            problem = f"the playbook cannot be read: {error}"
+            self._send(f.Checked(digest=frame.digest, problems=[problem]))
+            for given in waiting:
+                self._fail(given, problem)
+            return
+        check = asyncio.create_task(self._check(frame.digest, playbook))
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
+        self._queue.extendleft(reversed(waiting))
+        self._start()
+
+    async def _check(self, digest: str, playbook: PlaybookModel) -> None:
+        kinds = {task.kind for step in playbook.workflow for task in step.tool}
+        problems = [
+            f"this worker has no tool of kind '{kind}'"
+            for kind in sorted(kinds - SERVER_KINDS)
+            if kind not in self._registry
+        ]
+        problems += await self._keychain.check(playbook.keychain)
+        self._send(f.Checked(digest=digest, problems=problems))
+
+    # Assignments
+
+    def _take_assignment(self, given: Assignment) -> None:
+        if given.lease in self._outbox:
+            self._outbox.repeat([given.lease])
+        elif given.lease in self.heart.leases:
+            return
+        elif self._draining:
+            self._given_up.append(given.lease)
+        else:
+            self.heart.hold(given.lease, given.lease_s)
+            self._queue.append(given)
+
+    def _start(self) -> None:
+        """Start what has waited for a slot."""
+        while self._queue and len(self._active) < self.offer.slots:
+            given = self._queue.popleft()
+            if given.playbook not in self._playbooks:
+                if given.playbook not in self._lacking:
+                    self._send(f.Want(digests=[given.playbook]))
+                self._lacking.setdefault(given.playbook, []).append(given)
+                continue
+            try:
+                ready = self._playbooks.ready(
+                    given.playbook, given.step, compensate=given.compensate
+                )
+            except PetraError as error:
+                self._fail(given, str(error))
+                continue
+            work = Work(given, ready)
+            self._active[given.lease] = work, asyncio.create_task(self._work(work))
+
+    async def _work(self, work: Work) -> None:
+        given = work.given
+        try:
+            report = await self._runner.run(work)
+        except asyncio.CancelledError:
+            self._active.pop(given.lease, None)
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of the worker; the run must not hang for it
+            _log.exception("%s: run %s", self.offer.name, given.run)
+            report = _failure(given, f"the worker failed: {type(error).__name__}")
+        self._active.pop(given.lease, None)
+        self._done(report)
+
+    def _fail(self, given: Assignment, message: str) -> None:
+        self._done(_failure(given, message))
+
+    def _done(self, report: f.RunReport) -> None:
+        self._outbox.put(report)
+        self._owed += 1
+        self._start()
+        self._flush_soon()
+
+    def _cancel(self, frame: f.Cancel) -> None:
+        leases, runs = set(frame.leases), set(frame.runs)
+        for lease, (work, _) in list(self._active.items()):
+            if lease in leases or work.given.run in runs:
+                work.cancel(frame.reason)
+        for waiting in (self._queue, *self._lacking.values()):
+            for given in [g for g in waiting if g.lease in leases or g.run in runs]:
+                waiting.remove(given)
+                error = Error(
+                    kind="cancelled", message=frame.reason or "cancelled", retryable=False
+                )
+                self._done(report_of(given, Report(status="error", error=error)))
+
+    # Sending
+
+    def _flush_soon(self) -> None:
+        """Send once this round of the loop is over, so that what ends together goes out together."""
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        self._outbox.flush()
+        bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
+        if self._draining:
+            self._leave_if_done()
+        elif self._owed and len(self._outbox) < bound and self._send(f.Credit(slots=self._owed)):
+            self._owed = 0
+
+    # Leaving
+
+    def drain(self) -> None:
+        """Take nothing new, finish what runs, then leave; a second time changes nothing."""
+        if self._draining:
+            return
+        self._draining = True
+        self._send(f.Drain())
+        while self._queue:
+            self._give_up(self._queue.popleft())
+        for waiting in self._lacking.values():
+            for given in waiting:
+                self._give_up(given)
+        self._lacking.clear()
+        self._clock.call_later(self.offer.drain_s, self._leave)
+        self._flush_soon()
+
+    def _give_up(self, given: Assignment) -> None:
+        self._given_up.append(given.lease)
+        self.heart.release(given.lease)
+
+    def _leave_if_done(self) -> None:
+        if not self._active and not len(self._outbox):
+            self._leave()
+
+    def _leave(self) -> None:
+        if not self._over.is_set():
+            leases = [*self._given_up, *self._active]
+            self._send(f.Bye(leases=leases))
+            self._over.set()
+
+
+def _failure(given: Assignment, message: str, kind: str = "unknown") -> f.RunReport:
+    """Return the report of an assignment that came to nothing, every iteration of it."""
+    report = Report(status="error", error=Error(kind=kind, message=message, retryable=False))
+    if not given.iterations:
+        return report_of(given, report)
+    return report_of(
+        given, [f.IterationReport(path=one.path, report=report) for one in given.iterations]
+    )

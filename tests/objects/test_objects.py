@@ -1,0 +1,310 @@
+"""Large results: durable before they are referred to, verified when read, gone with their execution."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import obstore
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moto.server import ThreadedMotoServer
+from obstore.store import S3Store
+from support.attempts import bad, good, run
+
+from petra.errors import ObjectError
+from petra.objects import (
+    ExecutionObjects,
+    LocalObjects,
+    Objects,
+    Reference,
+    is_reference,
+    store_if_large,
+)
+from petra.objects.s3 import S3Objects
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store, and ways to damage what it keeps."""
+
+    objects: Objects
+    write: Callable[[str, bytes], object]
+    remove: Callable[[str], object]
+    keys: Callable[[], set[str]]
+
+
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def local(folder: Path) -> Place:
+    return Place(
+        LocalObjects(folder),
+        lambda key, content: (folder / key).write_bytes(content),
+        lambda key: (folder / key).unlink(),
+        lambda: {str(path.relative_to(folder)) for path in folder.rglob("*.*")},
+    )
+
+
+def s3(address: str, bucket: str) -> Place:
+    import urllib.request  # noqa: PLC0415
+
+    urllib.request.urlopen(urllib.request.Request(f"{address}/{bucket}", method="PUT")).close()
+    store = S3Store(
+        bucket,
+        endpoint=address,
+        access_key_id="test",
+        secret_access_key="test",
+        region="us-east-1",
+        client_options={"allow_http": True},
+    )
+    return Place(
+        S3Objects(store),
+        lambda key, content: obstore.put(store, key, content),
+        lambda key: obstore.delete(store, key),
+        lambda: {item["path"] for chunk in obstore.list(store) for item in chunk},
+    )
+
+
+@pytest.fixture(params=["local", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "local":
+        return local(tmp_path)
+    return s3(request.getfixturevalue("s3_address"), f"b{abs(hash(request.node.name)) % 10**9}")
+
+
+def wait(awaitable: Awaitable[T]) -> T:
+    async def inside() -> T:
+        return await awaitable
+
+    return asyncio.run(inside())
+
+
+def kind_of(awaitable: Awaitable[Any]) -> str:
+    with pytest.raises(ObjectError) as caught:
+        wait(awaitable)
+    return caught.value.kind
+
+
+def changed(reference: Reference, **parts: Any) -> Reference:
+    return Reference(**{**reference.as_data(), **parts})
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("value", [{"a": [1, 2.5, "é", None]}, [], "text", 7, b"\0\xff", b""])
+def test_what_is_stored_is_read_back(place: Place, value: Any) -> None:
+    reference = wait(place.objects.put("e1", value, schema_hint="thing"))
+    assert wait(place.objects.get(reference)) == value
+    assert reference.schema_hint == "thing"
+    assert is_reference(reference.as_data())
+
+
+@pytest.mark.spec("S18")
+def test_equal_values_of_an_execution_are_one_object(place: Place) -> None:
+    first = wait(place.objects.put("e1", {"a": 1, "b": 2}))
+    assert wait(place.objects.put("e1", {"b": 2, "a": 1})) == first
+    assert place.keys() == {first.key}
+
+
+@pytest.mark.spec("S18")
+def test_a_missing_object_is_not_found(place: Place) -> None:
+    reference = wait(place.objects.put("e1", [1]))
+    place.remove(reference.key)
+    assert kind_of(place.objects.get(reference)) == "not_found"
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("content", [b"", b"[2]", b"[1", b"[1]x" * 1000])
+@pytest.mark.parametrize("value", [[1], b""])
+def test_a_damaged_object_is_never_returned(place: Place, value: Any, content: bytes) -> None:
+    if value == content:
+        return
+    reference = wait(place.objects.put("e1", value))
+    place.write(reference.key, content)
+    assert kind_of(place.objects.get(reference)) == "parse"
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [
+        ({"size": 4}, "parse"),
+        ({"size": -1}, "parse"),
+        ({"checksum": "0" * 64}, "parse"),
+        ({"store": "elsewhere"}, "not_found"),
+        ({"key": "../../etc/passwd"}, "parse"),
+        ({"key": "/etc/passwd"}, "parse"),
+        ({"key": f"../{'0' * 64}.json"}, "parse"),
+        ({"key": f"e1/{'0' * 64}.json"}, "not_found"),
+    ],
+)
+def test_a_forged_reference_leads_nowhere(place: Place, parts: dict[str, Any], kind: str) -> None:
+    reference = wait(place.objects.put("e1", [1]))
+    assert kind_of(place.objects.get(changed(reference, **parts))) == kind
+
+
+@pytest.mark.spec("S18")
+def test_an_execution_takes_its_objects_with_it_and_no_others(place: Place) -> None:
+    for value in range(3):
+        wait(place.objects.put("e1", value))
+    kept = wait(place.objects.put("e11", 0))
+    assert wait(place.objects.remove("e1")) == 3
+    assert place.keys() == {kept.key}
+    assert wait(place.objects.remove("e1")) == 0
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("execution", ["", "..", "a/b", "/", "a\0b", "x" * 500])
+def test_an_execution_id_cannot_lead_out_of_the_store(place: Place, execution: str) -> None:
+    assert kind_of(place.objects.put(execution, 1)) == "client_error"
+    assert kind_of(place.objects.remove(execution)) == "client_error"
+
+
+def test_a_store_that_does_not_answer_is_a_connection_error() -> None:
+    bucket = S3Store(
+        "b",
+        endpoint="http://127.0.0.1:1",
+        access_key_id="a",
+        secret_access_key="b",
+        region="us-east-1",
+        client_options={"allow_http": True, "connect_timeout": "1s"},
+        retry_config={"max_retries": 0},
+    )
+    assert kind_of(S3Objects(bucket).put("e1", 1)) == "connection"
+
+
+@pytest.mark.spec("S18")
+def test_content_and_folder_are_synced_before_the_reference_is_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def synced(handle: int) -> None:
+        steps.append("folder" if Path(f"/proc/self/fd/{handle}").resolve().is_dir() else "file")
+        sync(handle)
+
+    def renamed(path: Path, to: Path) -> Path:
+        steps.append("rename")
+        return rename(path, to)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    wait(LocalObjects(tmp_path).put("e1", [1]))
+    assert steps == ["file", "rename", "folder", "folder"]
+
+
+@pytest.mark.spec("S18")
+def test_a_disk_that_fails_leaves_no_object_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert kind_of(LocalObjects(tmp_path).put("e1", [1])) == "quota"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+# The view of one execution
+
+
+@pytest.mark.spec("S18", "S16")
+def test_an_execution_reads_its_own_objects_and_those_it_inherits(tmp_path: Path) -> None:
+    objects = LocalObjects(tmp_path)
+    parents = wait(ExecutionObjects(objects, "parent").put([1]))
+    assert kind_of(ExecutionObjects(objects, "child").get(parents)) == "denied"
+    inheriting = ExecutionObjects(objects, "child", readable=frozenset({"parent"}))
+    assert wait(inheriting.get(parents)) == [1]
+
+
+@pytest.mark.spec("S18")
+def test_a_value_beyond_the_limit_becomes_a_reference(tmp_path: Path) -> None:
+    view = ExecutionObjects(LocalObjects(tmp_path), "e1")
+    text = "x" * 98
+    assert wait(store_if_large(view, text, 100)) == text
+    reference = wait(store_if_large(view, text + "x", 100, schema_hint="text"))
+    assert is_reference(reference)
+    assert wait(view.get(reference)) == text + "x"
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize(
+    "value", [{}, [], "x", {"store": "s", "key": "k", "checksum": "c", "size": 1}]
+)
+def test_other_values_are_no_references(value: Any) -> None:
+    assert not is_reference(value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@pytest.mark.spec("S18")
+@given(value=JSON)
+def test_any_json_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, value: Any
+) -> None:
+    view = ExecutionObjects(LocalObjects(tmp_path_factory.getbasetemp() / "any"), "e1")
+    assert wait(view.get(wait(view.put(value)))) == value
+
+
+# The tool
+
+
+@pytest.mark.spec("S18", "S22")
+def test_an_artifact_is_put_and_got_by_reference(tmp_path: Path) -> None:
+    view = ExecutionObjects(LocalObjects(tmp_path), "e1")
+    put = {"action": "put", "value": {"a": 1}, "schema_hint": "order"}
+    reference = good(run("artifact", put, objects=view))
+    assert reference["schema_hint"] == "order"
+    assert good(run("artifact", {"action": "get", "ref": reference}, objects=view)) == {"a": 1}
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"action": "get"}, "client_error"),
+        ({"action": "get", "ref": {"a": 1}}, "parse"),
+        ({"action": "get", "ref": "key"}, "parse"),
+        ({"action": "sell"}, "schema"),
+        (
+            {
+                "action": "get",
+                "ref": {
+                    "store": "local",
+                    "key": f"e1/{'0' * 64}.json",
+                    "checksum": "0" * 64,
+                    "size": 1,
+                },
+            },
+            "not_found",
+        ),
+    ],
+)
+def test_a_broken_reference_is_an_error_outcome(
+    tmp_path: Path, fields: dict[str, Any], kind: str
+) -> None:
+    view = ExecutionObjects(LocalObjects(tmp_path), "e1")
+    assert bad(run("artifact", fields, objects=view)).kind == kind
+
+
+def test_a_worker_without_a_store_says_so() -> None:
+    assert bad(run("artifact", {"action": "put", "value": 1})).kind == "client_error"

@@ -1,0 +1,113 @@
+"""``kind: shell``: programs and scripts, their output and their end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.attempts import bad, good, run, with_tools
+from support.processes import ends
+
+from petra.tools.base import Cancellation, ToolContext
+from petra.tools.registry import Registry
+from petra.wire import Outcome
+
+
+@pytest.mark.spec("S22")
+def test_argv_runs_a_program_without_a_shell() -> None:
+    outcome = run("shell", {"argv": ["printf", "%s|", "a b", "$HOME"]})
+    assert good(outcome) == {"stdout": "a b|$HOME|", "stderr": "", "exit_code": 0}
+    assert outcome.more == {"shell": {"exit_code": 0}}
+
+
+@pytest.mark.spec("S22")
+def test_a_script_gets_its_values_through_env() -> None:
+    fields = {
+        "script": 'echo "$WHO is $AGE and $OK"',
+        "env": {"WHO": "ada; ls", "AGE": 36, "OK": True},
+    }
+    assert good(run("shell", fields))["stdout"] == "ada; ls is 36 and true\n"
+
+
+@pytest.mark.spec("S20", "S22")
+def test_only_path_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETRA_CANARY", "secret")
+    lines = good(run("shell", {"argv": ["env"]}))["stdout"].splitlines()
+    assert lines == [f"PATH={os.environ['PATH']}"]
+
+
+def test_cwd_is_the_folder_it_runs_in(tmp_path: Path) -> None:
+    assert good(run("shell", {"argv": ["pwd"], "cwd": str(tmp_path)}))["stdout"] == f"{tmp_path}\n"
+
+
+@pytest.mark.spec("S5")
+def test_an_exit_code_is_an_error_with_the_last_line_of_stderr() -> None:
+    outcome = run("shell", {"script": "echo so far; echo first >&2; echo last >&2; exit 3"})
+    error = bad(outcome)
+    assert (error.kind, error.code, error.message) == ("unknown", 3, "exit code 3: last")
+    assert outcome.more == {"shell": {"exit_code": 3}}
+    assert error.details == {"stdout": "so far\n", "stderr": "first\nlast\n"}
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        pytest.param({"argv": ["no-such-program-here"]}, "not_found", id="no such program"),
+        pytest.param({"script": "no-such-program-here"}, "not_found", id="not found by sh"),
+        pytest.param({"argv": ["/etc/passwd"]}, "denied", id="not executable"),
+        pytest.param(
+            {"argv": ["true"], "cwd": "/no/such/folder"}, "not_found", id="no such folder"
+        ),
+        pytest.param({"argv": ["echo", "a\0b"]}, "client_error", id="a null byte"),
+        pytest.param({"script": "kill -9 $$"}, "unknown", id="killed"),
+        pytest.param({"argv": []}, "client_error", id="an empty argv"),
+        pytest.param({}, "client_error", id="neither argv nor script"),
+        pytest.param({"argv": ["true"], "script": "true"}, "client_error", id="both"),
+        pytest.param({"argv": ["true"], "env": {"A": [1]}}, "client_error", id="a list in env"),
+        pytest.param({"argv": "true"}, "schema", id="argv as text"),
+    ],
+)
+def test_each_failure_has_its_kind(fields: dict[str, Any], kind: str) -> None:
+    assert bad(run("shell", fields)).kind == kind
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_output_without_end_is_cut_off(stream: str) -> None:
+    outcome = run("shell", {"script": f"yes >&{stream}"}, spec={"max_bytes": 100_000})
+    assert bad(outcome).kind == "limit"
+    assert "max_bytes, 100,000 bytes" in bad(outcome).message
+
+
+def test_memory_mb_limits_the_program() -> None:
+    fields = {"argv": ["python3", "-c", "x = 'x' * (1 << 30)"]}
+    assert good(run("shell", fields, spec={"memory_mb": 4096}))["exit_code"] == 0
+    assert "MemoryError" in bad(run("shell", fields, spec={"memory_mb": 256})).message
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("how", ["cancel", "timeout", "the end of its leader"])
+def test_everything_a_script_started_dies_with_it(how: str, tmp_path: Path) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    last = "" if how == "the end of its leader" else "wait"
+    fields = {"script": f"sleep 600 & echo $! > {fifo}; {last}"}
+
+    async def use(registry: Registry) -> tuple[Outcome, int]:
+        cancelled = Cancellation()
+        spec = {"timeout_s": 0.5} if how == "timeout" else {}
+        context = ToolContext(spec=spec, cancelled=cancelled)
+        running = asyncio.create_task(registry.attempt("shell", fields, context))
+        pid = int(await asyncio.to_thread(fifo.read_text))
+        if how == "cancel":
+            cancelled.set()
+        return await running, pid
+
+    outcome, pid = with_tools(use)
+    kinds = {"cancel": "cancelled", "timeout": "timeout", "the end of its leader": None}
+    assert (outcome.error and outcome.error.kind) == kinds[how]
+    assert ends(pid)
