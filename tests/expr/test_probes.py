@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from expr.probes import PROBES
 
+pytestmark = pytest.mark.slow
+
 BATCH = 38
 SECONDS = 0.3
 CORPUS = Path(__file__).with_name("probes.py")

@@ -209,6 +209,7 @@ def test_what_was_recorded_verifies_after_a_round_trip(
     assert all(two.previous == one.hash for one, two in pairwise(receipts))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17", "003§7.3.1-4")
 @settings(CALM, max_examples=100)
 @given(st.data(), nets(), token_data, strategies)
@@ -271,6 +272,7 @@ def test_a_drain_that_was_not_limited_left_nothing_that_can_fire(
         assert is_quiescent(drained.configuration) == (not drained.aborts)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17", "003§7.3.7-1", "003§7.3.7-6")
 @settings(CALM, max_examples=40)
 @given(nets(), token_data)

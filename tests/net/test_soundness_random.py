@@ -331,7 +331,11 @@ def _plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr("petra.net.soundness.attack.reduced", lambda net: net)
 
 
-pytestmark = [pytest.mark.spec("S19"), pytest.mark.usefixtures("_plan")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spec("S19"),
+    pytest.mark.usefixtures("_plan"),
+]
 SINK = FinalMarkings(({"o": 1},))
 
 
