@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from petra.expr import HELPERS
 from petra.kernel.state import Activation, Run, Seen, Stack, State, Token
 
 
@@ -52,7 +53,8 @@ def scope(
         elif first == "step":
             found["step"] = _StepNames(state, view).only(names)
         elif first.endswith("()"):
-            found[first[:-2]] = helper(first[:-2], state, view)
+            if first[:-2] in HELPERS:  # other functions are the expression's own
+                found[first[:-2]] = helper(first[:-2], state, view)
         elif (activation := lookup(state, view, first)) is not None and activation.ok:
             found[first] = activation.result
     return found
