@@ -199,7 +199,7 @@ def scenario(
     return asyncio.run(asyncio.wait_for(run(), 20))
 
 
-async def with_worker(
+async def with_worker(  # noqa: PLR0913 - the parts of a worker
     play: Callable[[Desk, Worker], Awaitable[None]],
     tools: Any,
     *,

@@ -8,7 +8,6 @@ Rule 3: a ctx value or a branch output beyond the limit is an error of kind limi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -21,9 +20,6 @@ from petra.worker.playbooks import Ready
 
 ROOM: Final = 192 * 1024
 """Bytes of results that travel inline in one chunk, so that its event stays within its limit."""
-
-ObjectsOf = Callable[[str], Objects]
-"""Gives the part of the object store that belongs to an execution."""
 
 _encode = msgspec.msgpack.Encoder().encode
 

@@ -21,12 +21,14 @@ from petra.clock import Clock
 from petra.errors import ExpressionError
 from petra.keychain import Scrubber
 from petra.kinds import Fields
+from petra.objects import ExecutionObjects
+from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Machine, Run
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import IterationReport, RunReport
 from petra.worker.playbooks import Ready
-from petra.worker.results import CleanObjects, ObjectsOf, Room, finish
+from petra.worker.results import CleanObjects, Room, finish
 
 _log = logging.getLogger("petra.run")
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
@@ -102,7 +104,7 @@ class Runner:
         clock: Clock,
         jitter: Jitter,
         scrubber: Scrubber,
-        objects: ObjectsOf | None = None,
+        objects: ObjectStore | None = None,
     ) -> None:
         self._tools = tools
         self._clock = clock
@@ -151,7 +153,9 @@ class Runner:
     async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
         """Run the tasks once: the step, or one iteration of it."""
         given, ready = work.given, work.ready
-        objects = self._objects(given.execution) if self._objects is not None else None
+        objects = None
+        if self._objects is not None:
+            objects = ExecutionObjects(self._objects, given.execution)
         machine = Machine(
             ready.tasks,
             {**given.scope, "keychain": ready.secrets.view} if ready.used else given.scope,

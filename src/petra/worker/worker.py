@@ -22,6 +22,7 @@ from petra.clock import Clock, SystemClock
 from petra.errors import PetraError
 from petra.keychain import Keychain
 from petra.kinds import SERVER_KINDS
+from petra.objects import Objects as ObjectStore
 from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, Report
@@ -29,7 +30,6 @@ from petra.wire import frames as f
 from petra.worker.heart import Heart
 from petra.worker.outbox import Outbox
 from petra.worker.playbooks import Playbooks
-from petra.worker.results import ObjectsOf
 from petra.worker.runner import Runner, Tools, Work, report_of
 from petra.worker.transport import ClosedError, LostError, Transport
 
@@ -65,7 +65,7 @@ class Worker:
         registry: Tools,
         keychain: Keychain,
         jitter: Jitter,
-        objects: ObjectsOf | None = None,
+        objects: ObjectStore | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.offer = offer

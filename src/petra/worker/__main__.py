@@ -1,0 +1,98 @@
+"""``python -m petra.worker --fd N``: a worker whose server holds the other end of that socket.
+
+It ends when it has been drained (SIGTERM, or the server says so) or when the other end is gone. Should a tool
+block the loop then, a thread ends the process: a worker never outlives its server for long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from random import SystemRandom  # noqa: TID251 - the spread of retries, not a decision
+
+from petra.keychain import FileCredentials, Keychain
+from petra.objects import LocalObjects
+from petra.tools.registry import Registry
+from petra.worker.stream import Stream
+from petra.worker.transport import ClosedError, Transport
+from petra.worker.worker import Offer, Worker
+
+GRACE_S = 5.0
+"""Seconds that a worker gets to end by itself once its server is gone."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the worker."""
+    options = _options(argv)
+    logging.basicConfig(level=options.log_level, format="%(levelname)s %(name)s: %(message)s")
+    connection = socket.socket(fileno=options.fd)
+    ended = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(connection.dup(), ended), daemon=True)
+    watcher.start()
+    asyncio.run(_work(options, connection))
+    ended.set()
+    return 0
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m petra.worker", description="A Petra worker.")
+    parser.add_argument("--fd", type=int, required=True, help="inherited socket of the server")
+    parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}")
+    parser.add_argument("--pool", default="default")
+    parser.add_argument("--slots", type=int, default=16, help="assignments at a time")
+    parser.add_argument(
+        "--drain-s", type=float, default=30.0, help="seconds to finish after SIGTERM"
+    )
+    parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
+    parser.add_argument("--objects", type=Path, help="folder for large results")
+    parser.add_argument("--log-level", default="WARNING")
+    return parser.parse_args(argv)
+
+
+async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
+    stream: Transport | None = Stream(connection)
+
+    async def connect() -> Transport:
+        nonlocal stream
+        if stream is None:
+            raise ClosedError("an inherited socket is not connected twice")
+        found, stream = stream, None
+        return found
+
+    credentials = FileCredentials(options.credentials) if options.credentials else None
+    registry, keychain = Registry(), Keychain(credentials=credentials)
+    worker = Worker(
+        connect,
+        Offer(name=options.name, pool=options.pool, slots=options.slots, drain_s=options.drain_s),
+        registry=registry,
+        keychain=keychain,
+        objects=LocalObjects(options.objects) if options.objects else None,
+        jitter=SystemRandom().random,
+    )
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.drain)
+    try:
+        await worker.run()
+    finally:
+        await registry.close()
+        await keychain.close()
+
+
+def _watch(connection: socket.socket, ended: threading.Event) -> None:
+    """End the process if it does not do so itself after its server is gone."""
+    poll = select.poll()
+    poll.register(connection, select.POLLHUP | select.POLLERR)
+    poll.poll()
+    if not ended.wait(GRACE_S):
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

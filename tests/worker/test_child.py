@@ -1,0 +1,170 @@
+"""A worker as a process of its own: frames over a socketpair, and either side sees the other's death."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from worker.desk import digest_of, playbook
+
+from petra.playbook import to_yaml
+from petra.wire import Assignment
+from petra.wire import frames as f
+from petra.worker import LostError
+from petra.worker.child import Child, start_child
+
+PYTHON = """
+- step: s
+  tool:
+    kind: python
+    args: {go: "{{ args.go }}", tell: "{{ args.tell }}"}
+    code: |
+      def main(go, tell):
+          print("to the log")
+          open(tell, "w").write("begun")
+          with open(go) as gate:
+              return gate.read()
+"""
+BOOK = playbook(PYTHON)
+
+
+class Line:
+    """Talks to a child: reads frames until one of a kind has come."""
+
+    def __init__(self, child: Child) -> None:
+        self.child = child
+        self.received: list[f.AnyFrame] = []
+
+    async def until(self, kind: type[f.AnyFrame]) -> f.AnyFrame:
+        while not any(isinstance(frame, kind) for frame in self.received):
+            self.received += await self.child.transport.receive()
+        return next(frame for frame in self.received if isinstance(frame, kind))
+
+    def assign(self, folder: Path) -> None:
+        """Have it run code that says when it has begun, and waits to be let go."""
+        for name in ("go", "tell"):
+            os.mkfifo(folder / name)
+        scope = {"args": {"go": str(folder / "go"), "tell": str(folder / "tell")}, "ctx": {}}
+        given = Assignment(
+            execution="e", run="r", step="s", playbook=digest_of(BOOK), lease="l", scope=scope
+        )
+        send = self.child.transport.send
+        send(f.Playbook(digest=digest_of(BOOK), text=to_yaml(BOOK)))
+        send(f.Assign(assignments=[given]))
+
+    async def begun(self, folder: Path) -> None:
+        assert await asyncio.to_thread((folder / "tell").read_text) == "begun"
+
+
+def with_child(play: Callable[[Line], Awaitable[None]]) -> None:
+    async def run() -> None:
+        child = await start_child(["--slots", "3"])
+        try:
+            await play(Line(child))
+        finally:
+            child.kill()
+            await child.wait()
+            child.transport.close()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_child_says_hello_runs_and_drains_on_sigterm(tmp_path: Path) -> None:
+    async def play(line: Line) -> None:
+        hello = await line.until(f.Hello)
+        assert isinstance(hello, f.Hello)
+        assert hello.credit == 3
+        assert "python" in hello.kinds
+        line.assign(tmp_path)
+        await line.begun(tmp_path)
+        line.child.terminate()
+        await line.until(f.Drain)
+        assert not any(isinstance(frame, f.Bye) for frame in line.received)
+        await asyncio.to_thread((tmp_path / "go").write_text, "through")
+        reports = await line.until(f.Reports)
+        assert isinstance(reports, f.Reports)
+        assert reports.reports[0].report is not None
+        assert reports.reports[0].report.result == "through"
+        line.child.transport.send(f.Ack(leases=["l"]))
+        assert await line.until(f.Bye) == f.Bye()
+        assert await line.child.wait() == 0
+
+    with_child(play)
+
+
+def test_a_killed_child_is_noticed_at_once(tmp_path: Path) -> None:
+    async def play(line: Line) -> None:
+        line.assign(tmp_path)
+        await line.begun(tmp_path)
+        os.kill(line.child.pid, signal.SIGKILL)
+        with pytest.raises(LostError):
+            await line.until(f.Reports)
+        assert await line.child.wait() == -signal.SIGKILL
+
+    with_child(play)
+
+
+@pytest.mark.parametrize("blocked", [False, True], ids=["idle", "with a thread that never ends"])
+def test_a_child_ends_with_its_parent(tmp_path: Path, blocked: object) -> None:
+    """The parent is a process that starts a worker, says its id and dies without a word."""
+    code = """
+import asyncio, os, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from petra.wire import frames as f
+from petra.worker.child import start_child
+from worker.test_child import Line
+async def main():
+    line = Line(await start_child())
+    await line.until(f.Hello)
+    if sys.argv[3] == "True":
+        line.assign(Path(sys.argv[2]))
+        await line.begun(Path(sys.argv[2]))
+    print(line.child.pid, flush=True)
+    os.kill(os.getpid(), 9)
+asyncio.run(main())
+"""
+
+    async def run() -> None:
+        parent = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, str(Path(__file__).parents[1]), str(tmp_path), str(blocked),
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert parent.stdout is not None
+        pid = int(await parent.stdout.readline())
+        await parent.wait()
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_child_whose_loop_is_blocked_ends_with_its_parent_all_the_same() -> None:
+    code = """
+import signal, socket, threading
+from petra.worker import __main__ as main
+main.GRACE_S = 0.01
+ours, theirs = socket.socketpair()
+ended = threading.Event()
+threading.Thread(target=main._watch, args=(theirs, ended), daemon=True).start()
+ours.close()
+signal.pause()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], timeout=20, check=False)
+    assert ended.returncode == 1
