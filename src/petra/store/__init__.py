@@ -1,0 +1,74 @@
+"""Where everything durable lives: one protocol, three stores.
+
+``MemoryStore`` for tests and simulations, ``SqliteStore`` for one process and one file, ``PostgresStore``
+for many engines. Only the store that is used is imported.
+"""
+
+from __future__ import annotations
+
+from petra.store.base import Committed, Fate, Outcome, Store
+from petra.store.errors import (
+    BrokenError,
+    FullError,
+    HeldError,
+    SchemaError,
+    StoreError,
+    UnavailableError,
+    UncertainError,
+)
+from petra.store.rows import (
+    SHARDS,
+    Answer,
+    Batch,
+    Change,
+    Credential,
+    ExecutionFilter,
+    ExecutionRow,
+    Expired,
+    Page,
+    Pending,
+    PendingRow,
+    Playbook,
+    Record,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+    shard_of,
+)
+
+__all__ = [
+    "SHARDS",
+    "Answer",
+    "Batch",
+    "BrokenError",
+    "Change",
+    "Committed",
+    "Credential",
+    "ExecutionFilter",
+    "ExecutionRow",
+    "Expired",
+    "Fate",
+    "FullError",
+    "HeldError",
+    "Outcome",
+    "Page",
+    "Pending",
+    "PendingRow",
+    "Playbook",
+    "Record",
+    "SchemaError",
+    "Snapshot",
+    "Stats",
+    "Store",
+    "StoreError",
+    "StoredExecution",
+    "UnavailableError",
+    "UncertainError",
+    "WakeUp",
+    "WorkItemFilter",
+    "WorkItemRow",
+    "shard_of",
+]

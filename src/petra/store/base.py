@@ -1,0 +1,220 @@
+"""The protocol every store speaks: one transaction writes for many executions, queries read.
+
+Rule 1: the log is the truth. All else that a batch carries (rows, wake-ups, work items, assignments,
+snapshots) is a projection of it, written in the same transaction.
+Rule 2: a change is applied whole or not at all, and so is a batch, except for the changes that the answer
+names as not applied. What ``commit`` returned as applied survives kill -9 and power loss.
+Rule 3: committing the very same batch again is always safe: a change that is stored already is answered as
+applied. That is how a caller finds out after ``UncertainError``.
+Rule 4: time is the store's. ``now`` is its clock; leases of shards are measured by it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Credential,
+    ExecutionFilter,
+    Expired,
+    Page,
+    PendingRow,
+    Playbook,
+    Record,
+    Row,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+)
+
+PAGE = 100
+READ_LIMIT = 10_000
+
+
+class Fate(enum.Enum):
+    """What became of a change.
+
+    ======== ==================================================================================
+    applied  it is durable (also when an earlier commit of the same change did it)
+    conflict the log is not where the caller thought: load the execution again and decide anew
+    repeated a command of it was answered before: ``answers`` holds what was said then
+    refused  a command id of it was used before for a different request
+    fenced   the shard belongs to another owner, or to a later epoch: stop acting for it
+    ======== ==================================================================================
+    """
+
+    APPLIED = "applied"
+    CONFLICT = "conflict"
+    REPEATED = "repeated"
+    REFUSED = "refused"
+    FENCED = "fenced"
+
+
+class Outcome(Row, frozen=True):
+    """The fate of one change; ``version`` is where the log stands now.
+
+    ``answers`` holds the stored answers to those commands of the change that are known already.
+    """
+
+    execution: str
+    fate: Fate
+    version: int
+    answers: tuple[Answer, ...] = ()
+
+
+class Committed(Row, frozen=True):
+    """What became of a batch: an outcome per change, in the order of the batch.
+
+    ``answers`` are those now stored for the batch's own commands, ``refused`` the commands whose id was
+    used before for a different request.
+    """
+
+    outcomes: tuple[Outcome, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    @property
+    def applied(self) -> bool:
+        """Whether every change was applied."""
+        return all(outcome.fate is Fate.APPLIED for outcome in self.outcomes)
+
+
+class Store(Protocol):
+    """Where everything durable lives."""
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Store a batch in one transaction; it is durable when this returns.
+
+        A change with any other fate than applied leaves no trace, and the others are stored.
+
+        Raises:
+            UsageError: the batch contradicts itself (versions with gaps, one execution twice).
+            FullError, UnavailableError: nothing was stored.
+            UncertainError: commit the same batch again.
+            BrokenError: this process must end.
+        """
+
+    async def read(
+        self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
+    ) -> list[Record]:
+        """Return up to ``limit`` records with ``seq > after``, oldest first, without gaps."""
+
+    async def execution(self, execution: str) -> StoredExecution | None:
+        """Return an execution, or None."""
+
+    async def executions(
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+
+    async def live(
+        self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
+    ) -> list[StoredExecution]:
+        """List executions that have not ended, by id, beginning behind ``after``."""
+
+    async def snapshot(self, execution: str) -> Snapshot | None:
+        """Return the latest snapshot, or None."""
+
+    async def due(
+        self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[WakeUp]:
+        """List wake-ups with ``due <= until``, earliest first.
+
+        Reading claims nothing: the batch that ticks the execution moves or removes its wake-up.
+        """
+
+    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
+        """Return the earliest wake-up's time, or None."""
+
+    async def pending(
+        self,
+        *,
+        shards: Collection[int] | None = None,
+        after: tuple[str, str, str] = ("", "", ""),
+        limit: int = READ_LIMIT,
+    ) -> list[PendingRow]:
+        """List assignments that are out, by (execution, run, chunk), beginning behind ``after``."""
+
+    async def work_items(
+        self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age."""
+
+    async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+
+    async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
+        """Return a work item, or None."""
+
+    async def answer(self, command: str) -> Answer | None:
+        """Return what a command was answered, or None."""
+
+    async def playbook(self, digest: str) -> Playbook | None:
+        """Return a playbook by its digest, or None."""
+
+    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+        """Return the playbook applied last under a path, else under a name, or None."""
+
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+        """List the current playbook of every path, by path, beginning behind ``after``."""
+
+    async def credential(self, name: str) -> Credential | None:
+        """Return a credential, still encrypted, or None."""
+
+    async def credentials(self) -> list[str]:
+        """List the names of all credentials, sorted."""
+
+    async def claim_shards(
+        self, holder: str, shards: Collection[int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Take those of ``shards`` that are free or whose lease ran out; return their new epochs.
+
+        Shards the holder has already keep their epoch and get a new lease.
+        """
+
+    async def renew_shards(
+        self, holder: str, epochs: Mapping[int, int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Prolong leases; return those that are still the holder's. The others are lost."""
+
+    async def release_shards(self, holder: str, epochs: Mapping[int, int]) -> None:
+        """Give shards back, so that others need not wait for the lease to run out."""
+
+    async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
+        """Delete up to ``limit`` executions that ended before a time, whole and at once.
+
+        Keys of objects that no execution refers to any more become ``orphans``. Call it again until
+        nothing is left; answers of commands without execution go with their age.
+        """
+
+    async def orphans(self, *, limit: int = PAGE) -> list[str]:
+        """List keys of objects that nothing refers to any more."""
+
+    async def forget_orphans(self, keys: Sequence[str]) -> None:
+        """Say that those objects have been deleted."""
+
+    async def stats(self) -> Stats:
+        """Count what is there."""
+
+    async def backup(self, target: Path) -> None:
+        """Write a copy as of one moment, while others go on reading and writing."""
+
+    async def verify(self) -> list[str]:
+        """Check structure, links of every chain and heads; return what is wrong, [] if nothing.
+
+        Whether a hash fits its record is for those to say who know how it is computed.
+        """
+
+    async def now(self) -> float:
+        """Return the store's time, in seconds since 1970."""
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of the store."""

@@ -1,0 +1,87 @@
+"""A store that fails on purpose, around any other one: for tests and simulations.
+
+The fault worth most is ``AFTER``: the call happened and its caller is told that it failed. ``BEFORE`` is an
+honest failure; ``CRASH`` happens, or not, and then nothing works any more until somebody opens the store
+anew; ``DELAY`` lets others run in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from petra.store.base import Store
+from petra.store.errors import BrokenError, UnavailableError, UncertainError
+
+
+class Fault(enum.Enum):
+    """What goes wrong with a call."""
+
+    BEFORE = "it does not happen and the caller is told so"
+    AFTER = "it happens and the caller is told that nobody knows"
+    CRASH_BEFORE = "the process dies before it happens"
+    CRASH_AFTER = "the process dies after it happened, before anybody heard"
+    DELAY = "others run before it happens and before the caller hears"
+
+
+class FaultyStore:
+    """Passes every call on, with the faults that ``plan`` names.
+
+    ``plan(method, number)`` is asked before each call; ``number`` counts all calls from 1. ``pause`` is
+    awaited by ``DELAY``.
+    """
+
+    def __init__(
+        self,
+        inner: Store,
+        plan: Callable[[str, int], Fault | None],
+        *,
+        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+    ) -> None:
+        self.inner = inner
+        self.calls = 0
+        self.crashed = False
+        self._plan = plan
+        self._pause = pause
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Return the inner store's method with its faults around it."""
+        method = getattr(self.inner, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if name == "close":
+                return await method(*args, **kwargs)
+            return await self._call(name, lambda: method(*args, **kwargs))
+
+        return call
+
+    async def _call(self, name: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        if self.crashed:
+            raise BrokenError("the process has died; open the store anew")
+        self.calls += 1
+        match self._plan(name, self.calls):
+            case None:
+                return await work()
+            case Fault.BEFORE:
+                raise UnavailableError(f"{name}, call {self.calls}: refused on purpose")
+            case Fault.AFTER:
+                await work()
+                raise UncertainError(f"{name}, call {self.calls}: it happened, on purpose unheard")
+            case Fault.CRASH_BEFORE | Fault.CRASH_AFTER as fault:
+                if fault is Fault.CRASH_AFTER:
+                    await work()
+                self.crashed = True
+                raise BrokenError(f"{name}, call {self.calls}: crashed on purpose")
+            case Fault.DELAY:
+                await self._pause()
+                result = await work()
+                await self._pause()
+                return result
+
+
+def faulty(inner: Store, plan: Callable[[str, int], Fault | None]) -> Store:
+    """Return ``inner`` with faults."""
+    store: Any = FaultyStore(inner, plan)
+    return cast("Store", store)

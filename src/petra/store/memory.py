@@ -1,0 +1,418 @@
+"""The store in memory: the reference that the others are compared with, and the one simulations use.
+
+It forgets everything when the process ends, and keeps every other promise. A commit runs without a pause,
+so that nobody ever sees half of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET
+
+from petra.errors import UsageError
+from petra.store.base import PAGE, READ_LIMIT, Committed, Outcome
+from petra.store.judge import (
+    NOTHING,
+    Head,
+    check_batch,
+    judge,
+    judge_answers,
+    must_write,
+    offers,
+    owns,
+    read_cursor,
+    search_text,
+    seeks,
+    write_cursor,
+)
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Change,
+    Credential,
+    ExecutionFilter,
+    ExecutionRow,
+    Expired,
+    Page,
+    Pending,
+    PendingRow,
+    Playbook,
+    Record,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+    shard_of,
+)
+
+
+class _Stream:
+    """Everything about one execution."""
+
+    def __init__(self, row: ExecutionRow) -> None:
+        self.row = row
+        self.records: list[Record] = []
+        self.wake: float | None = None
+        self.snapshot: Snapshot | None = None
+        self.items: dict[str, WorkItemRow] = {}
+        self.pending: dict[tuple[str, str], Pending] = {}
+        self.objects: set[str] = set()
+        self.commands: set[str] = set()
+
+    @property
+    def head(self) -> Head:
+        return Head(
+            version=len(self.records),
+            hash=self.records[-1].hash,
+            ended=self.row.ended,
+            status=self.row.status,
+        )
+
+    def stored(self) -> StoredExecution:
+        return StoredExecution(row=self.row, version=len(self.records), head=self.records[-1].hash)
+
+
+class MemoryStore:
+    """A store that lives as long as the process. ``clock`` gives the store's time."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._streams: dict[str, _Stream] = {}
+        self._answers: dict[str, Answer] = {}
+        self._playbooks: dict[str, Playbook] = {}
+        self._credentials: dict[str, Credential] = {}
+        self._shards: dict[int, tuple[str, int, float]] = {}
+        self._orphans: set[str] = set()
+
+    # Writing
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Store a batch; see ``Store.commit``."""
+        check_batch(batch)
+        epochs = {shard: epoch for shard, (_, epoch, _) in self._shards.items()}
+        outcomes = tuple(self._apply(change, batch, epochs) for change in batch.changes)
+        answers, refused, new = judge_answers(batch.answers, self._answers)
+        self._answers.update({answer.command: answer for answer in new})
+        for playbook in batch.playbooks:
+            self._playbooks.pop(playbook.digest, None)
+            self._playbooks[playbook.digest] = playbook
+        for credential in batch.credentials:
+            if credential.body is None:
+                self._credentials.pop(credential.name, None)
+            else:
+                self._credentials[credential.name] = credential
+        return Committed(outcomes=outcomes, answers=answers, refused=refused)
+
+    def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> Outcome:
+        stream = self._streams.get(change.execution)
+        head = NOTHING if stream is None else stream.head
+        reached = stream is not None and 0 < change.version <= head.version
+        outcome = judge(
+            change,
+            head,
+            owned=owns(batch, change.execution, epochs),
+            known=self._answers,
+            stored_hash=stream.records[change.version - 1].hash if stream and reached else None,
+        )
+        if must_write(change, outcome, head):
+            self._write(change)
+        return outcome
+
+    def _write(self, change: Change) -> None:
+        stream = self._streams.get(change.execution)
+        if stream is None:
+            assert change.row is not None, "a new execution has its row"
+            stream = self._streams[change.execution] = _Stream(change.row)
+        stream.records.extend(change.records)
+        if change.row is not None:
+            stream.row = change.row
+        elif change.records:
+            stream.row = _touched(stream.row, change.records[-1].at)
+        if change.wake is not UNSET:
+            stream.wake = change.wake
+        stream.items.update({item.id: item for item in change.items})
+        for key in change.released:
+            stream.pending.pop(key, None)
+        stream.pending.update({(row.run, row.chunk): row for row in change.assigned})
+        if change.snapshot is not None:
+            stream.snapshot = change.snapshot
+        stream.objects.update(change.objects)
+        self._orphans.difference_update(change.objects)
+        for answer in change.answers:
+            self._answers[answer.command] = answer
+            stream.commands.add(answer.command)
+
+    # Reading
+
+    async def read(
+        self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
+    ) -> list[Record]:
+        """Return records, oldest first."""
+        stream = self._streams.get(execution)
+        return [] if stream is None else stream.records[after : after + limit]
+
+    async def execution(self, execution: str) -> StoredExecution | None:
+        """Return an execution, or None."""
+        stream = self._streams.get(execution)
+        return None if stream is None else stream.stored()
+
+    async def executions(
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+        behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
+        rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        rows.sort(key=_place, reverse=True)
+        if behind is not None:
+            rows = [row for row in rows if _place(row) < behind]
+        more = len(rows) > limit
+        rows = rows[:limit]
+        return Page(rows=tuple(rows), cursor=write_cursor(*_place(rows[-1])) if more else None)
+
+    async def live(
+        self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
+    ) -> list[StoredExecution]:
+        """List executions that have not ended."""
+        found = (
+            s.stored() for key, s in self._within(shards) if key > after and s.row.ended is None
+        )
+        return sorted(found, key=lambda stored: stored.row.id)[:limit]
+
+    async def snapshot(self, execution: str) -> Snapshot | None:
+        """Return the latest snapshot, or None."""
+        stream = self._streams.get(execution)
+        return None if stream is None else stream.snapshot
+
+    async def due(
+        self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[WakeUp]:
+        """List wake-ups that are due."""
+        found = [row for row in self._wake_ups(shards) if row.due <= until]
+        return sorted(found, key=lambda row: (row.due, row.execution))[:limit]
+
+    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
+        """Return the earliest wake-up's time, or None."""
+        return min((row.due for row in self._wake_ups(shards)), default=None)
+
+    async def pending(
+        self,
+        *,
+        shards: Collection[int] | None = None,
+        after: tuple[str, str, str] = ("", "", ""),
+        limit: int = READ_LIMIT,
+    ) -> list[PendingRow]:
+        """List assignments that are out."""
+        found = (
+            ((key, *place), pending)
+            for key, stream in self._within(shards)
+            for place, pending in stream.pending.items()
+        )
+        behind = sorted((place, pending) for place, pending in found if place > after)
+        return [PendingRow(execution=place[0], pending=row) for place, row in behind[:limit]]
+
+    async def work_items(
+        self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age."""
+        behind = read_cursor(cursor, tuple[int, float, str, str]) if cursor is not None else None
+        rows = sorted(self._items(wanted), key=_rank)
+        if behind is not None:
+            rows = [row for row in rows if _rank(row) > behind]
+        more = len(rows) > limit
+        rows = rows[:limit]
+        return Page(rows=tuple(rows), cursor=write_cursor(*_rank(rows[-1])) if more else None)
+
+    async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        return _counted(item.state for item in self._items(wanted))
+
+    async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
+        """Return a work item, or None."""
+        stream = self._streams.get(execution)
+        return None if stream is None else stream.items.get(item)
+
+    async def answer(self, command: str) -> Answer | None:
+        """Return what a command was answered, or None."""
+        return self._answers.get(command)
+
+    async def playbook(self, digest: str) -> Playbook | None:
+        """Return a playbook by its digest, or None."""
+        return self._playbooks.get(digest)
+
+    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+        """Return the playbook applied last under a path, else under a name, or None."""
+        fits = [p for p in self._playbooks.values() if version is None or p.version == version]
+        by_path = [p for p in fits if p.path == path]
+        by_name = [p for p in fits if p.name == path]
+        found = by_path or by_name
+        return found[-1] if found else None
+
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+        """List the current playbook of every path."""
+        current = {playbook.path: playbook for playbook in self._playbooks.values()}
+        return [current[path] for path in sorted(current) if path > after][:limit]
+
+    async def credential(self, name: str) -> Credential | None:
+        """Return a credential, still encrypted, or None."""
+        return self._credentials.get(name)
+
+    async def credentials(self) -> list[str]:
+        """List the names of all credentials."""
+        return sorted(self._credentials)
+
+    # Shards
+
+    async def claim_shards(
+        self, holder: str, shards: Collection[int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Take shards that are free or whose lease ran out."""
+        now = self._clock()
+        taken: dict[int, int] = {}
+        for shard in shards:
+            held_by, epoch, until = self._shards.get(shard, ("", 0, now))
+            if held_by != holder or until <= now:
+                if until > now:
+                    continue
+                epoch += 1
+            self._shards[shard] = (holder, epoch, now + lease_s)
+            taken[shard] = epoch
+        return taken
+
+    async def renew_shards(
+        self, holder: str, epochs: Mapping[int, int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Prolong leases; return those that are still the holder's."""
+        kept = {shard: epoch for shard, epoch in epochs.items() if self._has(holder, shard, epoch)}
+        until = self._clock() + lease_s
+        self._shards.update({shard: (holder, epoch, until) for shard, epoch in kept.items()})
+        return kept
+
+    async def release_shards(self, holder: str, epochs: Mapping[int, int]) -> None:
+        """Give shards back."""
+        for shard, epoch in epochs.items():
+            if self._has(holder, shard, epoch):
+                self._shards[shard] = ("", epoch, self._clock())
+
+    def _has(self, holder: str, shard: int, epoch: int) -> bool:
+        return self._shards.get(shard, ("", 0, 0.0))[:2] == (holder, epoch)
+
+    # Care
+
+    async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
+        """Delete executions that ended before a time."""
+        ended = ((s.row.ended, key) for key, s in self._streams.items() if s.row.ended is not None)
+        gone = [key for at, key in sorted(ended) if at < before][:limit]
+        streams = [self._streams.pop(key) for key in gone]
+        left = {key for stream in self._streams.values() for key in stream.objects}
+        self._orphans |= {key for stream in streams for key in stream.objects} - left
+        held = {name for stream in self._streams.values() for name in stream.commands}
+        for stream in streams:
+            for command in stream.commands:
+                self._answers.pop(command, None)
+        for command in [c for c, a in self._answers.items() if a.at < before and c not in held]:
+            del self._answers[command]
+        records = sum(len(stream.records) for stream in streams)
+        return Expired(executions=tuple(gone), records=records)
+
+    async def orphans(self, *, limit: int = PAGE) -> list[str]:
+        """List keys of objects that nothing refers to any more."""
+        return sorted(self._orphans)[:limit]
+
+    async def forget_orphans(self, keys: Sequence[str]) -> None:
+        """Say that those objects have been deleted."""
+        self._orphans.difference_update(keys)
+
+    async def stats(self) -> Stats:
+        """Count what is there."""
+        streams = self._streams.values()
+        return Stats(
+            executions=_counted(stream.row.status for stream in streams),
+            records=sum(len(stream.records) for stream in streams),
+            wake_ups=sum(stream.wake is not None for stream in streams),
+            pending=sum(len(stream.pending) for stream in streams),
+            work_items=_counted(item.state for s in streams for item in s.items.values()),
+            orphans=len(self._orphans),
+            bytes=0,
+        )
+
+    async def backup(self, target: Path) -> None:
+        """Refuse: there is no file to copy."""
+        raise UsageError(f"a store in memory cannot be copied to {target}; use a file")
+
+    async def verify(self) -> list[str]:
+        """Return nothing: what commit checked cannot have changed since."""
+        return []
+
+    async def now(self) -> float:
+        """Return the store's time."""
+        return self._clock()
+
+    async def close(self) -> None:
+        """Let go; the contents stay readable for a test that looks at them."""
+
+    def _within(self, shards: Collection[int] | None) -> Iterator[tuple[str, _Stream]]:
+        for key, stream in self._streams.items():
+            if shards is None or shard_of(key) in shards:
+                yield key, stream
+
+    def _wake_ups(self, shards: Collection[int] | None) -> Iterator[WakeUp]:
+        for key, stream in self._within(shards):
+            if stream.wake is not None:
+                yield WakeUp(execution=key, due=stream.wake)
+
+    def _items(self, wanted: WorkItemFilter) -> Iterator[WorkItemRow]:
+        for stream in self._streams.values():
+            yield from (item for item in stream.items.values() if _is_offered(item, wanted))
+
+
+def _touched(row: ExecutionRow, at: float) -> ExecutionRow:
+    return msgspec.structs.replace(row, updated=at)
+
+
+def _place(stored: StoredExecution) -> tuple[float, str]:
+    return (stored.row.started, stored.row.id)
+
+
+def _rank(item: WorkItemRow) -> tuple[int, float, str, str]:
+    return (item.priority, item.created, item.execution, item.id)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
+    return (
+        (not wanted.statuses or row.status in wanted.statuses)
+        and (wanted.playbook is None or row.playbook == wanted.playbook)
+        and (wanted.parent is None or row.parent == wanted.parent)
+        and (wanted.since is None or row.started >= wanted.since)
+        and (wanted.until is None or row.started < wanted.until)
+        and wanted.text.casefold() in search_text(row)
+    )
+
+
+def _is_offered(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
+    return (
+        (not wanted.states or item.state in wanted.states)
+        and (wanted.step is None or item.step == wanted.step)
+        and (wanted.execution is None or item.execution == wanted.execution)
+        and _concerns(item, wanted)
+    )
+
+
+def _concerns(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
+    words = seeks(wanted)
+    if words is None:
+        return True
+    if item.holder is not None:
+        return item.holder == wanted.user
+    return not set(words).isdisjoint(offers(item)) and wanted.user not in item.excluded

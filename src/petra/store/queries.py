@@ -1,0 +1,77 @@
+"""SQL that lives in ``.sql`` files: named queries, and numbered migrations with checksums.
+
+Rule 1: a query is a block that begins with ``-- name: <name>`` and ends at the next one.
+Rule 2: a migration is one file ``NNNN_name.sql``, applied once, in order, each in its own transaction.
+Rule 3: an applied migration never changes; a store whose checksums differ, or that has seen a newer
+migration than this code knows, is refused before anything is read from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from petra.store.errors import SchemaError
+from petra.store.rows import Row
+
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_MIGRATION = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+class Migration(Row, frozen=True):
+    """One step of a schema."""
+
+    number: int
+    name: str
+    sql: str
+    checksum: str
+
+
+@cache
+def load_queries(dialect: str) -> Mapping[str, str]:
+    """Return the named queries of a dialect (``sqlite`` or ``postgres``)."""
+    text = (files("petra.store") / "sql" / dialect / "queries.sql").read_text(encoding="utf-8")
+    parts = _NAME.split(text)[1:]
+    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def load_migrations(dialect: str) -> tuple[Migration, ...]:
+    """Return the migrations of a dialect, in order."""
+    found = []
+    for entry in (files("petra.store") / "sql" / dialect).iterdir():
+        match = _MIGRATION.fullmatch(entry.name)
+        if match:
+            sql = entry.read_text(encoding="utf-8")
+            checksum = hashlib.sha256(sql.encode()).hexdigest()
+            found.append(Migration(number=int(match[1]), name=match[2], sql=sql, checksum=checksum))
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def missing_migrations(
+    known: Sequence[Migration], applied: Sequence[tuple[int, str, str]]
+) -> tuple[Migration, ...]:
+    """Return what must still be applied, given (number, name, checksum) of what was.
+
+    Raises:
+        SchemaError: the store was migrated by other code.
+    """
+    by_number = {migration.number: migration for migration in known}
+    for number, name, checksum in applied:
+        migration = by_number.get(number)
+        if migration is None:
+            raise SchemaError(
+                f"the store has migration {number:04}_{name}, which this version of Petra does not"
+                f" know (it knows {len(known)}); use the version that wrote it, or a newer one"
+            )
+        if migration.checksum != checksum:
+            raise SchemaError(
+                f"migration {number:04}_{migration.name} was changed after it had been applied (stored"
+                f" checksum {checksum[:12]}, now {migration.checksum[:12]}); restore that file and add"
+                " a new migration instead"
+            )
+    done = {number for number, _, _ in applied}
+    return tuple(migration for migration in known if migration.number not in done)

@@ -1,0 +1,234 @@
+"""The rows of a store: plain frozen data, given by the caller and given back unchanged.
+
+A store reads no meaning into them. A record's ``body`` is bytes; a ``hash`` is the raw digest that the
+caller computed. What is asked for by name (status, playbook, holder, due) has a column of its own.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+SHARDS = 64
+
+T = TypeVar("T")
+
+
+def shard_of(execution: str) -> int:
+    """Return the shard that an execution belongs to, for ever."""
+    return zlib.crc32(execution.encode()) % SHARDS
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Anything a store keeps."""
+
+
+class Record(Row, frozen=True, gc=False):
+    """One entry of an execution's log. ``previous`` is the hash of the entry before it."""
+
+    seq: int
+    type: str
+    at: float
+    hash: bytes
+    previous: bytes
+    body: bytes
+
+
+class ExecutionRow(Row, frozen=True):
+    """What lists show of an execution. Once ``ended`` is set, status and end never change again."""
+
+    id: str
+    playbook: str
+    digest: str
+    status: str
+    started: float
+    updated: float
+    reason: str = ""
+    ended: float | None = None
+    parent: str = ""
+    labels: dict[str, str] = {}
+
+
+class StoredExecution(Row, frozen=True):
+    """An execution's row with the end of its log."""
+
+    row: ExecutionRow
+    version: int
+    head: bytes
+
+
+class WorkItemRow(Row, frozen=True):
+    """What somebody is asked to do. Lower ``priority`` comes first; nobody named means anybody."""
+
+    id: str
+    execution: str
+    step: str
+    state: str
+    created: float
+    updated: float
+    title: str = ""
+    users: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    holder: str | None = None
+    priority: int = 0
+    due: float | None = None
+    body: bytes = b""
+
+
+class Pending(Row, frozen=True):
+    """A step run, or a chunk of its iterations, that somebody must still report."""
+
+    run: str
+    chunk: str = ""
+    delivery: int = 1
+    pool: str = "default"
+
+
+class PendingRow(Row, frozen=True):
+    """An assignment that is out, with the execution it belongs to."""
+
+    execution: str
+    pending: Pending
+
+
+class WakeUp(Row, frozen=True):
+    """The moment at which an execution wants to be ticked."""
+
+    execution: str
+    due: float
+
+
+class Snapshot(Row, frozen=True):
+    """A state that saves replaying the log up to ``version``."""
+
+    version: int
+    body: bytes
+
+
+class Answer(Row, frozen=True):
+    """What a command was answered. ``request`` is the hash of what was asked under that id."""
+
+    command: str
+    request: bytes
+    body: bytes
+    at: float
+
+
+class Playbook(Row, frozen=True):
+    """A playbook's text under its digest; the one applied last is the current one of its path."""
+
+    digest: str
+    name: str
+    path: str
+    version: str
+    source: bytes
+    applied: float
+
+
+class Credential(Row, frozen=True):
+    """A secret that was encrypted before it came here; ``body=None`` deletes it."""
+
+    name: str
+    body: bytes | None
+    updated: float
+
+
+class Change(Row, frozen=True):
+    """What a batch does to one execution: all of it, or none.
+
+    ``expected_version`` is the version that the decision was made against; 0 makes the execution, and
+    needs its ``row``. Without a row, only version, head and ``updated`` of the stored one move on.
+    ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
+    longer out. ``objects`` are the keys of large results that the new records refer to.
+    """
+
+    execution: str
+    expected_version: int
+    records: tuple[Record, ...] = ()
+    row: ExecutionRow | None = None
+    wake: float | UnsetType | None = UNSET
+    items: tuple[WorkItemRow, ...] = ()
+    assigned: tuple[Pending, ...] = ()
+    released: tuple[tuple[str, str], ...] = ()
+    snapshot: Snapshot | None = None
+    answers: tuple[Answer, ...] = ()
+    objects: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """The version after this change."""
+        return self.expected_version + len(self.records)
+
+
+class Batch(Row, frozen=True):
+    """Everything one transaction writes.
+
+    ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
+    stores that have one owner only. ``answers`` are those of commands that concern no execution.
+    """
+
+    changes: tuple[Change, ...] = ()
+    epochs: Mapping[int, int] | None = None
+    answers: tuple[Answer, ...] = ()
+    playbooks: tuple[Playbook, ...] = ()
+    credentials: tuple[Credential, ...] = ()
+
+
+class Page(Row, Generic[T], frozen=True):
+    """Some rows, and the cursor that leads to the next ones (None: there are no more)."""
+
+    rows: tuple[T, ...]
+    cursor: str | None = None
+
+
+class ExecutionFilter(Row, frozen=True):
+    """Which executions to list. ``text`` is looked for, in any case, in id, playbook, reason, labels.
+
+    ``since`` and ``until`` bound ``started``: since ≤ started < until.
+    """
+
+    statuses: tuple[str, ...] = ()
+    playbook: str | None = None
+    parent: str | None = None
+    text: str = ""
+    since: float | None = None
+    until: float | None = None
+
+
+class WorkItemFilter(Row, frozen=True):
+    """Which work items to list.
+
+    With ``user``: those the user holds, and those nobody holds that are offered to the user, to one of
+    ``roles`` (``*`` is every role) or to anybody, unless the user is excluded. With ``roles`` alone:
+    those nobody holds that are offered to one of them.
+    """
+
+    user: str | None = None
+    roles: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    step: str | None = None
+    execution: str | None = None
+
+
+class Expired(Row, frozen=True):
+    """What retention deleted: executions, and how many records are gone with them."""
+
+    executions: tuple[str, ...] = ()
+    records: int = 0
+
+
+class Stats(Row, frozen=True):
+    """How much there is. ``bytes`` is the size on disk (0 in memory)."""
+
+    executions: dict[str, int]
+    records: int
+    wake_ups: int
+    pending: int
+    work_items: dict[str, int]
+    orphans: int
+    bytes: int

@@ -1,0 +1,299 @@
+-- The queries of the SQLite store. Each block is found by its name.
+
+-- name: make_migrations
+CREATE TABLE IF NOT EXISTS migrations (
+  number   INTEGER PRIMARY KEY,
+  name     TEXT NOT NULL,
+  checksum TEXT NOT NULL
+) STRICT
+
+-- name: has_migrations
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'
+
+-- name: applied_migrations
+SELECT number, name, checksum FROM migrations ORDER BY number
+
+-- name: record_migration
+INSERT INTO migrations (number, name, checksum) VALUES (?, ?, ?)
+
+-- name: now
+SELECT unixepoch('subsec')
+
+-- name: head
+SELECT stream, version, head, ended, status FROM executions WHERE id = ?
+
+-- name: hash_at
+SELECT hash FROM records WHERE place = ?
+
+-- name: insert_execution
+INSERT INTO executions
+  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: update_execution
+UPDATE executions
+SET version = ?, head = ?, playbook = ?, digest = ?, status = ?, reason = ?, started = ?, updated = ?,
+    ended = ?, parent = ?, labels = ?, search = ?
+WHERE stream = ?
+
+-- name: move_execution
+UPDATE executions SET version = ?, head = ?, updated = ? WHERE stream = ?
+
+-- name: insert_record
+INSERT INTO records (place, type, at, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: set_snapshot
+INSERT INTO snapshots (stream, version, body) VALUES (?, ?, ?)
+ON CONFLICT (stream) DO UPDATE SET version = excluded.version, body = excluded.body
+
+-- name: set_wake_up
+INSERT INTO wake_ups (stream, id, shard, due) VALUES (?, ?, ?, ?)
+ON CONFLICT (stream) DO UPDATE SET due = excluded.due
+
+-- name: delete_wake_up
+DELETE FROM wake_ups WHERE stream = ?
+
+-- name: set_pending
+INSERT INTO pending (stream, run, chunk, delivery, pool) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
+
+-- name: delete_pending
+DELETE FROM pending WHERE stream = ? AND run = ? AND chunk = ?
+
+-- name: set_work_item
+INSERT INTO work_items
+  (stream, id, execution, step, state, title, users, roles, excluded, holder, priority, due, created, updated, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (stream, id) DO UPDATE SET
+  step = excluded.step, state = excluded.state, title = excluded.title, users = excluded.users,
+  roles = excluded.roles, excluded = excluded.excluded, holder = excluded.holder,
+  priority = excluded.priority, due = excluded.due, created = excluded.created,
+  updated = excluded.updated, body = excluded.body
+RETURNING number
+
+-- name: delete_offers
+DELETE FROM offers WHERE item = ?
+
+-- name: insert_offer
+INSERT INTO offers (word, item) VALUES (?, ?)
+
+-- name: insert_answer
+INSERT INTO answers (command, request, body, at, stream) VALUES (?, ?, ?, ?, ?)
+
+-- name: answer
+SELECT command, request, body, at FROM answers WHERE command = ?
+
+-- name: insert_object
+INSERT OR IGNORE INTO objects (stream, key) VALUES (?, ?)
+
+-- name: forget_orphan
+DELETE FROM orphans WHERE key = ?
+
+-- name: delete_playbook
+DELETE FROM playbooks WHERE digest = ?
+
+-- name: insert_playbook
+INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: set_credential
+INSERT INTO credentials (name, body, updated) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
+
+-- name: delete_credential
+DELETE FROM credentials WHERE name = ?
+
+-- name: epochs
+SELECT shard, epoch FROM shards
+
+-- name: read
+SELECT place & 0xffffffff, type, at, hash, previous, body FROM records
+WHERE place > ? AND place <= ? ORDER BY place LIMIT ?
+
+-- name: stream
+SELECT stream FROM executions WHERE id = ?
+
+-- name: execution
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions WHERE id = ?
+
+-- name: executions
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions WHERE {where} ORDER BY started DESC, id DESC LIMIT :limit
+
+-- name: executions_statuses
+status IN (SELECT value FROM json_each(:statuses))
+
+-- name: executions_status
+status = :status
+
+-- name: executions_playbook
+playbook = :playbook
+
+-- name: executions_parent
+parent = :parent
+
+-- name: executions_child
+parent = :parent AND parent <> ''
+
+-- name: executions_text
+instr(search, :text) > 0
+
+-- name: executions_since
+started >= :since
+
+-- name: executions_until
+started < :until
+
+-- name: executions_behind
+(started, id) < (:started, :id)
+
+-- name: live
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM executions
+WHERE ended IS NULL AND id > :after AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY id LIMIT :limit
+
+-- name: snapshot
+SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = ?)
+
+-- name: due
+SELECT id, due FROM wake_ups
+WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY due, id LIMIT :limit
+
+-- name: next_due
+SELECT due FROM wake_ups
+WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
+ORDER BY due LIMIT 1
+
+-- name: pending
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool
+FROM executions e CROSS JOIN pending p ON p.stream = e.stream
+WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
+  AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
+ORDER BY e.id, p.run, p.chunk LIMIT :limit
+
+-- name: work_item
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = ?) AND id = ?
+
+-- name: work_items
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+FROM work_items WHERE {where} ORDER BY priority, created, execution, id LIMIT :limit
+
+-- name: count_work_items
+SELECT state, count(*) FROM work_items WHERE {where} GROUP BY state
+
+-- name: work_items_states
+state IN (SELECT value FROM json_each(:states))
+
+-- name: work_items_step
+step = :step
+
+-- name: work_items_execution
+stream = (SELECT stream FROM executions WHERE id = :execution)
+
+-- name: work_items_concern
+(holder = :user OR (holder IS NULL
+  AND number IN (SELECT item FROM offers WHERE word IN (SELECT value FROM json_each(:words)))
+  AND (:user IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(excluded) WHERE value = :user))))
+
+-- name: work_items_behind
+(priority, created, execution, id) > (:priority, :created, :at_execution, :id)
+
+-- name: playbook
+SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest = ?
+
+-- name: playbook_by_path
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE path = :path AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+
+-- name: playbook_by_name
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE name = :path AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+
+-- name: playbooks
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE number IN (SELECT max(number) FROM playbooks WHERE path > ? GROUP BY path ORDER BY path LIMIT ?)
+ORDER BY path
+
+-- name: credential
+SELECT name, body, updated FROM credentials WHERE name = ?
+
+-- name: credentials
+SELECT name FROM credentials ORDER BY name
+
+-- name: shard
+SELECT holder, epoch, until FROM shards WHERE shard = ?
+
+-- name: set_shard
+INSERT INTO shards (shard, holder, epoch, until) VALUES (?, ?, ?, ?)
+ON CONFLICT (shard) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, until = excluded.until
+
+-- name: expired
+SELECT stream, id, version FROM executions
+WHERE ended IS NOT NULL AND ended < ? ORDER BY ended, id LIMIT ?
+
+-- name: expire_objects
+INSERT OR IGNORE INTO orphans (key)
+SELECT key FROM objects o WHERE stream = ?1
+  AND NOT EXISTS (SELECT 1 FROM objects other WHERE other.key = o.key AND other.stream <> ?1)
+
+-- name: expire_offers
+DELETE FROM offers WHERE item IN (SELECT number FROM work_items WHERE stream = ?)
+
+-- name: expire_streams
+DELETE FROM {table} WHERE stream = ?
+
+-- name: doom
+INSERT INTO doomed (stream) VALUES (?)
+
+-- name: expire_answers
+DELETE FROM answers WHERE stream IS NULL AND at < ?
+
+-- name: doomed
+SELECT stream FROM doomed LIMIT 1
+
+-- name: purge_records
+DELETE FROM records WHERE place IN (
+  SELECT place FROM records WHERE place > ? AND place <= ? LIMIT ?
+)
+
+-- name: undoom
+DELETE FROM doomed WHERE stream = ?
+
+-- name: orphans
+SELECT key FROM orphans ORDER BY key LIMIT ?
+
+-- name: stats_executions
+SELECT status, count(*), sum(version) FROM executions GROUP BY status
+
+-- name: stats_work_items
+SELECT state, count(*) FROM work_items GROUP BY state
+
+-- name: stats_rest
+SELECT (SELECT count(*) FROM wake_ups), (SELECT count(*) FROM pending), (SELECT count(*) FROM orphans)
+
+-- name: broken_links
+SELECT r.place >> 32, r.place & 0xffffffff, 'does not follow the record before it'
+FROM records r LEFT JOIN records p ON p.place = r.place - 1
+WHERE (r.place & 0xffffffff) > 1 AND p.hash IS NOT r.previous
+  AND (r.place >> 32) NOT IN (SELECT stream FROM doomed)
+LIMIT 100
+
+-- name: broken_heads
+SELECT e.id, e.version, count(r.place), max(r.place) & 0xffffffff
+FROM executions e LEFT JOIN records r ON r.place > e.stream << 32 AND r.place <= e.stream << 32 | 0xffffffff
+GROUP BY e.stream
+HAVING count(r.place) <> e.version OR ifnull(max(r.place) & 0xffffffff, 0) <> e.version
+  OR e.head IS NOT (SELECT hash FROM records WHERE place = e.stream << 32 | e.version)
+LIMIT 100
+
+-- name: strays
+SELECT DISTINCT r.place >> 32 FROM records r
+WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.stream = r.place >> 32)
+  AND NOT EXISTS (SELECT 1 FROM doomed d WHERE d.stream = r.place >> 32)
+LIMIT 100
+
+-- name: stream_id
+SELECT id FROM executions WHERE stream = ?

@@ -1,0 +1,405 @@
+"""The store in one SQLite file: WAL, synced at every commit, one owner.
+
+Rule 1: one process owns the file, by a lock that dies with it. Others may open it for reading only.
+Rule 2: one connection writes and checkpoints, in a thread of its own; every transaction begins IMMEDIATE.
+Readers are other connections that cannot write.
+Rule 3: a full disk refuses the batch and nothing else. Any other error of reading, writing or syncing the
+file ends the use of it: after a failed sync nobody knows what the disk holds, and asking again would lie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from petra.errors import UsageError
+from petra.store import sqlite_read as reading
+from petra.store import sqlite_write as writing
+from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.errors import BrokenError, FullError, SchemaError, StoreError, UnavailableError
+from petra.store.judge import check_batch
+from petra.store.owner import Ownership
+from petra.store.queries import load_migrations, load_queries, missing_migrations
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Credential,
+    ExecutionFilter,
+    Expired,
+    Page,
+    PendingRow,
+    Playbook,
+    Record,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+)
+
+READERS = 2
+CHECKPOINT_PAGES = 4_000
+BUSY_MS = 5_000
+CACHE_KIB = 16_384
+
+T = TypeVar("T")
+
+_DAMAGE = (
+    apsw.IOError,
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.CantOpenError,
+    apsw.ReadOnlyError,
+)
+
+
+class SqliteStore:
+    """A store in a file. Make one with ``await SqliteStore.open(path)``."""
+
+    def __init__(self, path: Path, *, readonly: bool, vfs: str | None) -> None:
+        self.path = path
+        self._readonly = readonly
+        self._vfs = vfs
+        self._broken: str | None = None
+        self._wal_pages = 0
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._owner: Ownership | None = None
+        self._writing: apsw.Connection | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="petra-store-writer")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+
+    @classmethod
+    async def open(
+        cls, path: Path, *, readonly: bool = False, vfs: str | None = None
+    ) -> SqliteStore:
+        """Open a file, make it if it is not there, and bring its schema up to date.
+
+        ``vfs`` names an SQLite VFS, for tests that inject faults.
+
+        Raises:
+            HeldError: another process owns the file.
+            SchemaError: the file was written by other code.
+        """
+        store = cls(path, readonly=readonly, vfs=vfs)
+        try:
+            await asyncio.get_running_loop().run_in_executor(store._writer, store._open)
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    def _open(self) -> None:
+        if self._readonly:
+            if not self.path.exists():
+                raise UsageError(f"there is no store at {self.path}")
+            connection = self._reader()
+            if _applied(connection) != [
+                (m.number, m.name, m.checksum) for m in load_migrations("sqlite")
+            ]:
+                missing_migrations(load_migrations("sqlite"), _applied(connection))
+                raise SchemaError(f"{self.path} has an older schema; open it for writing once")
+            return
+        self._owner = Ownership(self.path)
+        self._guarded(self._open_writer)
+
+    def _open_writer(self) -> None:
+        connection = apsw.Connection(str(self.path), vfs=self._vfs)
+        self._connections.append(connection)
+        connection.set_busy_timeout(BUSY_MS)
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "fullfsync = ON",
+            "wal_autocheckpoint = 0",
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            "temp_store = MEMORY",
+            f"cache_size = -{CACHE_KIB}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.set_wal_hook(self._count_pages)
+        self._writing = connection
+        _migrate(connection)
+
+    def _count_pages(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        del connection, name
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    # Threads and transactions
+
+    async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run ``work`` in one durable transaction of the writer."""
+        if self._readonly:
+            raise UsageError(f"{self.path} was opened for reading only")
+        loop = asyncio.get_running_loop()
+        done = await loop.run_in_executor(self._writer, self._guarded, lambda: self._transact(work))
+        if self._wal_pages >= CHECKPOINT_PAGES:
+            self._wal_pages = 0
+            self._writer.submit(self._guarded, self._checkpoint)
+        return done
+
+    def _transact(self, work: Callable[[apsw.Connection], T]) -> T:
+        connection = self._writing
+        assert connection is not None, "the store is open for writing"
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        """Turn SQLite's errors into ours; after damage, refuse everything."""
+        if self._broken is not None:
+            raise BrokenError(self._broken)
+        try:
+            return work()
+        except apsw.FullError as error:
+            raise FullError(
+                f"no space left for {self.path}; nothing of the batch was stored. Free some space:"
+                " writing goes on by itself"
+            ) from error
+        except _DAMAGE as error:
+            self._broken = (
+                f"{self.path} cannot be trusted any more ({error}); end this process, look at the disk,"
+                " start again: whatever was acknowledged is in the log"
+            )
+            raise BrokenError(self._broken) from error
+        except apsw.BusyError as error:
+            raise UnavailableError(f"{self.path} is locked by another program ({error})") from error
+
+    def _checkpoint(self) -> None:
+        assert self._writing is not None, "the store is open for writing"
+        try:
+            self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except (apsw.FullError, apsw.BusyError):
+            self._wal_pages = (
+                CHECKPOINT_PAGES  # the log keeps everything: tried again after the next commit
+            )
+
+    async def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run ``work`` on a reader, inside one read transaction."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._guarded, lambda: self._look(work))
+
+    def _look(self, work: Callable[[apsw.Connection], T]) -> T:
+        connection = self._reader()
+        connection.execute("BEGIN")
+        try:
+            return work(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _reader(self) -> apsw.Connection:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = apsw.Connection(
+                str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs
+            )
+            self._connections.append(connection)
+            connection.set_busy_timeout(BUSY_MS)
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._local.connection = connection
+        return connection
+
+    async def close(self) -> None:
+        """Finish what was begun, move the log into the file, and let go of it."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._readers.shutdown()
+        self._writer.shutdown()
+        try:
+            for connection in reversed(self._connections):
+                connection.close(self._broken is not None)
+        except apsw.Error as error:
+            raise StoreError(f"{self.path} was not closed cleanly: {error}") from error
+        finally:
+            self._connections.clear()
+            if self._owner is not None:
+                self._owner.release()
+                self._owner = None
+
+    # Writing
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Store a batch; see ``Store.commit``."""
+        check_batch(batch)
+        return await self._write(lambda connection: writing.BatchWriter(connection).write(batch))
+
+    async def claim_shards(
+        self, holder: str, shards: Collection[int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Take shards that are free or whose lease ran out."""
+        return await self._write(lambda c: writing.claim_shards(c, holder, shards, lease_s))
+
+    async def renew_shards(
+        self, holder: str, epochs: Mapping[int, int], *, lease_s: float
+    ) -> dict[int, int]:
+        """Prolong leases; return those that are still the holder's."""
+        return await self._write(lambda c: writing.renew_shards(c, holder, epochs, lease_s))
+
+    async def release_shards(self, holder: str, epochs: Mapping[int, int]) -> None:
+        """Give shards back."""
+        await self._write(lambda c: writing.renew_shards(c, holder, epochs, None))
+
+    async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
+        """Delete executions that ended before a time; their records go in pieces behind it."""
+        gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
+        while await self._write(writing.purge_records):
+            pass
+        names = tuple(execution for execution, _ in gone)
+        return Expired(executions=names, records=sum(version for _, version in gone))
+
+    async def forget_orphans(self, keys: Sequence[str]) -> None:
+        """Say that those objects have been deleted."""
+        sql = load_queries("sqlite")["forget_orphan"]
+        await self._write(lambda c: c.executemany(sql, [(key,) for key in keys]))
+
+    # Reading
+
+    async def read(
+        self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
+    ) -> list[Record]:
+        """Return records, oldest first."""
+        return await self._read(lambda c: reading.read(c, execution, after, limit))
+
+    async def execution(self, execution: str) -> StoredExecution | None:
+        """Return an execution, or None."""
+        return await self._read(lambda c: reading.execution(c, execution))
+
+    async def executions(
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+        return await self._read(lambda c: reading.executions(c, wanted, cursor, limit))
+
+    async def live(
+        self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
+    ) -> list[StoredExecution]:
+        """List executions that have not ended."""
+        return await self._read(lambda c: reading.live(c, shards, after, limit))
+
+    async def snapshot(self, execution: str) -> Snapshot | None:
+        """Return the latest snapshot, or None."""
+        return await self._read(lambda c: reading.snapshot(c, execution))
+
+    async def due(
+        self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[WakeUp]:
+        """List wake-ups that are due."""
+        return await self._read(lambda c: reading.due(c, until, shards, limit))
+
+    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
+        """Return the earliest wake-up's time, or None."""
+        return await self._read(lambda c: reading.next_due(c, shards))
+
+    async def pending(
+        self,
+        *,
+        shards: Collection[int] | None = None,
+        after: tuple[str, str, str] = ("", "", ""),
+        limit: int = READ_LIMIT,
+    ) -> list[PendingRow]:
+        """List assignments that are out."""
+        return await self._read(lambda c: reading.pending(c, shards, after, limit))
+
+    async def work_items(
+        self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age."""
+        return await self._read(lambda c: reading.work_items(c, wanted, cursor, limit))
+
+    async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        return await self._read(lambda c: reading.count_work_items(c, wanted))
+
+    async def work_item(self, execution: str, item: str) -> WorkItemRow | None:
+        """Return a work item, or None."""
+        return await self._read(lambda c: reading.work_item(c, execution, item))
+
+    async def answer(self, command: str) -> Answer | None:
+        """Return what a command was answered, or None."""
+        return await self._read(lambda c: reading.answer(c, command))
+
+    async def playbook(self, digest: str) -> Playbook | None:
+        """Return a playbook by its digest, or None."""
+        return await self._read(lambda c: reading.playbook(c, digest))
+
+    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+        """Return the playbook applied last under a path, else under a name, or None."""
+        return await self._read(lambda c: reading.find_playbook(c, path, version))
+
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+        """List the current playbook of every path."""
+        return await self._read(lambda c: reading.playbooks(c, after, limit))
+
+    async def credential(self, name: str) -> Credential | None:
+        """Return a credential, still encrypted, or None."""
+        return await self._read(lambda c: reading.credential(c, name))
+
+    async def credentials(self) -> list[str]:
+        """List the names of all credentials."""
+        return await self._read(reading.credentials)
+
+    async def orphans(self, *, limit: int = PAGE) -> list[str]:
+        """List keys of objects that nothing refers to any more."""
+        return await self._read(lambda c: reading.orphans(c, limit))
+
+    async def stats(self) -> Stats:
+        """Count what is there."""
+        return await self._read(reading.stats)
+
+    async def verify(self) -> list[str]:
+        """Check the file, the links of every chain and the heads."""
+        return await self._read(reading.verify)
+
+    async def now(self) -> float:
+        """Return the store's time: that of the machine the file is on."""
+        return await self._read(reading.now)
+
+    async def backup(self, target: Path) -> None:
+        """Copy the store as of one moment into a new file, while others read and write."""
+        loop = asyncio.get_running_loop()
+        copy = lambda: reading.backup(self._reader(), target)  # noqa: E731 - runs in a reader's thread
+        await loop.run_in_executor(self._readers, self._guarded, copy)
+
+
+def _applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:
+    sql = load_queries("sqlite")
+    if not connection.execute(sql["has_migrations"]).get:
+        return []
+    rows: list[Any] = connection.execute(sql["applied_migrations"]).fetchall()
+    return rows
+
+
+def _migrate(connection: apsw.Connection) -> None:
+    """Bring the schema up to date, each migration in its own transaction."""
+    sql = load_queries("sqlite")
+    for migration in missing_migrations(load_migrations("sqlite"), _applied(connection)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute(sql["make_migrations"])
+            connection.execute(migration.sql)
+            values = (migration.number, migration.name, migration.checksum)
+            connection.execute(sql["record_migration"], values)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

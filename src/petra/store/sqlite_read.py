@@ -1,0 +1,354 @@
+"""What the SQLite store can be asked. Each function runs in a reader's thread, in one read transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from petra.errors import UsageError
+from petra.store.judge import read_cursor, seeks, write_cursor
+from petra.store.queries import load_queries
+from petra.store.rows import (
+    Answer,
+    Credential,
+    ExecutionFilter,
+    ExecutionRow,
+    Page,
+    Pending,
+    PendingRow,
+    Playbook,
+    Record,
+    Snapshot,
+    Stats,
+    StoredExecution,
+    WakeUp,
+    WorkItemFilter,
+    WorkItemRow,
+)
+from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
+
+BACKUP_PAGES = 1_000
+
+_SQL = load_queries("sqlite")
+
+
+def read(connection: apsw.Connection, execution: str, after: int, limit: int) -> list[Record]:
+    """Return records, oldest first."""
+    stream = connection.execute(_SQL["stream"], (execution,)).get
+    if stream is None:
+        return []
+    base = stream << SEQ_BITS
+    rows = connection.execute(_SQL["read"], (base + after, base | SEQ_MASK, limit))
+    return [
+        Record(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
+        for seq, kind, at, digest, previous, body in rows
+    ]
+
+
+def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
+    """Return an execution, or None."""
+    row = connection.execute(_SQL["execution"], (name,)).get
+    return None if row is None else _execution(row)
+
+
+def executions(
+    connection: apsw.Connection, wanted: ExecutionFilter, cursor: str | None, limit: int
+) -> Page[StoredExecution]:
+    """List executions, latest start first."""
+    values: dict[str, Any] = {"limit": limit + 1}
+    where: list[str] = []
+
+    def narrow(name: str, **more: object) -> None:
+        where.append(_SQL[f"executions_{name}"])
+        values.update(more)
+
+    if len(wanted.statuses) == 1:
+        narrow("status", status=wanted.statuses[0])
+    elif wanted.statuses:
+        narrow("statuses", statuses=_json(wanted.statuses))
+    if wanted.playbook is not None:
+        narrow("playbook", playbook=wanted.playbook)
+    if wanted.parent is not None:
+        narrow("child" if wanted.parent else "parent", parent=wanted.parent)
+    if wanted.text:
+        narrow("text", text=wanted.text.casefold())
+    if wanted.since is not None:
+        narrow("since", since=wanted.since)
+    if wanted.until is not None:
+        narrow("until", until=wanted.until)
+    if cursor is not None:
+        started, name = read_cursor(cursor, tuple[float, str])
+        narrow("behind", started=started, id=name)
+    sql = _SQL["executions"].format(where=" AND ".join(where) or "true")
+    rows = [_execution(row) for row in connection.execute(sql, values)]
+    more = len(rows) > limit
+    last = rows[limit - 1].row if more else None
+    return Page(
+        rows=tuple(rows[:limit]),
+        cursor=None if last is None else write_cursor(last.started, last.id),
+    )
+
+
+def live(
+    connection: apsw.Connection, shards: Collection[int] | None, after: str, limit: int
+) -> list[StoredExecution]:
+    """List executions that have not ended."""
+    values = {"shards": _shards(shards), "after": after, "limit": limit}
+    return [_execution(row) for row in connection.execute(_SQL["live"], values)]
+
+
+def snapshot(connection: apsw.Connection, name: str) -> Snapshot | None:
+    """Return the latest snapshot, or None."""
+    row = connection.execute(_SQL["snapshot"], (name,)).get
+    return None if row is None else Snapshot(version=row[0], body=row[1])
+
+
+def due(
+    connection: apsw.Connection, until: float, shards: Collection[int] | None, limit: int
+) -> list[WakeUp]:
+    """List wake-ups that are due."""
+    values = {"until": until, "shards": _shards(shards), "limit": limit}
+    rows = connection.execute(_SQL["due"], values)
+    return [WakeUp(execution=name, due=at) for name, at in rows]
+
+
+def next_due(connection: apsw.Connection, shards: Collection[int] | None) -> float | None:
+    """Return the earliest wake-up's time, or None."""
+    at: float | None = connection.execute(_SQL["next_due"], {"shards": _shards(shards)}).get
+    return at
+
+
+def pending(
+    connection: apsw.Connection,
+    shards: Collection[int] | None,
+    after: tuple[str, str, str],
+    limit: int,
+) -> list[PendingRow]:
+    """List assignments that are out."""
+    name, run, chunk = after
+    values = {
+        "execution": name,
+        "run": run,
+        "chunk": chunk,
+        "shards": _shards(shards),
+        "limit": limit,
+    }
+    return [
+        PendingRow(
+            execution=row[0],
+            pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+        )
+        for row in connection.execute(_SQL["pending"], values)
+    ]
+
+
+def work_items(
+    connection: apsw.Connection, wanted: WorkItemFilter, cursor: str | None, limit: int
+) -> Page[WorkItemRow]:
+    """List work items by priority, then age."""
+    where, values = _items_wanted(wanted)
+    values["limit"] = limit + 1
+    if cursor is not None:
+        priority, created, name, item = read_cursor(cursor, tuple[int, float, str, str])
+        where.append(_SQL["work_items_behind"])
+        values.update(priority=priority, created=created, at_execution=name, id=item)
+    sql = _SQL["work_items"].format(where=" AND ".join(where) or "true")
+    rows = [_work_item(row) for row in connection.execute(sql, values)]
+    more = len(rows) > limit
+    last = rows[limit - 1] if more else None
+    return Page(
+        rows=tuple(rows[:limit]),
+        cursor=None
+        if last is None
+        else write_cursor(last.priority, last.created, last.execution, last.id),
+    )
+
+
+def count_work_items(connection: apsw.Connection, wanted: WorkItemFilter) -> dict[str, int]:
+    """Count work items by state."""
+    where, values = _items_wanted(wanted)
+    sql = _SQL["count_work_items"].format(where=" AND ".join(where) or "true")
+    return dict(connection.execute(sql, values))
+
+
+def work_item(connection: apsw.Connection, name: str, item: str) -> WorkItemRow | None:
+    """Return a work item, or None."""
+    row = connection.execute(_SQL["work_item"], (name, item)).get
+    return None if row is None else _work_item(row)
+
+
+def answer(connection: apsw.Connection, command: str) -> Answer | None:
+    """Return what a command was answered, or None."""
+    row = connection.execute(_SQL["answer"], (command,)).get
+    return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
+
+
+def playbook(connection: apsw.Connection, digest: str) -> Playbook | None:
+    """Return a playbook by its digest, or None."""
+    return _playbook(connection.execute(_SQL["playbook"], (digest,)).get)
+
+
+def find_playbook(connection: apsw.Connection, path: str, version: str | None) -> Playbook | None:
+    """Return the playbook applied last under a path, else under a name, or None."""
+    values = {"path": path, "version": version}
+    by_path = _playbook(connection.execute(_SQL["playbook_by_path"], values).get)
+    return by_path or _playbook(connection.execute(_SQL["playbook_by_name"], values).get)
+
+
+def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[Playbook]:
+    """List the current playbook of every path."""
+    rows = connection.execute(_SQL["playbooks"], (after, limit))
+    return [found for row in rows if (found := _playbook(row)) is not None]
+
+
+def credential(connection: apsw.Connection, name: str) -> Credential | None:
+    """Return a credential, still encrypted, or None."""
+    row = connection.execute(_SQL["credential"], (name,)).get
+    return row and Credential(name=row[0], body=row[1], updated=row[2])
+
+
+def credentials(connection: apsw.Connection) -> list[str]:
+    """List the names of all credentials."""
+    return [name for (name,) in connection.execute(_SQL["credentials"])]
+
+
+def orphans(connection: apsw.Connection, limit: int) -> list[str]:
+    """List keys of objects that nothing refers to any more."""
+    return [key for (key,) in connection.execute(_SQL["orphans"], (limit,))]
+
+
+def stats(connection: apsw.Connection) -> Stats:
+    """Count what is there."""
+    by_status: list[Any] = connection.execute(_SQL["stats_executions"]).fetchall()
+    wake_ups, out, orphaned = connection.execute(_SQL["stats_rest"]).get
+    pages = connection.pragma("page_count") * connection.pragma("page_size")
+    return Stats(
+        executions={status: count for status, count, _ in by_status},
+        records=sum(records for _, _, records in by_status),
+        wake_ups=wake_ups,
+        pending=out,
+        work_items=dict(connection.execute(_SQL["stats_work_items"])),
+        orphans=orphaned,
+        bytes=pages,
+    )
+
+
+def verify(connection: apsw.Connection) -> list[str]:
+    """Check the file, the links of every chain and the heads."""
+    problems = [
+        f"the file: {line}"
+        for (line,) in connection.execute("PRAGMA integrity_check")
+        if line != "ok"
+    ]
+    if problems:
+        return problems
+    for stream, seq, what in connection.execute(_SQL["broken_links"]):
+        name = connection.execute(_SQL["stream_id"], (stream,)).get
+        problems.append(f"execution '{name}': record {seq} {what}")
+    for name, version, count, last in connection.execute(_SQL["broken_heads"]):
+        problems.append(
+            f"execution '{name}' is at version {version}, its log has {count} records and ends at {last}"
+        )
+    for (stream,) in connection.execute(_SQL["strays"]):
+        problems.append(f"records of stream {stream} belong to no execution")
+    return problems
+
+
+def now(connection: apsw.Connection) -> float:
+    """Return the time by SQLite's clock."""
+    at: float = connection.execute(_SQL["now"]).get
+    return at
+
+
+def backup(connection: apsw.Connection, target: Path) -> None:
+    """Copy the store into a new file, a piece at a time, as of the moment the copy began."""
+    if target.exists():
+        raise UsageError(f"{target} exists already; a backup never overwrites")
+    copy = apsw.Connection(str(target))
+    connection.execute("BEGIN")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        with copy.backup("main", connection, "main") as pieces:
+            while not pieces.done:
+                pieces.step(BACKUP_PAGES)
+    finally:
+        connection.execute("ROLLBACK")
+        copy.close()
+
+
+def _items_wanted(wanted: WorkItemFilter) -> tuple[list[str], dict[str, Any]]:
+    values: dict[str, Any] = {}
+    where: list[str] = []
+
+    def narrow(name: str, **more: object) -> None:
+        where.append(_SQL[f"work_items_{name}"])
+        values.update(more)
+
+    if wanted.states:
+        narrow("states", states=_json(wanted.states))
+    if wanted.step is not None:
+        narrow("step", step=wanted.step)
+    if wanted.execution is not None:
+        narrow("execution", execution=wanted.execution)
+    words = seeks(wanted)
+    if words is not None:
+        narrow("concern", words=_json(words), user=wanted.user)
+    return where, values
+
+
+def _execution(row: Sequence[Any]) -> StoredExecution:
+    return StoredExecution(
+        row=ExecutionRow(
+            id=row[0],
+            playbook=row[1],
+            digest=row[2],
+            status=row[3],
+            started=row[4],
+            updated=row[5],
+            reason=row[6],
+            ended=row[7],
+            parent=row[8],
+            labels=msgspec.json.decode(row[9], type=dict[str, str]),
+        ),
+        version=row[10],
+        head=row[11],
+    )
+
+
+def _work_item(row: Sequence[Any]) -> WorkItemRow:
+    return WorkItemRow(
+        id=row[0],
+        execution=row[1],
+        step=row[2],
+        state=row[3],
+        created=row[4],
+        updated=row[5],
+        title=row[6],
+        users=msgspec.json.decode(row[7], type=tuple[str, ...]),
+        roles=msgspec.json.decode(row[8], type=tuple[str, ...]),
+        excluded=msgspec.json.decode(row[9], type=tuple[str, ...]),
+        holder=row[10],
+        priority=row[11],
+        due=row[12],
+        body=row[13],
+    )
+
+
+def _playbook(row: Sequence[Any] | None) -> Playbook | None:
+    if row is None:
+        return None
+    return Playbook(
+        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
+    )
+
+
+def _shards(shards: Collection[int] | None) -> str | None:
+    return None if shards is None else _json(sorted(shards))
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

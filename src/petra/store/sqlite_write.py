@@ -1,0 +1,275 @@
+"""The writer of the SQLite store: one connection, one thread, one transaction per batch.
+
+Everything here runs in the writer's thread. Statements of the same kind are collected over the whole batch
+and executed together, which is most of the speed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import apsw
+import msgspec
+from msgspec import UNSET
+
+from petra.store.base import Committed, Outcome
+from petra.store.judge import (
+    NOTHING,
+    Head,
+    judge,
+    judge_answers,
+    must_write,
+    offers,
+    owns,
+    search_text,
+)
+from petra.store.queries import load_queries
+from petra.store.rows import (
+    Answer,
+    Batch,
+    Change,
+    Credential,
+    ExecutionRow,
+    Playbook,
+    WorkItemRow,
+    shard_of,
+)
+
+SEQ_BITS = 32
+SEQ_MASK = (1 << SEQ_BITS) - 1
+STREAM_TABLES = (
+    "executions",
+    "snapshots",
+    "wake_ups",
+    "pending",
+    "work_items",
+    "answers",
+    "objects",
+)
+PURGE_RECORDS = 20_000
+# Dependent rows come last; what is released goes before what is assigned anew under the same name.
+_ORDER = (
+    "update_execution",
+    "move_execution",
+    "insert_record",
+    "set_snapshot",
+    "delete_wake_up",
+    "set_wake_up",
+    "delete_pending",
+    "set_pending",
+    "insert_answer",
+    "insert_object",
+    "forget_orphan",
+)
+
+Bindings = tuple[object, ...]
+
+
+class BatchWriter:
+    """Carries out one batch inside a transaction that the caller began."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._sql = load_queries("sqlite")
+        self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
+
+    def write(self, batch: Batch) -> Committed:
+        """Judge every change and write those that apply."""
+        epochs: Mapping[int, int] = {}
+        if batch.epochs is not None:
+            epochs = dict(self._connection.execute(self._sql["epochs"]))
+        known = self._known(batch)
+        outcomes = tuple(self._change(change, batch, epochs, known) for change in batch.changes)
+        answers, refused, new = judge_answers(batch.answers, known)
+        self._rows["insert_answer"] += (_answer(answer, None) for answer in new)
+        for name in _ORDER:
+            if name in self._rows:
+                self._connection.executemany(self._sql[name], self._rows[name])
+        self._playbooks(batch.playbooks)
+        self._credentials(batch.credentials)
+        return Committed(outcomes=outcomes, answers=answers, refused=refused)
+
+    def _known(self, batch: Batch) -> dict[str, Answer]:
+        asked = [answer for change in batch.changes for answer in change.answers]
+        found = {}
+        for answer in (*asked, *batch.answers):
+            row = self._connection.execute(self._sql["answer"], (answer.command,)).get
+            if row is not None:
+                found[answer.command] = Answer(
+                    command=row[0], request=row[1], body=row[2], at=row[3]
+                )
+        return found
+
+    def _change(
+        self,
+        change: Change,
+        batch: Batch,
+        epochs: Mapping[int, int],
+        known: Mapping[str, Answer],
+    ) -> Outcome:
+        row = self._connection.execute(self._sql["head"], (change.execution,)).get
+        stream, head = 0, NOTHING
+        if row is not None:
+            stream = row[0]
+            head = Head(version=row[1], hash=row[2], ended=row[3], status=row[4])
+        stored_hash = None
+        if change.expected_version < change.version <= head.version:
+            place = stream << SEQ_BITS | change.version
+            stored_hash = self._connection.execute(self._sql["hash_at"], (place,)).get
+        owned = owns(batch, change.execution, epochs)
+        outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
+        if must_write(change, outcome, head):
+            self._write(change, stream or self._insert(change), head)
+        return outcome
+
+    def _insert(self, change: Change) -> int:
+        row = change.row
+        assert row is not None, "a new execution has its row"
+        values = (
+            row.id,
+            shard_of(row.id),
+            change.version,
+            change.records[-1].hash,
+            *_columns(row),
+        )
+        self._connection.execute(self._sql["insert_execution"], values)
+        return self._connection.last_insert_rowid()
+
+    def _write(self, change: Change, stream: int, head: Head) -> None:
+        rows = self._rows
+        if change.expected_version > 0:
+            self._update(change, stream, head)
+        base = stream << SEQ_BITS
+        rows["insert_record"] += [
+            (base | r.seq, r.type, r.at, r.hash, r.previous, r.body) for r in change.records
+        ]
+        if change.snapshot is not None:
+            rows["set_snapshot"].append((stream, change.snapshot.version, change.snapshot.body))
+        if change.wake is None:
+            rows["delete_wake_up"].append((stream,))
+        elif change.wake is not UNSET:
+            place = (stream, change.execution, shard_of(change.execution), change.wake)
+            rows["set_wake_up"].append(place)
+        rows["delete_pending"] += [(stream, run, chunk) for run, chunk in change.released]
+        rows["set_pending"] += [
+            (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
+        ]
+        rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
+        rows["insert_object"] += [(stream, key) for key in change.objects]
+        rows["forget_orphan"] += [(key,) for key in change.objects]
+        for item in change.items:
+            self._item(item, stream)
+
+    def _update(self, change: Change, stream: int, head: Head) -> None:
+        end = change.records[-1].hash if change.records else head.hash
+        if change.row is not None:
+            values = (change.version, end, *_columns(change.row), stream)
+            self._rows["update_execution"].append(values)
+        elif change.records:
+            self._rows["move_execution"].append(
+                (change.version, end, change.records[-1].at, stream)
+            )
+
+    def _item(self, item: WorkItemRow, stream: int) -> None:
+        values = (
+            stream, item.id, item.execution, item.step, item.state, item.title, _json(item.users),
+            _json(item.roles), _json(item.excluded), item.holder, item.priority, item.due, item.created,
+            item.updated, item.body,
+        )  # fmt: skip
+        number = self._connection.execute(self._sql["set_work_item"], values).get
+        self._connection.execute(self._sql["delete_offers"], (number,))
+        words = [(word, number) for word in offers(item)]
+        self._connection.executemany(self._sql["insert_offer"], words)
+
+    def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
+        for p in playbooks:
+            self._connection.execute(self._sql["delete_playbook"], (p.digest,))
+            values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
+            self._connection.execute(self._sql["insert_playbook"], values)
+
+    def _credentials(self, credentials: Iterable[Credential]) -> None:
+        for c in credentials:
+            if c.body is None:
+                self._connection.execute(self._sql["delete_credential"], (c.name,))
+            else:
+                self._connection.execute(self._sql["set_credential"], (c.name, c.body, c.updated))
+
+
+def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:
+    """Delete executions with all that belongs to them but their records, which become doomed."""
+    sql = load_queries("sqlite")
+    found = connection.execute(sql["expired"], (before, limit)).fetchall()
+    for stream, _, _ in found:
+        connection.execute(sql["expire_objects"], (stream,))
+        connection.execute(sql["expire_offers"], (stream,))
+        for table in STREAM_TABLES:
+            connection.execute(sql["expire_streams"].format(table=table), (stream,))
+        connection.execute(sql["doom"], (stream,))
+    connection.execute(sql["expire_answers"], (before,))
+    return [(str(execution), int(version or 0)) for _, execution, version in found]
+
+
+def purge_records(connection: apsw.Connection) -> bool:
+    """Remove some records of a doomed stream; return whether there may be more to remove."""
+    sql = load_queries("sqlite")
+    stream = connection.execute(sql["doomed"]).get
+    if stream is None:
+        return False
+    base = stream << SEQ_BITS
+    connection.execute(sql["purge_records"], (base, base | SEQ_MASK, PURGE_RECORDS))
+    if connection.changes() < PURGE_RECORDS:
+        connection.execute(sql["undoom"], (stream,))
+    return True
+
+
+def claim_shards(
+    connection: apsw.Connection, holder: str, shards: Iterable[int], lease_s: float
+) -> dict[int, int]:
+    """Take shards that are free or whose lease ran out."""
+    sql = load_queries("sqlite")
+    now = connection.execute(sql["now"]).get
+    taken: dict[int, int] = {}
+    for shard in shards:
+        held_by, epoch, until = connection.execute(sql["shard"], (shard,)).get or ("", 0, now)
+        if held_by != holder or until <= now:
+            if until > now:
+                continue
+            epoch += 1
+        connection.execute(sql["set_shard"], (shard, holder, epoch, now + lease_s))
+        taken[shard] = epoch
+    return taken
+
+
+def renew_shards(
+    connection: apsw.Connection, holder: str, epochs: Mapping[int, int], lease_s: float | None
+) -> dict[int, int]:
+    """Prolong leases, or give them back where ``lease_s`` is None; return those that are the holder's."""
+    sql = load_queries("sqlite")
+    now = connection.execute(sql["now"]).get
+    kept: dict[int, int] = {}
+    for shard, epoch in epochs.items():
+        row = connection.execute(sql["shard"], (shard,)).get
+        if row is None or row[:2] != (holder, epoch):
+            continue
+        kept[shard] = epoch
+        values = (
+            (shard, "", epoch, now) if lease_s is None else (shard, holder, epoch, now + lease_s)
+        )
+        connection.execute(sql["set_shard"], values)
+    return kept
+
+
+def _columns(row: ExecutionRow) -> Bindings:
+    return (
+        row.playbook, row.digest, row.status, row.reason, row.started, row.updated, row.ended, row.parent,
+        _json(row.labels), search_text(row),
+    )  # fmt: skip
+
+
+def _answer(answer: Answer, stream: int | None) -> Bindings:
+    return (answer.command, answer.request, answer.body, answer.at, stream)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,163 @@
+"""The claims about queries and ownership; part of ``petra.testing.store_conformance``."""
+
+# ruff: noqa: D103 - the name of a claim says it all
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.errors import UsageError
+from petra.store import (
+    ExecutionFilter,
+    Fate,
+    Store,
+    WorkItemFilter,
+    shard_of,
+)
+from petra.testing.store_rows import (
+    applied,
+    claim,
+    commit,
+    make_item,
+    make_next,
+    make_row,
+    make_start,
+    refuses,
+    some_items,
+)
+
+# Queries
+
+
+@claim
+async def executions_are_filtered(store: Store) -> None:
+    rows = [
+        make_row("a", status="running", started=10.0, labels={"team": "Blue"}),
+        make_row("b", status="failed", started=20.0, reason="Quorum 100%"),
+        make_row("c", status="completed", started=30.0, playbook="Refunds", parent="a"),
+    ]
+    await applied(store, *(make_start(row.id, row=row) for row in rows))
+
+    async def ids(**wanted: Any) -> str:
+        page = await store.executions(ExecutionFilter(**wanted))
+        return "".join(stored.row.id for stored in page.rows)
+
+    assert await ids() == "cba"
+    assert await ids(statuses=("failed",)) == "b"
+    assert await ids(statuses=("failed", "running")) == "ba"
+    assert await ids(playbook="orders") == "ba"
+    assert await ids(parent="a") == "c"
+    assert await ids(parent="") == "ba"
+    assert await ids(text="team=blue") == "a"
+    assert await ids(text="REFUND") == "c"
+    assert await ids(text="100%") == "b"
+    assert await ids(text="_") == ""
+    assert await ids(since=20.0) == "cb"
+    assert await ids(until=20.0) == "a"
+    assert await ids(since=10.0, until=30.0, statuses=("failed",), text="quorum") == "b"
+
+
+@claim
+async def pages_of_executions_cover_all_once(store: Store) -> None:
+    names = [f"e{n:02}" for n in range(23)]
+    starts = [make_start(n, row=make_row(n, started=float(i // 4))) for i, n in enumerate(names)]
+    await applied(store, *starts)
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await store.executions(ExecutionFilter(), cursor=cursor, limit=5)
+        seen += [stored.row.id for stored in page.rows]
+        if seen[-1:] == ["e10"]:
+            await applied(store, make_start("new", row=make_row("new", started=99.0)))
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == sorted(names, key=lambda n: (names.index(n) // 4, n), reverse=True)
+    await refuses(store.executions(ExecutionFilter(), cursor="nonsense"), UsageError)
+
+
+@claim
+async def work_items_are_found_by_who_may_act(store: Store) -> None:
+    await some_items(store)
+
+    async def found(**wanted: Any) -> str:
+        page = await store.work_items(WorkItemFilter(**wanted))
+        return " ".join(item.execution + item.id for item in page.rows)
+
+    assert await found() == "a4 a5 b1 a2 a3 a1"
+    assert await found(user="ada") == "a4 b1 a3 a1"
+    assert await found(user="eve", roles=("clerk",)) == "b1 a2 a3"
+    assert await found(user="bob", roles=("boss",)) == "a5 b1 a3"
+    assert await found(user="eve", roles=("*",)) == "b1 a2 a3"
+    assert await found(roles=("boss",)) == "a2"
+    assert await found(states=("done", "allocated")) == "a4 a5"
+    assert await found(step="ship") == "a4"
+    assert await found(execution="b") == "b1"
+    assert await found(user="ada", states=("offered",), execution="a") == "a3 a1"
+    assert await store.count_work_items(WorkItemFilter()) == {
+        "offered": 4,
+        "allocated": 1,
+        "done": 1,
+    }
+    assert await store.count_work_items(WorkItemFilter(user="ada")) == {
+        "offered": 3,
+        "allocated": 1,
+    }
+
+
+@claim
+async def work_items_change_and_are_paged(store: Store) -> None:
+    await some_items(store)
+    first = await store.work_items(WorkItemFilter(), limit=4)
+    assert len(first.rows) == 4
+    rest = await store.work_items(WorkItemFilter(), cursor=first.cursor, limit=4)
+    assert [item.id for item in rest.rows] == ["3", "1"]
+    assert rest.cursor is None
+    taken = make_item("a", "1", users=("eve",), state="allocated", holder="eve", updated=6.0)
+    await applied(store, make_next("a", 1, items=(taken,)))
+    assert await store.work_item("a", "1") == taken
+    given_back = msgspec.structs.replace(taken, holder=None)
+    await applied(store, make_next("a", 2, items=(given_back,)))
+    ada = await store.work_items(WorkItemFilter(user="ada"))
+    assert "1" not in [item.id for item in ada.rows if item.execution == "a"]
+    assert await store.work_item("a", "nothing") is None
+
+
+# Ownership
+
+
+@claim
+async def a_shard_has_one_holder_until_its_lease_runs_out(store: Store) -> None:
+    assert await store.claim_shards("one", [1, 2], lease_s=1000) == {1: 1, 2: 1}
+    assert await store.claim_shards("one", [1], lease_s=1000) == {1: 1}
+    assert await store.claim_shards("two", [1, 2, 3], lease_s=-1) == {3: 1}
+    assert await store.claim_shards("one", [3], lease_s=1000) == {3: 2}
+    assert await store.renew_shards("two", {3: 1}, lease_s=1000) == {}
+    assert await store.renew_shards("one", {1: 1, 2: 7, 3: 2}, lease_s=1000) == {1: 1, 3: 2}
+    await store.release_shards("two", {1: 1})
+    assert await store.claim_shards("two", [1], lease_s=1000) == {}
+    await store.release_shards("one", {1: 1})
+    assert await store.claim_shards("two", [1], lease_s=1000) == {1: 2}
+
+
+@claim
+async def a_stale_epoch_is_fenced(store: Store) -> None:
+    shard = shard_of("a")
+    old = await store.claim_shards("one", [shard], lease_s=-1)
+    await applied(store, make_start("a"), epochs=old)
+    new = await store.claim_shards("two", [shard], lease_s=1000)
+    assert await commit(store, make_next("a", 1), epochs=old) == [Fate.FENCED]
+    assert await commit(store, make_next("a", 1), epochs={}) == [Fate.FENCED]
+    assert len(await store.read("a")) == 1
+    await applied(store, make_next("a", 1), epochs=new)
+
+
+@claim
+async def losing_one_shard_does_not_stop_the_others(store: Store) -> None:
+    lost, kept = "a", next(n for n in "bcdefgh" if shard_of(n) != shard_of("a"))
+    mine = await store.claim_shards("one", [shard_of(lost), shard_of(kept)], lease_s=1000)
+    mine[shard_of(lost)] -= 1
+    fates = await commit(store, make_start(lost), make_start(kept), epochs=mine)
+    assert fates == [Fate.FENCED, Fate.APPLIED]
