@@ -1,7 +1,7 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-    async with Local.open(Path(".petra")) as petra:
-        done = await petra.run(playbook, {"order": 7})
+async with Local.open(Path(".petra")) as petra:
+    done = await petra.run(playbook, {"order": 7})
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class Local:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, home: Path, *, slots: int = SLOTS, store: Store | None = None) -> AsyncIterator[Local]:
+    async def open(
+        cls, home: Path, *, slots: int = SLOTS, store: Store | None = None
+    ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
         Raises:
@@ -131,12 +133,16 @@ class Local:
 
     # Using it
 
-    async def run(self, playbook: Playbook, workload: dict[str, Any] | None = None, *, execution: str = "") -> Result:
+    async def run(
+        self, playbook: Playbook, workload: dict[str, Any] | None = None, *, execution: str = ""
+    ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or new_id(self.clock)
         answered = await self.engine.start(playbook, workload, execution=chosen)
         if answered.refused:
-            return Result(chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None)
+            return Result(
+                chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
+            )
         return await self.rest(chosen)
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:

@@ -46,7 +46,9 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
         return
     for row in rows:
         started = datetime.fromtimestamp(row.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        click.echo(f"{row.id}  {started}  {row.playbook:<20}  {status_text(row.status, row.reason)}")
+        click.echo(
+            f"{row.id}  {started}  {row.playbook:<20}  {status_text(row.status, row.reason)}"
+        )
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
 
@@ -146,7 +148,9 @@ def verify_command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: SqliteStore, entries: Entries) -> tuple[str, list[Record]]:
         stored = await store.execution(execution)
-        chosen = execution if stored is not None else (await find(store, entries, execution)).state.id
+        chosen = (
+            execution if stored is not None else (await find(store, entries, execution)).state.id
+        )
         return chosen, await _records(store, chosen)
 
     chosen, records = look(home, asking)
@@ -154,7 +158,9 @@ def verify_command(execution: str, home: Path, output: str) -> None:
     if output == "json":
         print_json({"execution": chosen, "records": len(records), "bad": msgspec.to_builtins(bad)})
     elif bad is None:
-        click.echo(f"{click.style('✓', fg='green')} {chosen}: {len(records)} records, the chain holds")
+        click.echo(
+            f"{click.style('✓', fg='green')} {chosen}: {len(records)} records, the chain holds"
+        )
     else:
         click.echo(f"{click.style('✗', fg='red')} {chosen}: record {bad.seq}: {bad.reason}")
     sys.exit(0 if bad is None else 1)
@@ -186,10 +192,14 @@ def _steer(home: Path, execution: str, make: Make, output: str) -> None:
 @click.option("--key", help="Whom it is for.")
 @home_option
 @as_json
-def signal(execution: str, name: str, payload: str | None, key: str | None, home: Path, output: str) -> None:
+def signal(
+    execution: str, name: str, payload: str | None, key: str | None, home: Path, output: str
+) -> None:
     """Send a signal to an execution."""
     data = msgspec.json.decode(payload) if payload is not None else None
-    _steer(home, execution, lambda now: c.SendSignal(now=now, name=name, key=key, payload=data), output)
+    _steer(
+        home, execution, lambda now: c.SendSignal(now=now, name=name, key=key, payload=data), output
+    )
 
 
 @click.command("patch")
@@ -201,7 +211,12 @@ def signal(execution: str, name: str, payload: str | None, key: str | None, home
 def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, output: str) -> None:
     """Change ctx of an execution."""
     values = workload_of(pairs, None)
-    _steer(home, execution, lambda now: c.PatchCtx(now=now, values=values, actor="operator", reason=reason), output)
+    _steer(
+        home,
+        execution,
+        lambda now: c.PatchCtx(now=now, values=values, actor="operator", reason=reason),
+        output,
+    )
 
 
 @click.command("pause")

@@ -18,7 +18,16 @@ from petra.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
-EXIT = {"completed": 0, "partial": 1, "failed": 1, "aborted": 1, "refused": 1, "waiting": 3, "paused": 3, "stuck": 4}
+EXIT = {
+    "completed": 0,
+    "partial": 1,
+    "failed": 1,
+    "aborted": 1,
+    "refused": 1,
+    "waiting": 3,
+    "paused": 3,
+    "stuck": 4,
+}
 
 home_option = click.option(
     "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
@@ -98,7 +107,9 @@ def workload_of(pairs: tuple[str, ...], source: str | None) -> dict[str, Any]:
     given: Any = {}
     if source is not None:
         try:
-            text = Path(source[1:]).read_text(encoding="utf-8") if source.startswith("@") else source
+            text = (
+                Path(source[1:]).read_text(encoding="utf-8") if source.startswith("@") else source
+            )
             given = json.loads(sys.stdin.read() if source == "-" else text)
         except (OSError, ValueError) as error:
             raise click.UsageError(f"--workload {source}: {error}") from None

@@ -26,7 +26,15 @@ from petra.playbook import Playbook
 @click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
 @home_option
 @as_json
-def command(file: Path, pairs: tuple[str, ...], workload: str | None, home: Path, output: str, *, detach: bool) -> None:
+def command(
+    file: Path,
+    pairs: tuple[str, ...],
+    workload: str | None,
+    home: Path,
+    output: str,
+    *,
+    detach: bool,
+) -> None:
     """Start a playbook here, durably, and follow it until it ends or waits.
 
     Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck. What is interrupted goes on with 'petra watch'.
@@ -34,9 +42,14 @@ def command(file: Path, pairs: tuple[str, ...], workload: str | None, home: Path
     playbook = checked(file)
     given = workload_of(pairs, workload)
     try:
-        result = act(home, lambda local: _run(local, playbook, given, detach=detach, quiet=output == "json"))
+        result = act(
+            home, lambda local: _run(local, playbook, given, detach=detach, quiet=output == "json")
+        )
     except KeyboardInterrupt:
-        click.echo("\ninterrupted; nothing is lost: 'petra ps' lists it, 'petra watch ID' goes on", err=True)
+        click.echo(
+            "\ninterrupted; nothing is lost: 'petra ps' lists it, 'petra watch ID' goes on",
+            err=True,
+        )
         sys.exit(130)
     if output == "json":
         print_json(result_data(result))
@@ -57,7 +70,9 @@ def checked(file: Path) -> Playbook:
     return reading.playbook
 
 
-async def _run(local: Local, playbook: Playbook, workload: dict[str, Any], *, detach: bool, quiet: bool) -> Result:
+async def _run(
+    local: Local, playbook: Playbook, workload: dict[str, Any], *, detach: bool, quiet: bool
+) -> Result:
     execution = new_id(local.clock)
     if not quiet:
         click.echo(f"{playbook.metadata.name}  {execution}  {status_text('running')}")

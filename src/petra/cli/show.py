@@ -39,7 +39,11 @@ class Teller:
         match event:
             case e.StepStarted():
                 self._started[event.run] = record.at
-                return None if not event.items else f"  ∥ {event.step:<20} {len(event.items)} iterations"
+                return (
+                    None
+                    if not event.items
+                    else f"  ∥ {event.step:<20} {len(event.items)} iterations"
+                )
             case e.StepDone() | e.LoopDone():
                 return f"  {click.style('✓', fg='green')} {event.step:<20} {self._took(event.run, record.at):>7}{_tries(event)}"
             case e.StepFailed():

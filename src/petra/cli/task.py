@@ -44,10 +44,16 @@ def list_items(user: str | None, home: Path, output: str) -> None:
 
     rows = look(home, asking)
     if output == "json":
-        print_json([{**msgspec.to_builtins(row), "body": msgspec.json.decode(row.body)} for row in rows])
+        print_json(
+            [{**msgspec.to_builtins(row), "body": msgspec.json.decode(row.body)} for row in rows]
+        )
         return
     for row in rows:
-        who = row.holder or ", ".join([*row.users, *(f"role:{role}" for role in row.roles)]) or "anyone"
+        who = (
+            row.holder
+            or ", ".join([*row.users, *(f"role:{role}" for role in row.roles)])
+            or "anyone"
+        )
         click.echo(f"{row.execution}/{row.step}  {row.state:<9}  {who:<16}  {row.title}")
     if not rows:
         click.echo("nothing to do")
@@ -62,7 +68,16 @@ def list_items(user: str | None, home: Path, output: str) -> None:
 @click.option("--reason", default="", help="Why.")
 @home_option
 @as_json
-def act_on(execution: str, step: str, act_name: str, actor: str, to: str | None, reason: str, home: Path, output: str) -> None:  # noqa: PLR0913
+def act_on(
+    execution: str,
+    step: str,
+    act_name: str,
+    actor: str,
+    to: str | None,
+    reason: str,
+    home: Path,
+    output: str,
+) -> None:  # noqa: PLR0913
     """Claim, release, start, fail, cancel, delegate, reassign, suspend, resume."""
     _act(home, execution, step, output, act=act_name, actor=actor, to=to, reason=reason)
 
@@ -75,7 +90,9 @@ def act_on(execution: str, step: str, act_name: str, actor: str, to: str | None,
 @click.option("--as", "actor", default="operator", show_default=True, help="Who decides.")
 @home_option
 @as_json
-def complete(execution: str, step: str, action: str, data: str | None, actor: str, home: Path, output: str) -> None:  # noqa: PLR0913
+def complete(
+    execution: str, step: str, action: str, data: str | None, actor: str, home: Path, output: str
+) -> None:  # noqa: PLR0913
     """Complete the work item of a step."""
     given = msgspec.json.decode(data) if data is not None else None
     _act(home, execution, step, output, act="complete", actor=actor, action=action, data=given)
@@ -84,14 +101,22 @@ def complete(execution: str, step: str, action: str, data: str | None, actor: st
 def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None:
     async def asking(local: Local) -> tuple[str, Result]:
         entry = await local.engine.entries.load(execution)
-        item = next((one for one in entry.state.items.values() if one.step == step and one.is_open), None)
+        item = next(
+            (one for one in entry.state.items.values() if one.step == step and one.is_open), None
+        )
         if item is None:
-            raise UsageError(f"step '{step}' of {execution} has no open work item; see 'petra task list'")
+            raise UsageError(
+                f"step '{step}' of {execution} has no open work item; see 'petra task list'"
+            )
         refusals: list[str] = []
         local.engine.listeners.append(
-            lambda _, records: refusals.extend(r.event.reason for r in records if isinstance(r.event, e.ActRefused))
+            lambda _, records: refusals.extend(
+                r.event.reason for r in records if isinstance(r.event, e.ActRefused)
+            )
         )
-        await local.engine.ask(execution, lambda now: c.Act(now=now, item=item.id, roles=[ANY_ROLE], **how))
+        await local.engine.ask(
+            execution, lambda now: c.Act(now=now, item=item.id, roles=[ANY_ROLE], **how)
+        )
         return (refusals or [""])[0], await local.rest(execution)
 
     refused, result = act(home, asking)

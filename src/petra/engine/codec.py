@@ -75,7 +75,9 @@ def execution_row(program: Program, state: State) -> rows.ExecutionRow:
         updated=state.now,
         ended=state.now if state.terminal else None,
         parent=state.parent,
-        labels={key: str(value) for key, value in labels.items()} if isinstance(labels, dict) else {},
+        labels={key: str(value) for key, value in labels.items()}
+        if isinstance(labels, dict)
+        else {},
     )
 
 
@@ -98,7 +100,14 @@ def item_row(state: State, item: WorkItem) -> rows.WorkItemRow:
         holder=item.holder,
         priority=priority if isinstance(priority, int) else 0,
         due=item.offered_at + due if isinstance(due, int | float) else None,
-        body=_encode({"spec": item.spec, "draft": item.draft, "comments": item.comments, "decision": item.decision}),
+        body=_encode(
+            {
+                "spec": item.spec,
+                "draft": item.draft,
+                "comments": item.comments,
+                "decision": item.decision,
+            }
+        ),
     )
 
 

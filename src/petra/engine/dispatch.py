@@ -63,7 +63,11 @@ class Dispatcher:
     """Hands assignments to workers and keeps their leases."""
 
     def __init__(
-        self, entries: Entries, clock: Clock, expired: Callable[[PendingRow], None], lease_s: float = LEASE_S
+        self,
+        entries: Entries,
+        clock: Clock,
+        expired: Callable[[PendingRow], None],
+        lease_s: float = LEASE_S,
     ) -> None:
         self._entries = entries
         self._clock = clock
@@ -90,7 +94,9 @@ class Dispatcher:
                 await self._fill(worker, waiting)
 
     def _free(self, pool: str) -> _Worker | None:
-        ready = [w for w in self._workers.values() if w.pool == pool and w.credit > 0 and not w.drains]
+        ready = [
+            w for w in self._workers.values() if w.pool == pool and w.credit > 0 and not w.drains
+        ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
     async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
@@ -120,7 +126,9 @@ class Dispatcher:
         self._leases[lease.id] = lease
         worker.leases.add(lease.id)
         self._by_run.setdefault((row.execution, row.pending.run), set()).add(lease.id)
-        return msgspec.structs.replace(given, playbook=digest, lease=lease.id, lease_s=self._lease_s)
+        return msgspec.structs.replace(
+            given, playbook=digest, lease=lease.id, lease_s=self._lease_s
+        )
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop; its leases end here."""

@@ -102,7 +102,10 @@ class Engine:
 
     async def __aenter__(self) -> Engine:
         await self._recover()
-        self._tasks = [asyncio.create_task(run()) for run in (self._decide_loop, self._time_loop, self._sweep_loop)]
+        self._tasks = [
+            asyncio.create_task(run())
+            for run in (self._decide_loop, self._time_loop, self._sweep_loop)
+        ]
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -113,7 +116,12 @@ class Engine:
     # Asking
 
     async def start(
-        self, playbook: Playbook, workload: dict[str, Any] | None = None, *, execution: str, command: str = ""
+        self,
+        playbook: Playbook,
+        workload: dict[str, Any] | None = None,
+        *,
+        execution: str,
+        command: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose.
 
@@ -126,11 +134,21 @@ class Engine:
             request=_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
-    async def ask(self, execution: str, make: Make, *, command: str = "", request: Any = None) -> Answered:
+    async def ask(
+        self, execution: str, make: Make, *, command: str = "", request: Any = None
+    ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
         return await self._ask(execution, make, command=command, request=_hash(request))
 
-    async def _ask(self, execution: str, make: Make, *, command: str, request: bytes, program: Program | None = None) -> Answered:
+    async def _ask(
+        self,
+        execution: str,
+        make: Make,
+        *,
+        command: str,
+        request: bytes,
+        program: Program | None = None,
+    ) -> Answered:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
         if command:
@@ -179,10 +197,20 @@ class Engine:
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         def make(now: float) -> c.AnyCommand:
             if given.chunk:
-                reports = [c.IterationReport(path=one.path, report=one.report) for one in given.iterations]
-                return c.ChunkReport(now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery)
+                reports = [
+                    c.IterationReport(path=one.path, report=one.report) for one in given.iterations
+                ]
+                return c.ChunkReport(
+                    now=now,
+                    run=given.run,
+                    chunk=given.chunk,
+                    reports=reports,
+                    delivery=given.delivery,
+                )
             assert given.report is not None
-            return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
+            return c.StepReport(
+                now=now, run=given.run, report=given.report, delivery=given.delivery
+            )
 
         self.dispatcher.reported(given.lease)
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
@@ -193,7 +221,9 @@ class Engine:
         pending = row.pending
         self.tell(
             row.execution,
-            lambda now: c.LeaseExpired(now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk),
+            lambda now: c.LeaseExpired(
+                now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+            ),
         )
 
     # Deciding
@@ -247,7 +277,9 @@ class Engine:
             entry = await self._entry(request)
             if entry is None:
                 return
-            draft = drafts[request.execution] = _Draft(entry, entry.state.seq, created=entry.state.seq == 0)
+            draft = drafts[request.execution] = _Draft(
+                entry, entry.state.seq, created=entry.state.seq == 0
+            )
             entry.busy += 1
         entry = draft.entry
         before = entry.state.seq
@@ -270,10 +302,14 @@ class Engine:
             return await self.entries.load(request.execution)
         known = self.entries.cached(request.execution)
         if known is not None or await self.store.execution(request.execution) is not None:
-            request.answer.set_result(Answered(request.execution, "there is an execution of that id already"))
+            request.answer.set_result(
+                Answered(request.execution, "there is an execution of that id already")
+            )
             return None
         state = State(id=request.execution)
-        return self.entries.add(request.execution, Entry(request.program, state, Ledger(request.execution)))
+        return self.entries.add(
+            request.execution, Entry(request.program, state, Ledger(request.execution))
+        )
 
     # Committing
 
@@ -377,7 +413,10 @@ class Engine:
         match effect:
             case f.Assign():
                 pending = rows.Pending(
-                    run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=_pool(entry, effect.run)
+                    run=effect.run,
+                    chunk=effect.chunk,
+                    delivery=effect.delivery,
+                    pool=_pool(entry, effect.run),
                 )
                 self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
             case f.Stop():
@@ -393,10 +432,15 @@ class Engine:
                 pass
 
     async def _start_child(self, parent: str, effect: f.StartChild) -> None:
-        stored = await self.store.find_playbook(effect.path, None if effect.version is None else str(effect.version))
+        stored = await self.store.find_playbook(
+            effect.path, None if effect.version is None else str(effect.version)
+        )
         if stored is None:
             error = Error(kind="not_found", message=f"there is no playbook '{effect.path}'")
-            self.tell(parent, lambda now: c.ChildEnded(now=now, child=effect.child, status="failed", error=error))
+            self.tell(
+                parent,
+                lambda now: c.ChildEnded(now=now, child=effect.child, status="failed", error=error),
+            )
             return
         program = await self.entries.program(stored.digest)
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
@@ -404,16 +448,28 @@ class Engine:
         def refused(done: asyncio.Future[Answered]) -> None:
             if not done.cancelled() and done.exception() is None and done.result().refused:
                 error = Error(kind="schema", message=done.result().refused)
-                self.tell(parent, lambda now: c.ChildEnded(now=now, child=effect.child, status="failed", error=error))
+                self.tell(
+                    parent,
+                    lambda now: c.ChildEnded(
+                        now=now, child=effect.child, status="failed", error=error
+                    ),
+                )
 
         answer.add_done_callback(refused)
-        make: Make = lambda now: c.Start(now=now, workload=effect.workload, parent=parent, depth=effect.depth)  # noqa: E731
+        make: Make = lambda now: c.Start(
+            now=now, workload=effect.workload, parent=parent, depth=effect.depth
+        )  # noqa: E731
         self._inbox.put_nowait(_Request(effect.child, make, answer, program=program))
 
     def _tell_parent(self, state: State) -> None:
         if state.parent:
             status, output, error = state.terminal, state.output, state.error
-            self.tell(state.parent, lambda now: c.ChildEnded(now=now, child=state.id, status=status, output=output, error=error))
+            self.tell(
+                state.parent,
+                lambda now: c.ChildEnded(
+                    now=now, child=state.id, status=status, output=output, error=error
+                ),
+            )
 
     # Time
 
@@ -490,7 +546,14 @@ class Engine:
                 if stored is None:
                     await self._start_child(
                         execution,
-                        f.StartChild(child=child, path=call["path"], version=call["version"], workload=call["workload"], depth=entry.state.depth + 1, run=run.id),
+                        f.StartChild(
+                            child=child,
+                            path=call["path"],
+                            version=call["version"],
+                            workload=call["workload"],
+                            depth=entry.state.depth + 1,
+                            run=run.id,
+                        ),
                     )
                 elif stored.row.ended is not None:
                     self._tell_parent((await self.entries.load(child)).state)
@@ -541,7 +604,9 @@ def _answer(request: _Request, refused: str, state: State, at: float) -> rows.An
 
 def _known_answer(known: rows.Answer, request: bytes) -> Answered:
     if known.request != request:
-        raise UsageError(f"command id '{known.command}' was used before for a different request; use a fresh id")
+        raise UsageError(
+            f"command id '{known.command}' was used before for a different request; use a fresh id"
+        )
     return Answered(**msgspec.json.decode(known.body))
 
 

@@ -38,7 +38,9 @@ class Entry:
         """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
         for run in self.state.runs.values():
             if run.chunks:
-                self.out[run.id] = {chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child}
+                self.out[run.id] = {
+                    chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child
+                }
             elif self.program.steps[run.step].mode == "worker" or run.compensates:
                 self.out[run.id] = {""}
 
