@@ -22,6 +22,9 @@ test: $(READY) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 -q
 
+examples: $(READY) ## run the tests of the examples
+	$(BIN)/petra test examples
+
 check: $(READY) ## format, lint, types, import contracts, fast tests: under 60 s
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
@@ -43,4 +46,4 @@ lock: ## pin the requirements anew, with hashes
 	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
 	  --no-header --upgrade -o requirements/dev.txt requirements/dev.in
 
-.PHONY: help setup demo test check format docs bench lock
+.PHONY: help setup demo test examples check format docs bench lock

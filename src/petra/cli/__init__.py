@@ -1,7 +1,7 @@
 """The command line: one file per verb, each imported only when it is called.
 
 Rule 1: a result goes to stdout, words about the work to stderr.
-Rule 2: exit codes: 0 ok, 1 problems found or failed, 2 wrong usage.
+Rule 2: exit codes: 0 ok, 1 problems found or failed, 2 wrong usage, 130 interrupted.
 Rule 3: no traceback reaches a user; a bug says that it is one and where to report it.
 """
 
@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from types import MappingProxyType
+from typing import Any
 
 import click
 
@@ -23,6 +24,8 @@ _VERBS = MappingProxyType(
         "check": "Check playbooks: every problem, with its place and its fix.",
         "graph": "Draw a playbook.",
         "migrate": "Rewrite an older playbook into canonical words.",
+        "test": "Run test files: in virtual time, without a server.",
+        "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks, for editors.",
     }
 )
@@ -49,6 +52,14 @@ class _LazyGroup(click.Group):
         rows += [(name, found.get_short_help_str()) for name, found in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; somebody who interrupts it, or hangs up on a question, gets 130."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("\ninterrupted", err=True)
+            ctx.exit(130)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -85,7 +96,7 @@ def version() -> None:
 def main() -> None:
     """Run ``petra``."""
     try:
-        petra(prog_name="petra")
+        petra(prog_name="petra", color=False if os.environ.get("NO_COLOR") else None)
     except PetraError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)

@@ -40,7 +40,7 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     if label:
         styled += click.style(label, fg=_COLOURS[problem.severity])
     click.echo(styled + head[len(place) + len(label) :])
-    if shown := excerpt(problem, lines, _width()):
+    if shown := excerpt(problem, lines, width()):
         source, caret = shown.split("\n")
         click.echo(click.style(source, dim=True))
         click.echo(click.style(caret, fg=_COLOURS[problem.severity]))
@@ -51,15 +51,16 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
-def _width() -> int:
+def width() -> int:
+    """How wide a line may be: the terminal, within reason; 100 for a pipe."""
     return min(shutil.get_terminal_size((100, 24)).columns, 120) if sys.stdout.isatty() else 100
 
 
 def _folded(text: str) -> str:
     """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
-    if not sys.stdout.isatty() or len(text) <= _width():
+    if not sys.stdout.isatty() or len(text) <= width():
         return text
     folded = textwrap.wrap(
-        text, _width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        text, width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
     return "\n".join(folded)

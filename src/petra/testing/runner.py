@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET
 
@@ -16,12 +16,15 @@ from petra.kernel.decide import Decision
 from petra.kernel.explain import explain
 from petra.kernel.human import ANY_ROLE
 from petra.testing.simulation import EPOCH, WORLD, Execution, Simulation
+from petra.testing.story import told
 from petra.testing.suite import ACTS, Case, Expect
 from petra.values import canonical
 from petra.wire import Error
 
 ArcName = tuple[str, str, int]
 """An arc: the playbook it belongs to, its step and its position."""
+STORY = "  what happened:"
+"""The line of a message after which the story begins."""
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class CaseResult:
     """What came of a case."""
 
     case: Case
-    result: str
+    result: Literal["passed", "failed", "error"]
     message: str = ""
     simulation: Simulation | None = None
     arcs: set[ArcName] = field(default_factory=set)
@@ -445,7 +448,7 @@ def _error(simulation: Simulation, expect: Expect) -> Iterable[str]:
 def _story(simulation: Simulation) -> str:
     """Tell what happened, for somebody who must find out why."""
     lines = [
-        f"  {record.at - EPOCH:>8.1f} s  {_told(record.event)}"
+        f"  {record.at - EPOCH:>8.1f} s  {told(record.event)}"
         for record in simulation.root.log[-25:]
     ]
     if not simulation.root.state.terminal and not simulation.root.refused:
@@ -453,11 +456,4 @@ def _story(simulation: Simulation) -> str:
             f"  {line.sentence}"
             for line in explain(simulation.root.program, simulation.root.state).waiting[:5]
         ]
-    return "\n".join(["  what happened:", *lines])
-
-
-def _told(event: e.AnyEvent) -> str:
-    words = type(event).__struct_config__.tag or type(event).__name__
-    step = getattr(event, "step", "")
-    error = getattr(event, "error", None)
-    return f"{words} {step}" + (f": {error.message}" if error is not None else "")
+    return "\n".join([STORY, *lines])

@@ -7,6 +7,7 @@ time. Scripts are found by ``step/task``, then by ``step``; those of a sub-playb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ class Scripts:
 def _play(key: str, entry: Any, run: Run) -> Scripted:
     if not isinstance(entry, dict) or sum(word in entry for word in _ENTRY_WORDS) != 1:
         raise ScriptError(f"the script of '{key}' needs exactly one of ok, error, run, crash")
-    after_s = float(entry.get("after_s", 0) or 0)
+    after_s = _seconds(key, entry.get("after_s"))
     more = {k: v for k, v in entry.items() if k not in (*_ENTRY_WORDS, "after_s")}
     if entry.get("crash"):
         return Scripted(None, after_s)
@@ -81,6 +82,14 @@ def _play(key: str, entry: Any, run: Run) -> Scripted:
             Outcome(status="ok", result=_evaluate(key, entry["run"], run), more=more), after_s
         )
     return Scripted(Outcome(status="ok", result=entry.get("ok"), more=more), after_s)
+
+
+def _seconds(key: str, given: Any) -> float:
+    if given is None:
+        return 0.0
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise ScriptError(f"the script of '{key}': 'after_s' must be a number of seconds")
+    return float(given)
 
 
 def _error(given: Any, more: dict[str, Any]) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,12 @@ class Case:
     tools: dict[str, Any]
     world: list[dict[str, Any]]
     expect: Expect
+    readings: tuple[Reading, ...] = ()
+    """Every playbook it may run: its own, then the library."""
+
+
+INLINE = "inline playbook"
+"""The name of a playbook that stands inside a test file."""
 
 
 @dataclass(slots=True)
@@ -73,6 +79,25 @@ _ROOT = ("apiVersion", "kind", "playbook", "library", "cases")
 _CASE = (
     "name", "playbook", "library", "workload", "seed", "stop_at_s", "tools", "world", "expect", "desc",
 )  # fmt: skip
+_Types = Mapping[str, tuple[tuple[type, ...], str]]
+_TYPES: _Types = {
+    "workload": ((dict,), "a mapping"),
+    "seed": ((int,), "a whole number"),
+    "stop_at_s": ((int, float), "a number of seconds"),
+    "tools": ((dict,), "a mapping of steps to outcomes"),
+    "world": ((list,), "a list of what happens"),
+    "library": ((list,), "a list of playbooks"),
+}
+_WORLD_TYPES: _Types = {
+    "at_s": ((int, float), "a number of seconds"),
+    "when_open": ((str,), "the name of a step"),
+    "when_waiting": ((str,), "the name of a step"),
+    "patch_ctx": ((dict,), "a mapping of keys to values"),
+    "group": ((dict,), "a mapping such as {step: NAME, add: ITEM}"),
+    "override": ((dict,), "a mapping such as {step: NAME, ok: RESULT}"),
+    "roles": ((list,), "a list of roles"),
+}
+_NEEDED = ("at_s", "when_open", "when_waiting", "patch_ctx", "group", "override")
 TRIGGERS = ("at_s", "when_open", "when_waiting")
 ACTS = (
     "signal", "complete", "patch_ctx", "cancel", "pause", "resume", "claim", "release", "start", "save", "fail",
@@ -154,6 +179,7 @@ class _Reader:
 
     def _root(self, tree: Map, suite: Suite) -> None:
         self._known(tree, _ROOT, "a test file")
+        self._typed(tree, _TYPES)
         if tree.get("kind") != "Test":
             self.problems.error(
                 "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
@@ -188,6 +214,7 @@ class _Reader:
 
     def _case(self, root: Map, node: Map, index: int, at: Mark) -> Case | None:
         self._known(node, _CASE, "a case")
+        self._typed(node, _TYPES)
         holder = node if "playbook" in node else root
         if "playbook" not in holder:
             self.problems.error(
@@ -201,19 +228,29 @@ class _Reader:
             self._world(item, world.item_at(number) if hasattr(world, "item_at") else at)
         if reading is None or reading.playbook is None:
             return None
+        readings = (reading, *self._library(node if "library" in node else root))
         return Case(
             file=str(self.path),
             name=str(node.get("name") or f"case {index + 1}"),
             line=at.line,
             playbook=reading,
-            library=self._library(node if "library" in node else root, reading.playbook),
+            library=_by_path(readings),
             workload=plain(node.get("workload") or {}),
             seed=node.get("seed") or 0,
             stop_at_s=node.get("stop_at_s"),
             tools=plain(node.get("tools") or {}),
             world=plain(world),
             expect=expect,
+            readings=readings,
         )
+
+    def _typed(self, node: Map, known: _Types) -> None:
+        """Report what is of the wrong type, and read on as if it were empty."""
+        for key, (types, words) in known.items():
+            given = node.get(key)
+            if given is not None and (not isinstance(given, types) or isinstance(given, bool)):
+                self.problems.error("P103", node.value_at(key), f"'{key}' must be {words}", "")
+                node[key] = None
 
     def _expect(self, node: Map, at: Mark) -> Expect:
         given = node.get("expect")
@@ -234,6 +271,12 @@ class _Reader:
             self.problems.error("P103", at, "what happens must be a mapping", "e.g. '- at_s: 10'")
             return
         self._known(item, _WORLD, "what happens from outside")
+        for key in _NEEDED:
+            if key in item and item[key] is None:
+                self.problems.error(
+                    "P103", item.key_at(key), f"'{key}' has no value", "give it one"
+                )
+        self._typed(item, _WORLD_TYPES)
         if sum(word in item for word in TRIGGERS) != 1:
             self.problems.error(
                 "P122",
@@ -286,19 +329,24 @@ class _Reader:
         ]
         return None
 
-    def _library(self, holder: Map, own: Playbook) -> dict[str, Playbook]:
-        found: dict[str, Playbook] = {}
-        books = [own]
-        for given in holder.get("library") or ():
-            reading = self._playbook(given, holder.value_at("library"))
-            if reading is not None and reading.playbook is not None:
-                books.append(reading.playbook)
-        for book in books:
-            found.setdefault(book.metadata.name, book)
-        for book in books:
-            if book.metadata.path:
-                found[book.metadata.path] = book
-        return found
+    def _library(self, holder: Map) -> list[Reading]:
+        found = [
+            self._playbook(given, holder.value_at("library"))
+            for given in holder.get("library") or ()
+        ]
+        return [reading for reading in found if reading is not None]
+
+
+def _by_path(readings: Iterable[Reading]) -> dict[str, Playbook]:
+    """Index playbooks by name and by path; a path wins, and the case's own playbook comes first."""
+    books = [reading.playbook for reading in readings if reading.playbook is not None]
+    found: dict[str, Playbook] = {}
+    for book in books:
+        found.setdefault(book.metadata.name, book)
+    for book in books:
+        if book.metadata.path:
+            found[book.metadata.path] = book
+    return found
 
 
 def _inline(given: Map) -> Reading:
@@ -306,7 +354,7 @@ def _inline(given: Map) -> Reading:
     from yaml import safe_dump  # noqa: PLC0415 - only inline playbooks need it
 
     text = safe_dump(plain(given), sort_keys=False, allow_unicode=True)
-    return read(text, "inline playbook")
+    return read(text, INLINE)
 
 
 Finder = Callable[[str], Playbook | None]

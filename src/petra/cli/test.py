@@ -1,0 +1,185 @@
+"""``petra test``: every case of every test file, in virtual time, with the coverage of arcs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from petra.cli.output import as_json, count, print_json, width
+from petra.testing.coverage import Coverage, PlaybookCoverage
+from petra.testing.junit import junit
+from petra.testing.runner import STORY
+from petra.testing.session import Verdict, cases_of, judge, suite_files
+
+_COLOURS = {"passed": "green", "failed": "red", "error": "red"}
+_COLUMNS_MAX = 80
+_ARCS_MAX = 20
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
+@click.option("-k", "word", metavar="WORD", default="", help="Only cases with WORD in their name.")
+@click.option(
+    "--explore",
+    "seeds",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Run each case under N seeds and every selection strategy; report any whose outcome differs.",
+)
+@click.option(
+    "--junit",
+    "report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write JUnit XML too.",
+)
+@as_json
+def command(
+    paths: tuple[str, ...], *, word: str, seeds: int | None, report: Path | None, output: str
+) -> None:
+    """Run test files: playbooks in virtual time, with scripted tools and no server.
+
+    Folders are searched for *.test.yaml and *.test.yml. Exits with 1 when a case fails.
+    """
+    files = list(suite_files(paths))
+    if not files:
+        raise click.UsageError(f"no test file in {', '.join(paths)}; they end in .test.yaml")
+    begun = perf_counter()
+    coverage = Coverage()
+    verdicts = []
+    for verdict in _run(files, word, seeds or 0, coverage):
+        verdicts.append(verdict)
+        if output == "text":
+            _line(verdict)
+    if not verdicts:
+        raise click.UsageError(f"no case has '{word}' in its name; try without '-k'")
+    if report is not None:
+        _write(report, junit(verdicts))
+    if output == "json":
+        _print_json(verdicts, coverage)
+    else:
+        _print_text(verdicts, coverage, perf_counter() - begun)
+    sys.exit(0 if all(one.result == "passed" for one in verdicts) else 1)
+
+
+def _run(files: list[Path], word: str, seeds: int, coverage: Coverage) -> Iterator[Verdict]:
+    for file in files:
+        for found in cases_of(file, word):
+            yield found if isinstance(found, Verdict) else judge(found, coverage, seeds=seeds)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _print_json(verdicts: list[Verdict], coverage: Coverage) -> None:
+    results = [one.result for one in verdicts]
+    cases = [
+        {"file": one.file, "case": one.case, "result": one.result, "message": one.message}
+        for one in verdicts
+    ]
+    print_json(
+        {
+            "cases": cases,
+            "passed": results.count("passed"),
+            "failed": results.count("failed"),
+            "errors": results.count("error"),
+            "coverage": coverage.as_data(),
+        }
+    )
+
+
+# Text
+
+
+def _line(verdict: Verdict) -> None:
+    word = click.style(verdict.result.upper(), fg=_COLOURS[verdict.result])
+    name, room = " ".join(verdict.name.split()), width() - len(f" … {verdict.result}")
+    if sys.stdout.isatty() and len(name) > room:
+        name = name[:room]
+    click.echo(f"{name} … {word}")
+
+
+def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> None:
+    bad = [one for one in verdicts if one.result != "passed"]
+    if bad:
+        click.echo()
+        click.echo(_rule("FAILURES", "="))
+    for one in bad:
+        _print_block(one)
+    covered = list(coverage)
+    if covered:
+        click.echo()
+        click.echo(_rule("arcs", "="))
+    for found in covered:
+        _print_coverage(found)
+    _print_summary(verdicts, time_s)
+
+
+def _print_coverage(found: PlaybookCoverage) -> None:
+    never = found.never
+    if len(never) <= 1:
+        click.echo(click.style(str(found), fg="yellow") if never else str(found))
+        return
+    click.echo(click.style(f"{found.head}; never:", fg="yellow"))
+    for arc in never[:_ARCS_MAX]:
+        click.echo(f"    {arc}")
+    if len(never) > _ARCS_MAX:
+        click.echo(f"    and {len(never) - _ARCS_MAX} more; '-o json' lists all")
+
+
+def _print_block(verdict: Verdict) -> None:
+    click.echo(_rule(" ".join((verdict.case or verdict.file).split()), "_"))
+    click.echo(click.style(f"{verdict.file}:{verdict.line}", bold=True))
+    faults, found, story = verdict.message.partition(f"\n{STORY}\n")
+    for line in faults.splitlines():
+        for part in _wrapped(f"  {line}"):
+            click.echo(click.style(part, fg="red"))
+    for line in f"{STORY}\n{story}".splitlines() if found else ():
+        for part in _wrapped(line):
+            click.echo(part)
+
+
+def _wrapped(line: str) -> list[str]:
+    """Fold a line, its rest further in than its beginning."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(
+        line,
+        _columns(),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _print_summary(verdicts: list[Verdict], time_s: float) -> None:
+    numbers = {
+        result: sum(one.result == result for one in verdicts)
+        for result in ("failed", "error", "passed")
+    }
+    words = [f"{numbers['failed']} failed"] if numbers["failed"] else []
+    words += [count(numbers["error"], "error")] if numbers["error"] else []
+    words += [f"{numbers['passed']} passed"] if numbers["passed"] else []
+    green = numbers["passed"] == len(verdicts)
+    text = _rule(f"{', '.join(words)} in {time_s:.2f} s", "=")
+    click.echo()
+    click.echo(click.style(text, fg="green" if green else "red"))
+
+
+def _rule(text: str, sign: str) -> str:
+    """Put a title in the middle of a line."""
+    columns = _columns()
+    return f" {text[: columns - 6]} ".center(columns, sign)
+
+
+def _columns() -> int:
+    return min(width(), _COLUMNS_MAX)

@@ -1,0 +1,72 @@
+"""The workload on the command line: a JSON document, and single values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def with_workload(command: _Command) -> _Command:
+    """Add ``--workload`` and ``--set``."""
+    sets = click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="One value; KEY may have dots."
+    )
+    whole = click.option(
+        "--workload",
+        metavar="JSON|@FILE",
+        default="",
+        help="The workload, merged over the defaults.",
+    )
+    return whole(sets(command))
+
+
+def workload_of(workload: str, sets: Sequence[str]) -> dict[str, Any]:
+    """Read the workload; values of ``--set`` win. A value that is no JSON is a text."""
+    found = _document(workload) if workload else {}
+    for given in sets:
+        key, equals, text = given.partition("=")
+        if not equals or not all(key.split(".")):
+            raise click.UsageError(f"'--set {given}' must be KEY=VALUE, e.g. --set order.id=7")
+        _put(found, key.split("."), _value(text), given)
+    return found
+
+
+def _document(given: str) -> dict[str, Any]:
+    text = given
+    if given.startswith("@"):
+        try:
+            text = Path(given[1:]).read_text(encoding="utf-8")
+        except OSError as error:
+            raise click.UsageError(f"cannot read {given[1:]}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise click.UsageError(f"cannot read {given[1:]}: it is not text in UTF-8") from None
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        hint = "" if given.startswith("@") else "; a file is given as '@file.json'"
+        raise click.UsageError(f"the workload is not JSON: {error}{hint}") from None
+    if not isinstance(found, dict):
+        raise click.UsageError("the workload must be a JSON object")
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _put(into: dict[str, Any], keys: list[str], value: Any, given: str) -> None:
+    for key in keys[:-1]:
+        inner = into.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise click.UsageError(f"'--set {given}': '{key}' is a value, not an object")
+        into = inner
+    into[keys[-1]] = value

@@ -1,0 +1,89 @@
+"""The story of an execution: its events in words, for somebody who must find out why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from petra.kernel import events as e
+from petra.values import canonical
+from petra.wire import Write
+
+VALUE_CHARS_MAX = 60
+
+
+def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
+    """Tell one event: its name, where, why, and what came of it; with or without what was written to ctx."""
+    words = " ".join([str(type(event).__struct_config__.tag), *_where(event)])
+    more = [text for text in _more(event) if ctx or not text.startswith("ctx.")]
+    arrows = [text for text in more if text.startswith("→")]
+    rest = [text for text in more if not text.startswith("→")]
+    return " ".join([words, *arrows]) + "".join(f"; {text}" for text in rest)
+
+
+def value(data: Any, chars_max: int = VALUE_CHARS_MAX) -> str:
+    """Show a value as JSON, cut where it is long."""
+    text = canonical(data).decode()
+    return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
+
+
+def writes(made: Iterable[Write]) -> list[str]:
+    """Show what was written to ctx."""
+    return [f"ctx.{write.key} = {value(write.value)}" for write in made]
+
+
+def _where(event: e.AnyEvent) -> list[str]:
+    match event:
+        case e.ExecutionStarted():
+            return [event.playbook]
+        case e.StepStarted(compensates=undone) if undone:
+            return [event.step, "(compensation)"]
+        case e.SignalReceived():
+            return [event.name, value(event.payload)] if event.payload is not None else [event.name]
+        case e.ItemChanged():
+            return [event.act, *(["by", event.actor] if event.actor else [])]
+        case e.ActRefused():
+            return [event.act, *(["by", event.actor] if event.actor else [])]
+        case e.GroupChanged():
+            return [event.change]
+        case e.ExecutionEnding() | e.ExecutionEnded():
+            return [event.status]
+        case e.FinalStarted():
+            return [event.token.step]
+        case _:
+            return [event.step] if hasattr(event, "step") else []
+
+
+def _more(event: e.AnyEvent) -> list[str]:
+    match event:
+        case e.StepDone() | e.StepFailed() | e.LoopDone():
+            return _ended(event)
+        case e.StepStarted(merge=merge) if merge is not None:
+            return writes([merge])
+        case e.IterationsEnded():
+            failed = sum(not one.ok for one in event.ended)
+            told = [f"{len(event.ended)} ended" + (f", {failed} failed" if failed else "")]
+            return told + [text for one in event.ended[:3] for text in writes(one.writes)]
+        case e.CtxPatched():
+            return [f"ctx.{key} = {value(item)}" for key, item in event.values.items()]
+        case e.IncidentRaised() | e.ExecutionStuck():
+            return [event.message]
+        case _:
+            error = getattr(event, "error", None)
+            why = error.message if error is not None else ""
+            reason = getattr(event, "reason", "")
+            return [text for text in (why, "" if reason in why else reason) if text]
+
+
+def _ended(event: e.StepEnded) -> list[str]:
+    found = [f"{event.error.kind}: {event.error.message}"] if event.error is not None else []
+    tries = sum(not attempt.noop for attempt in event.attempts)
+    found += [f"{tries} attempts"] if tries > 1 else []
+    found += writes(event.writes)
+    targets = dict.fromkeys(token.step for token in event.produced)
+    numbers = [sum(token.step == step for token in event.produced) for step in targets]
+    shown = [
+        step if number == 1 else f"{step} ×{number}"
+        for step, number in zip(targets, numbers, strict=True)
+    ]
+    return found + ([f"→ {', '.join(shown)}"] if shown else [])

@@ -1,0 +1,58 @@
+"""The pytest plug-in, in a pytest of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FILE = """\
+apiVersion: petra/v1
+kind: Test
+playbook:
+  apiVersion: petra/v1
+  kind: Playbook
+  metadata: {name: tiny}
+  workflow:
+    - step: only
+      tool: {kind: noop}
+cases:
+  - name: it completes
+    expect: {status: completed}
+  - name: it does not fail
+    expect: {status: failed}
+"""
+
+
+@pytest.mark.spec("S21")
+def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".test.yaml", tiny=FILE)
+    result = pytester.runpytest_inprocess("-v")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "tiny.test.yaml::it completes PASSED*",
+            "tiny.test.yaml::it does not fail FAILED*",
+            "*tiny.test.yaml:13",
+            'status: expected "failed", got "completed"',
+            "  what happened:",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_case_can_be_chosen_by_its_name(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".test.yaml", tiny=FILE)
+    pytester.runpytest_inprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
+
+
+def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".test.yaml", tiny=FILE.replace("expect: {status", "expect: {stauts"))
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*unknown key 'stauts'; did you mean 'status'?*"])
+
+
+def test_files_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".test.yaml", other="suite: something else\n")
+    assert pytester.runpytest_inprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED
