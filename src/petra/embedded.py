@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import SystemRandom  # noqa: TID251 - ids and the spread of retries, not a decision
 from typing import Any
 
 from petra.clock import Clock, SystemClock
@@ -84,7 +83,7 @@ class Local:
         Raises:
             HeldError: another process has the folder open.
         """
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         if store is None:
             from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
@@ -161,6 +160,3 @@ def new_id(clock: Clock) -> str:
     """Make an id for an execution: time first, so that ids sort by age."""
     stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
     return f"{stamp}-{os.urandom(6).hex()}"
-
-
-_draw = SystemRandom().random

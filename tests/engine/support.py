@@ -18,9 +18,9 @@ from petra.worker import Offer, Transport, Worker, in_process
 from petra.worker.transport import ClosedError
 
 
-def playbook(workflow: str, **head: str) -> Playbook:
+def playbook(workflow: str, name: str = "test", **head: str) -> Playbook:
     """Read a playbook from its workflow."""
-    text = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: test}\n"
+    text = f"apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: {name}}}\n"
     text += "".join(f"{key}: {value}\n" for key, value in head.items())
     return read(text + "workflow:\n" + workflow).checked()
 
@@ -61,7 +61,7 @@ async def local(
             clock=chosen,
         )
         working = asyncio.create_task(worker.run())
-        talking = asyncio.create_task(found._talk(server))  # noqa: SLF001 - the part under test
+        talking = asyncio.create_task(found._talk(server))
         try:
             yield found
         finally:
@@ -71,6 +71,3 @@ async def local(
                 await asyncio.gather(talking, working, return_exceptions=True)
             await registry.close()
             await keychain.close()
-
-
-__all__ = ["Any", "Fields", "Outcome", "ToolContext", "chain", "local", "ok", "playbook"]

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-
 from engine.support import chain, local, playbook
+
 from petra.clock import SystemClock
 from petra.embedded import result_of
 from petra.engine.codec import execution_row, from_row
@@ -110,11 +110,12 @@ def test_a_sub_playbook_is_an_execution_of_its_own(kind: str, tmp_path: Path) ->
     async def scenario() -> None:
         async with opened(kind, tmp_path) as store, local(store) as petra:
             child = playbook(
-                "  - step: work\n    tool: {kind: python, code: 'result = workload[\"n\"] * 2'}\n"
+                "  - step: work\n    tool: {kind: python, code: 'result = workload[\"n\"] * 2'}\n",
+                name="double",
             )
             await petra.run(child, {"n": 1}, execution="first")  # the store knows it now
             parent = playbook(
-                "  - step: call\n    tool: {kind: playbook, path: test, args: {n: 21}}\n"
+                "  - step: call\n    tool: {kind: playbook, path: double, args: {n: 21}}\n"
             )
             result = await petra.run(
                 parent,

@@ -10,10 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, act, find, home_option, look, result_data, workload_of
+from petra.cli.home import EXIT, act, find, home_option, look, result_data
 from petra.cli.output import as_json, print_json
 from petra.cli.run import hint
 from petra.cli.show import status_text, summary
+from petra.cli.workload import workload_of
 from petra.embedded import Local, Result, result_of
 from petra.engine.codec import from_row
 from petra.engine.engine import Make
@@ -193,7 +194,7 @@ def _steer(home: Path, execution: str, make: Make, output: str) -> None:
 @home_option
 @as_json
 def signal(
-    execution: str, name: str, payload: str | None, key: str | None, home: Path, output: str
+    execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
 ) -> None:
     """Send a signal to an execution."""
     data = msgspec.json.decode(payload) if payload is not None else None
@@ -210,7 +211,7 @@ def signal(
 @as_json
 def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, output: str) -> None:
     """Change ctx of an execution."""
-    values = workload_of(pairs, None)
+    values = workload_of("", pairs)
     _steer(
         home,
         execution,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -96,44 +94,3 @@ def result_data(result: Result) -> dict[str, Any]:
         "waiting_on": result.reason if result.status in ("waiting", "stuck") else None,
         "error": result.error,
     }
-
-
-def workload_of(pairs: tuple[str, ...], source: str | None) -> dict[str, Any]:
-    """Read the workload of ``--workload`` and ``--set``.
-
-    Raises:
-        click.UsageError: it is not one.
-    """
-    given: Any = {}
-    if source is not None:
-        try:
-            text = (
-                Path(source[1:]).read_text(encoding="utf-8") if source.startswith("@") else source
-            )
-            given = json.loads(sys.stdin.read() if source == "-" else text)
-        except (OSError, ValueError) as error:
-            raise click.UsageError(f"--workload {source}: {error}") from None
-        if not isinstance(given, dict):
-            raise click.UsageError("--workload must be a JSON object")
-    for pair in pairs:
-        key, sign, value = pair.partition("=")
-        if not sign or not key:
-            raise click.UsageError(f"--set {pair}: write KEY=VALUE")
-        _put(given, key.split("."), _value(value))
-    return dict(given)
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _put(given: dict[str, Any], path: list[str], value: Any) -> None:
-    for part in path[:-1]:
-        inner = given.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise click.UsageError(f"--set {'.'.join(path)}: '{part}' is not an object")
-        given = inner
-    given[path[-1]] = value

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from petra.cli.files import load
-from petra.cli.home import EXIT, act, home_option, result_data, workload_of
+from petra.cli.home import EXIT, act, home_option, result_data
 from petra.cli.output import as_json, print_json, print_problem
 from petra.cli.show import Teller, status_text, summary
+from petra.cli.workload import with_workload, workload_of
 from petra.embedded import Local, Result, new_id
 from petra.engine.entries import Entry
 from petra.kernel import Record
@@ -21,36 +22,25 @@ from petra.playbook import Playbook
 
 @click.command("run")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "pairs", multiple=True, metavar="K=V", help="Set a value of the workload.")
-@click.option("--workload", metavar="JSON|@FILE|-", help="The workload.")
+@with_workload
 @click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
 @home_option
 @as_json
 def command(
-    file: Path,
-    pairs: tuple[str, ...],
-    workload: str | None,
-    home: Path,
-    output: str,
-    *,
-    detach: bool,
+    file: Path, home: Path, output: str, *, workload: str, sets: tuple[str, ...], detach: bool
 ) -> None:
     """Start a playbook here, durably, and follow it until it ends or waits.
 
     Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck. What is interrupted goes on with 'petra watch'.
     """
     playbook = checked(file)
-    given = workload_of(pairs, workload)
+    given = workload_of(workload, sets)
+    quiet = output == "json"
     try:
-        result = act(
-            home, lambda local: _run(local, playbook, given, detach=detach, quiet=output == "json")
-        )
+        result = act(home, lambda local: _run(local, playbook, given, detach=detach, quiet=quiet))
     except KeyboardInterrupt:
-        click.echo(
-            "\ninterrupted; nothing is lost: 'petra ps' lists it, 'petra watch ID' goes on",
-            err=True,
-        )
-        sys.exit(130)
+        click.echo("\nnothing is lost: 'petra ps' lists it, 'petra watch ID' goes on", err=True)
+        raise
     if output == "json":
         print_json(result_data(result))
     else:

@@ -69,17 +69,10 @@ def list_items(user: str | None, home: Path, output: str) -> None:
 @home_option
 @as_json
 def act_on(
-    execution: str,
-    step: str,
-    act_name: str,
-    actor: str,
-    to: str | None,
-    reason: str,
-    home: Path,
-    output: str,
-) -> None:  # noqa: PLR0913
+    execution: str, step: str, act_name: str, *, home: Path, output: str, **how: Any
+) -> None:
     """Claim, release, start, fail, cancel, delegate, reassign, suspend, resume."""
-    _act(home, execution, step, output, act=act_name, actor=actor, to=to, reason=reason)
+    _act(home, execution, step, output, act=act_name, **how)
 
 
 @command.command("complete")
@@ -91,8 +84,8 @@ def act_on(
 @home_option
 @as_json
 def complete(
-    execution: str, step: str, action: str, data: str | None, actor: str, home: Path, output: str
-) -> None:  # noqa: PLR0913
+    execution: str, step: str, action: str, *, home: Path, output: str, data: str | None, actor: str
+) -> None:
     """Complete the work item of a step."""
     given = msgspec.json.decode(data) if data is not None else None
     _act(home, execution, step, output, act="complete", actor=actor, action=action, data=given)

@@ -1,5 +1,6 @@
-"""The engine: takes everything that has arrived, decides each against its state, commits it in one
-transaction, then releases the effects. While a batch is being synced the next one is being decided.
+"""The engine: take all that has arrived, decide it, commit it in one transaction, release the effects.
+
+While a batch is being synced the next one is being decided.
 
 Rule 1: nothing is visible before it is durable: no answer, no assignment, no event on a stream.
 Rule 2: there is no special way back after a crash: what is out is handed out again, timers are due again,
@@ -16,7 +17,7 @@ import heapq
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -32,7 +33,7 @@ from petra.kernel import events as e
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.base import Fate, Store
-from petra.store.errors import BrokenError, UncertainError, UnavailableError
+from petra.store.errors import BrokenError, UnavailableError, UncertainError
 from petra.wire import Error, frames
 
 BATCH_MAX = 2_000
@@ -100,7 +101,7 @@ class Engine:
 
     # Life
 
-    async def __aenter__(self) -> Engine:
+    async def __aenter__(self) -> Self:
         await self._recover()
         self._tasks = [
             asyncio.create_task(run())
@@ -456,9 +457,10 @@ class Engine:
                 )
 
         answer.add_done_callback(refused)
-        make: Make = lambda now: c.Start(
-            now=now, workload=effect.workload, parent=parent, depth=effect.depth
-        )  # noqa: E731
+
+        def make(now: float) -> c.AnyCommand:
+            return c.Start(now=now, workload=effect.workload, parent=parent, depth=effect.depth)
+
         self._inbox.put_nowait(_Request(effect.child, make, answer, program=program))
 
     def _tell_parent(self, state: State) -> None:
