@@ -6,12 +6,19 @@ A further page is a further row of ``PAGES``: its path, and a function that retu
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+import msgspec
+
+from petra.expr.scopes import Use
+from petra.kinds import KINDS, SERVER_KINDS, Knobs, Timeouts
+from petra.playbook import model
 from petra.playbook.codes import CODES
+from petra.playbook.grammar import Field, Shape, extra_of, fields_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,7 +48,242 @@ def error_index() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: Sequence[tuple[str, Callable[[], str]]] = (("docs/reference/errors/README.md", error_index),)
+# The language
+
+Structs = tuple[type[msgspec.Struct], ...]
+
+_INTRODUCTION = """\
+# The language
+
+A playbook is one YAML file. Its steps form a Petri net: tokens move along arcs from step to step, and a step
+that gets a token runs its tasks. This page lists every key, made from the grammar that `petra check` uses and
+that `petra schema` prints for editors. A key that is not listed is an error.
+
+```yaml
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: orders}
+workload: {order: 7}
+workflow:
+  - step: fetch
+    tool: {kind: http, url: "https://shop.example/orders/{{ workload.order }}"}
+    next:
+      arcs:
+        - {step: review, when: "{{ event.result.total > 1000 }}"}
+        - {step: ship}
+  - step: review
+    tool: {kind: human, title: "Ship order {{ workload.order }}?"}
+    next: {arcs: [{step: ship, when: "{{ event.result.action == 'approve' }}"}, {step: end}]}
+  - step: ship
+    tool: {kind: shell, argv: [./ship, "{{ workload.order }}"]}
+    next: {arcs: [{step: end}]}
+  - step: end
+    tool: {kind: noop}
+```
+
+In the tables, *template* marks a value that may hold `{{ … }}`; [expressions](expressions.md) says what
+templates can do. Files with a `noetl.io` header and older words are read too: `petra migrate` rewrites them
+into the words of this page.
+"""
+
+_SECTIONS: Sequence[tuple[str, str, Structs]] = (
+    (
+        "The document",
+        ("`apiVersion`, `kind`, `metadata` and `workflow` are always there. `workload` is data: the request is"
+        " merged over it, and nothing changes it afterwards. Secrets are declared in `keychain` and read by"
+        " workers only."),
+        (model.Playbook, model.Metadata, model.Credential),
+    ),
+    (
+        "Steps",
+        ("A step has tasks (`tool`), or only leads on (`next`), or both. A token that arrives waits until it is"
+        " admitted; then the tasks run one after the other, and the end of the run decides where tokens go."),
+        (
+            model.Step, model.StepSpec, model.StepPolicy, model.Admit, model.AdmitRule, model.AdmitElse, model.Allow,
+            model.Lifecycle, model.Failure, model.Resource, model.Emit, model.Cancels, model.Compensate,
+        ),
+    ),
+    (
+        "Tasks",
+        ("`tool` is one task or a list of them. After each attempt the task's policy looks at the `outcome` and"
+        " decides: see [task policy](task-policy.md). A list may also hold `choose: [{when, do: […]}, {else:"
+        " […]}]`, `while: {when, do: […], max}` and `until: {when, do: […], max}`, which become jumps. A task of"
+        " the workbook is called by `{kind: workbook, name: …}`; keys given at the call win."),
+        (
+            model.Task, model.TaskSpec, model.TaskPolicy, model.PolicyRule, model.PolicyElse, model.Action, Knobs, Timeouts,
+        ),
+    ),
+    (
+        "Loops",
+        ("A loop runs the tasks of its step once per item. The item is `iter.<iterator>`, its number `iter.index`,"
+        " and the iteration around it `iter.parent`."),
+        (model.Loop, model.LoopSpec, model.LoopPolicy),
+    ),
+    (
+        "Routing",
+        ("At the end of a step its arcs are tried in order. An exclusive router takes the first whose guard holds,"
+        " an inclusive one all of them. After a failure only arcs that read `event`, `ok()` or `fail()` are tried."),
+        (model.Router, model.RouterSpec, model.Arc),
+    ),
+    (
+        "Joins",
+        ("Tokens that one firing made through inclusive arcs, `foreach` or `copies` are siblings. A join holds them"
+        " back until enough have arrived, and goes on with one token."),
+        (model.Join, model.MOfN, model.JoinWhen, model.Merge),
+    ),
+    (
+        "The executor",
+        ("What holds for the whole execution: where it begins and ends, what it returns, how writes to one `ctx`"
+        " key combine, and its limits."),
+        (
+            model.Executor, model.ExecutorSpec, model.CtxKey, model.ExecutorPolicy, model.Defaults,
+            model.DefaultTimeouts, model.Results, model.Limits,
+        ),
+    ),
+)  # fmt: skip
+_KINDS = (
+    "The keys of a task depend on its kind. Workers run all kinds but "
+    + ", ".join(f"`{kind}`" for kind in sorted(SERVER_KINDS))
+    + ": those belong to the server, and each is the only task of its step."
+)
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {"any": "anything", "text": "text", "int": "whole number", "number": "number", "bool": "true or false"}
+)  # fmt: skip
+
+
+def language() -> str:
+    """Describe every key of the language, section by section."""
+    inner = _inner_structs()
+    contents = [f"- [{title}](#{_slug(title)}): {_links(parts)}" for title, _, parts in _SECTIONS]
+    kinds = ", ".join(f"[{kind}](#kind-{kind})" for kind in KINDS)
+    lines = [_INTRODUCTION, *contents, f"- [Kinds of tasks](#kinds-of-tasks): {kinds}"]
+    for title, words, parts in _SECTIONS:
+        lines += ["", f"## {title}", "", words]
+        for struct in parts:
+            lines += _chapter(struct.__name__, struct)
+    lines += ["", "## Kinds of tasks", "", _KINDS]
+    for kind, struct in KINDS.items():
+        lines += _chapter(f"kind: {kind}", struct)
+        for part in inner[struct]:
+            lines += _chapter(part.__name__, part)
+    return "\n".join(lines) + "\n"
+
+
+def _inner_structs() -> dict[type[msgspec.Struct], list[type[msgspec.Struct]]]:
+    """Find the structs that only kinds use, and give each to the first kind that does."""
+    told = {*KINDS.values(), *(struct for _, _, parts in _SECTIONS for struct in parts)}
+    inner: dict[type[msgspec.Struct], list[type[msgspec.Struct]]] = {}
+    for kind in KINDS.values():
+        inner[kind] = []
+        waiting: list[type[msgspec.Struct]] = [kind]
+        while waiting:
+            for found in fields_of(waiting.pop(0)).values():
+                new = [part for part in _structs(found.shape) if part not in told]
+                told.update(new)
+                waiting += new
+                inner[kind] += new
+    return inner
+
+
+def _structs(shape: Shape) -> list[type[msgspec.Struct]]:
+    found = [shape.struct] if shape.struct is not None else []
+    for part in (*shape.options, *([shape.item] if shape.item is not None else [])):
+        found += _structs(part)
+    return found
+
+
+def _links(parts: Structs) -> str:
+    return ", ".join(map(_link, parts))
+
+
+def _link(struct: type[msgspec.Struct]) -> str:
+    kind = next((kind for kind, fields in KINDS.items() if fields is struct), None)
+    title = struct.__name__ if kind is None else f"kind: {kind}"
+    return f"[{title}](#{_slug(title)})"
+
+
+def _slug(title: str) -> str:
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
+
+
+def _chapter(title: str, struct: type[msgspec.Struct]) -> list[str]:
+    """Describe one mapping: what it is, and a table of its keys."""
+    lines = ["", f"### {title}", "", _about(struct)]
+    if rows := [_row(found) for found in fields_of(struct).values()]:
+        lines += ["", "| key | value | default | meaning |", "|---|---|---|---|", *rows]
+    if extra_of(struct) == "knobs":
+        lines += ["", "Further keys: the [settings of tasks](#knobs)."]
+    elif struct is model.Task:
+        lines += ["", "Further keys: those of its [kind](#kinds-of-tasks)."]
+    elif struct is model.Credential:
+        lines += ["", "| kind | further keys |", "|---|---|"]
+        for kind, keys in model.CREDENTIAL_KINDS.items():
+            lines.append(f"| `{kind}` | {', '.join(f'`{key}`' for key in keys)} |")
+    return lines
+
+
+def _about(struct: type[msgspec.Struct]) -> str:
+    """Return the first line of a docstring, without what only concerns the code."""
+    line = (struct.__doc__ or "").splitlines()[0].replace("``", "`")
+    return re.sub(r" \(S\d+(?:, S\d+)*\)|; the keys of its kind are in `\w+`", "", line)
+
+
+def _row(found: Field) -> str:
+    shape, note = found.shape, found.shape.note
+    value = _value(shape)
+    if note.facts.get("use") not in (None, Use.CONSTANT) or _holds_templates(shape):
+        value += ", *template*"
+    inner = (option.note.description for option in shape.options)
+    meaning = note.description or next(filter(None, inner), "")
+    if not meaning and (parts := _structs(shape)):
+        meaning = _about(parts[0])
+    cells = [f"`{found.key}`", value, _default(found), meaning]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _holds_templates(shape: Shape) -> bool:
+    use = shape.note.facts.get("use")
+    return use not in (None, Use.CONSTANT) or any(map(_holds_templates, shape.options))
+
+
+def _value(shape: Shape) -> str:
+    bound = "" if shape.note.least is None else f" ≥ {shape.note.least:g}"
+    bound += "" if shape.note.most is None else f" ≤ {shape.note.most:g}"
+    bound += "" if shape.note.above is None else f" > {shape.note.above:g}"
+    match shape.kind:
+        case "choice":
+            return ", ".join(f"`{choice}`" for choice in shape.choices)
+        case "struct":
+            assert shape.struct is not None
+            return _link(shape.struct)
+        case "list":
+            assert shape.item is not None
+            return "list" if shape.item.kind == "any" else f"list of {_value(shape.item)}"
+        case "map":
+            assert shape.item is not None
+            return "mapping" if shape.item.kind == "any" else f"name to {_value(shape.item)}"
+        case "union":
+            options = [_value(option) for option in shape.options if option.kind != "null"]
+            if "number" in options and "whole number" in options:
+                options.remove("whole number")
+            return " or ".join(dict.fromkeys(options))
+        case _:
+            return _WORDS[shape.kind] + bound
+
+
+def _default(found: Field) -> str:
+    if found.required:
+        return "**required**"
+    value = found.default()
+    if value is None or isinstance(value, msgspec.Struct) or value in ([], {}):
+        return ""
+    return f"`{msgspec.json.encode(value).decode().strip(chr(34))}`"
+
+
+PAGES: Sequence[tuple[str, Callable[[], str]]] = (
+    ("docs/reference/errors/README.md", error_index),
+    ("docs/reference/language.md", language),
+)
 
 
 def stale(root: Path) -> dict[str, str]:

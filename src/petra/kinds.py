@@ -114,7 +114,9 @@ class Shell(Fields, frozen=True):
     """A command of the operating system."""
 
     argv: Annotated[Texts | None, says("The program and its arguments, without a shell.")] = None
-    script: Annotated[Constant | None, says("Text for `sh`; values come in through `env`.")] = None
+    script: Annotated[
+        Text | None, says("Text for `sh`; values that may hold quotes come in through `env`.")
+    ] = None
     env: Annotated[Map | None, says("Environment variables.")] = None
     cwd: Annotated[Text | None, says("The folder to run in.")] = None
 
@@ -200,8 +202,8 @@ class Human(Fields, frozen=True):
     form: Annotated[Schema | None, says("JSON Schema of the data a completion carries.")] = None
     assignees: Annotated[Assignees | None, says("Who may act; anyone when absent.")] = None
     exclude: Annotated[Exclude | None, says("Who may not act (four eyes).")] = None
-    actions: Annotated[list[str], says("What a person may choose.")] = field(
-        default_factory=lambda: ["approve", "reject"]
+    actions: Annotated[list[str], Meta(min_length=1, description="What a person may choose.")] = (
+        field(default_factory=lambda: ["approve", "reject"])
     )
     due_s: Annotated[ServerNumber | None, says("Seconds until it expires.")] = None
     remind_s: Annotated[ServerNumber | None, says("Seconds until a reminder goes out.")] = None
@@ -238,7 +240,9 @@ class Wait(Fields, frozen=True):
     for_s: Annotated[ServerNumber | None, says("Seconds from now.")] = None
     until: Annotated[ServerText | None, says("A point in time, ISO 8601.")] = None
     signal: Annotated[Signal | ServerText | None, says("A signal.")] = None
-    any_of: Annotated[list[Alternative] | None, says("The first of these wins.")] = None
+    any_of: Annotated[
+        Annotated[list[Alternative], Meta(min_length=1)] | None, says("The first of these wins.")
+    ] = None
 
 
 KINDS = MappingProxyType(

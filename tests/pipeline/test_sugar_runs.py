@@ -99,7 +99,7 @@ def test_while_fails_when_its_rounds_are_used_up() -> None:
     names, report = run(WHILE.replace("LEFT", "4"), ok(), ok(), ok())
     assert names == ["work"] * 3
     assert report.error is not None
-    assert "'while_1' was ok, but rule 0 of its policy says fail" in report.error.message
+    assert "'while_1__limit' was ok, but rule 0 of its policy says fail" in report.error.message
 
 
 @pytest.mark.spec("S5", "S1")

@@ -27,7 +27,6 @@ ONE = "workflow: [{step: a, tool: {kind: noop}}]\n"
         ("- {step: a, tool: {kind: http, ulr: x}}", "P101", "'url'"),
         ("- {step: a, tool: {kind: wait, for: 3}}", "P101", "'for_s'"),
         ("- {step: a, tool: {kind: python}}", "P102", ""),
-        ("- {step: a, tool: {kind: shell, script: 'echo {{ ctx.x }}'}}", "P125", "'env'"),
         ("- {step: a, next: {arcs: [a]}}", "P103", "'- step: a'"),
         ("- {step: a, next: {arcs: {step: a}}}", "P103", "'- '"),
         ("- {step: a, next: {arcs: [{stp: a}]}}", "P101", "'step'"),
@@ -84,7 +83,7 @@ def test_one_mistake_is_one_problem(steps: str, code: str, hint: str) -> None:
         (PETRA + ONE + "workload: [1]\n", "P103", 5),
         (PETRA + ONE + "executor: fast\n", "P103", 5),
         (PETRA + ONE + "executor: {spec: {entry_step: b}}\n", "P104", 5),
-        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {}\n", "P008", 1),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {}\n", "P008", 2),
     ],
 )
 def test_one_mistake_at_the_root_is_one_problem(text: str, code: str, line: int) -> None:

@@ -236,10 +236,10 @@ def _structs_in(shape: Shape) -> Iterator[type[msgspec.Struct]]:
 
 
 def _used(reading: Reading) -> Iterator[str]:
-    """Yield the keys of the grammar that a document has; every key that was written has a mark."""
+    """Yield the keys of the grammar that a document has; every key that was written has a place."""
     assert reading.playbook is not None
     plain = to_plain(reading.playbook)
-    for path in reading.marks:
+    for path in reading.places:
         owner, shape, value = "", shape_of(Playbook), plain
         for part in path:
             owner, shape = _enter(shape, part, value)

@@ -42,8 +42,8 @@ REST = """
             id="a next may be names",
         ),
         pytest.param(
-            "- {step: a, when: \"{{ done('b') }}\", tool: {kind: noop}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, spec: {policy: {admit: {once: true, rules: [{when: \"{{ done('b') }}\", then: {allow: true}}]}}}, tool: {kind: noop}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, when: \"{{ done('b') }}\", tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, spec: {policy: {admit: {once: true, rules: [{when: \"{{ done('b') }}\", then: {allow: true}}]}}}, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             1,
             id="step.when is admission, once",
             marks=pytest.mark.spec("002§13-1", "000§3.1-1", "002§0-3", "004§1.1-4", "004§5.2-3"),
@@ -98,36 +98,36 @@ REST = """
             marks=pytest.mark.spec("004§7-4", "004§7-5"),
         ),
         pytest.param(
-            "- {step: a, loop: {collection: [1], element: e, mode: parallel}, tool: {kind: python, code: x}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, loop: {in: [1], iterator: e, spec: {mode: parallel}}, tool: {kind: python, code: x}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {collection: [1], element: e, mode: parallel}, tool: {kind: python, code: x}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {in: [1], iterator: e, spec: {mode: parallel}}, tool: {kind: python, code: x}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             3,
             id="collection and element are in and iterator",
             marks=pytest.mark.spec("004§7-2", "004§7-3"),
         ),
         pytest.param(
-            "- {step: a, tool: {kind: http, spec: {method: GET, endpoint: 'http://x', timeout: 3}}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, tool: {kind: http, method: GET, url: 'http://x', spec: {timeout: 3}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: http, spec: {method: GET, endpoint: 'http://x', timeout: 3}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: http, method: GET, url: 'http://x', spec: {timeout: 3}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             3,
             id="fields under tool.spec move up, endpoint is url, knobs stay",
             marks=pytest.mark.spec("004§8.1-2"),
         ),
         pytest.param(
-            "- {step: a, tool: {kind: playbook, spec: {path: p/q}, args: {u: 1}}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, tool: {kind: playbook, path: p/q, args: {u: 1}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: playbook, spec: {path: p/q}, args: {u: 1}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: playbook, path: p/q, args: {u: 1}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             1,
             id="a playbook's path moves up",
             marks=pytest.mark.spec("004§8.1-3"),
         ),
         pytest.param(
-            "- {step: a, tool: {kind: python, code: x, eval: [{expr: \"outcome.status == 'error'\", do: retry, attempts: 2}, {else: {do: continue}}]}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, attempts: 2}}, {else: {then: {do: continue}}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, eval: [{expr: \"outcome.status == 'error'\", do: retry, attempts: 2}, {else: {do: continue}}]}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, attempts: 2}}, {else: {then: {do: continue}}}]}}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             1,
             id="eval is the policy, expr is when",
             marks=pytest.mark.spec("002§13-2", "002§13-3", "002§0-5", "002§4-5"),
         ),
         pytest.param(
-            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{expr: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: fixed}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
-            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: none}}]}}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{expr: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: fixed}}]}}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: retry, backoff: none}}]}}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             2,
             id="expr in a rule is when, and backoff fixed is none",
         ),
@@ -138,13 +138,13 @@ REST = """
             id="case is a router",
         ),
         pytest.param(
-            "- {step: a, tool: {kind: http, url: 'http://x', result: {sink: [{postgres: {command: INSERT}}]}}, next: {arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: http, url: 'http://x', result: {sink: [{postgres: {command: INSERT}}]}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             """
             - step: a
               tool:
                 - {name: a_task, kind: http, url: 'http://x'}
                 - {name: sink_0, kind: postgres, command: INSERT, args: {data: '{{ _prev }}'}}
-              next: {arcs: [{step: b}, {step: c}]}
+              next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
             """,
             1,
             id="a sink is a further task",
@@ -244,3 +244,21 @@ def test_a_case_that_does_more_than_route_is_refused() -> None:
     """)
     errors = [p for p in read(text).problems if p.severity == "error"]
     assert [p.code for p in errors] == ["P113"]
+
+
+def test_a_list_of_sql_lines_is_one_command() -> None:
+    text = workflow("- {step: a, tool: {kind: duckdb, commands: [INSTALL httpfs;, SELECT 1;]}}")
+    (task,) = model(text).workflow[0].tool
+    assert task.fields == {"command": "INSTALL httpfs;\nSELECT 1;"}
+
+
+def test_the_id_of_the_execution_is_found_under_its_older_name() -> None:
+    steps = """
+        - step: a
+          loop: {in: "{{ [execution_id] }}", iterator: x}
+          tool: {kind: http, url: "http://x/{{ execution_id }}"}
+    """
+    (step,) = model(workflow(steps)).workflow
+    assert step.loop is not None
+    assert step.loop.items == "{{ [execution.id] }}"
+    assert step.tool[0].fields["url"] == "http://x/{{ execution.id }}"

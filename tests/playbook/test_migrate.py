@@ -249,3 +249,37 @@ def test_a_playbook_of_the_corpus_migrates_to_the_same_model(path: Path) -> None
     assert read(new.text).playbook == reading.playbook
     assert migrate(new.text).text == new.text
     assert not [p for p in read(new.text).problems if p.code == "P207"]
+
+
+def test_a_list_of_commands_becomes_a_block_of_lines() -> None:
+    text = workflow("- {step: a, tool: {kind: shell, cmds: [ls, 'echo {{ ctx.x }}']}}", NOETL)
+    new = migrate(text).text
+    assert model(new) == model(text)
+    assert model(new).workflow[0].tool[0].fields == {"script": "ls\necho {{ ctx.x }}"}
+    assert "cmds" not in new
+
+
+def test_the_events_of_the_older_engine_are_renamed_once_and_for_all() -> None:
+    steps = """
+        - step: a
+          tool: {kind: noop}
+          next:
+            arcs:
+              - step: a
+                when: "{{ event.name == 'call.done' and ctx.x }}"  # again
+              - step: a
+                when: '{{ event.name == "call.error" }}'
+        - step: b
+          loop: {in: [1], iterator: i}
+          tool: {kind: noop}
+          next: {arcs: [{step: a, when: "{{ event.name == 'call.done' }}"}]}
+    """
+    guards = [arc.when for step in model(workflow(steps, NOETL)).workflow for arc in step.arcs]
+    assert guards == [
+        "{{ event.name == 'step.done' and ctx.x }}",
+        '{{ event.name == "step.failed" }}',
+        "{{ event.name == 'loop.done' }}",
+    ]
+    new = migrate(workflow(steps, NOETL)).text
+    assert "# again" in new
+    assert "call." not in new

@@ -39,7 +39,7 @@ def test_labels_are_the_word_its_index_and_a_suffix() -> None:
         "first",
         "choose_1",
         "choose_1__0", "one",
-        "choose_1__0__while_1__start", "choose_1__0__while_1", "two", "choose_1__0__while_1__again",
+        "choose_1__0__while_1__start", "choose_1__0__while_1", "choose_1__0__while_1__limit", "two", "choose_1__0__while_1__again",
         "choose_1__0__while_1__merge",
         "choose_1__0__end",
         "choose_1__else", "three", "choose_1__else__end",

@@ -90,9 +90,14 @@ def scalars(shape: Shape) -> st.SearchStrategy[Any]:
             return st.integers(min_value=int(note.least) if note.least is not None else None)
         case "number":
             least = note.least if note.least is not None else note.above
+            most = note.most if note.most is not None else 10**6
             return st.floats(
-                least, allow_nan=False, allow_infinity=False, exclude_min=note.above is not None
-            ) | st.integers(1, 10**6)
+                least,
+                most if note.most is not None else None,
+                allow_nan=False,
+                allow_infinity=False,
+                exclude_min=note.above is not None,
+            ) | st.integers(1, int(most))
         case _:
             long_enough = TEXT.filter(lambda t: len(t) >= (note.shortest or 0))
             return long_enough.filter(lambda t: len(t) <= (note.longest or 10**6))
@@ -106,6 +111,8 @@ def parts(draw: st.DrawFn, struct: type[msgspec.Struct], depth: int = 0) -> msgs
         if found.required or (depth < 9 and draw(st.integers(0, 2)) == 0):
             given_[found.name] = draw(values(found.shape, depth + 1))
     extra = extra_of(struct)
+    if struct is model.Credential:
+        given_["kind"] = draw(st.sampled_from([*model.CREDENTIAL_KINDS]))
     if extra is not None and struct is not model.Task:
         given_[extra] = draw(extras(struct, str(given_.get("kind", ""))))
     if struct is model.Task:
@@ -130,10 +137,8 @@ def extras(draw: st.DrawFn, struct: type[msgspec.Struct], kind: str) -> dict[str
     if extra_of(struct) == "knobs":
         return draw(fields(Knobs))
     if struct is model.Credential:
-        allowed = model.CREDENTIAL_KINDS.get(kind)
-        return (
-            {} if allowed is None else {key: draw(DATA) for key in allowed if draw(st.booleans())}
-        )
+        allowed = model.CREDENTIAL_KINDS[kind]
+        return {key: draw(DATA) for key in allowed if draw(st.booleans())}
     free = TEXT.filter(lambda key: key not in fields_of(struct))
     return draw(st.dictionaries(free, DATA, max_size=2))
 

@@ -117,7 +117,7 @@ def test_the_mark_of_every_key_and_value_is_where_it_stands(data: Any, flow: boo
         pytest.param("a: 1\n---\nb: 2\n", "P008", 2, 1, id="two documents"),
         pytest.param("a: 1\n\tb: 2\n", "P004", 2, 1, id="a tab as indentation"),
         pytest.param("a: [1, 2\nb: 3\n", "P004", 2, 2, id="a bracket left open"),
-        pytest.param("a: 'x\n", "P004", 2, 1, id="a quote left open"),
+        pytest.param("a: 'x\n", "P004", 1, 4, id="a quote left open"),
         pytest.param("a: b: c\n", "P004", 1, 5, id="two keys on one line"),
         pytest.param("a: 1\n  b: 2\n", "P004", 2, 4, id="wrong indentation"),
         pytest.param("a: @b\n", "P004", 1, 4, id="a reserved sign"),

@@ -168,8 +168,8 @@ def test_the_numbers_of_a_retry_may_be_templates() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("attempts", 0), ("attempts", "many"), ("attempts", "{{ true }}"), ("delay", -1),
-        ("delay", "nan"), ("delay", "inf"), ("delay", "{{ gone }}"), ("max_delay", "-1"), ("jitter", 1.5),
+        ("attempts", "0"), ("attempts", "many"), ("attempts", "{{ true }}"), ("delay", "-1"),
+        ("delay", "nan"), ("delay", "inf"), ("delay", "{{ gone }}"), ("max_delay", "-1"), ("jitter", "1.5"),
         ("delay", "{{ none }}"),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ Rule 3: no traceback reaches a user; a bug says that it is one and where to repo
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -131,6 +132,8 @@ def version() -> None:
 
 def main() -> None:
     """Run ``petra``."""
+    # a read playbook is many small objects that stay: at the default, they are looked through over and over
+    gc.set_threshold(50_000, 20, 20)
     try:
         petra(prog_name="petra", color=False if os.environ.get("NO_COLOR") else None)
     except PetraError as error:

@@ -40,7 +40,7 @@ def load(path: Path) -> Reading:
     except OSError as error:
         problems = Problems()
         problems.error("P001", START, *_words(path, error))
-        return Reading(str(path), "", None, tuple(problems), {})
+        return Reading(str(path), "", None, tuple(problems))
 
 
 def _content(path: Path) -> bytes:

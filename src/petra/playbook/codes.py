@@ -57,5 +57,6 @@ CODES = MappingProxyType(
         "P208": "Something Petra ignores",
         "P209": "An undeclared credential",
         "P210": "Workload is data, not a template",
+        "P211": "A rule or an arc that is never tried",
     }
 )

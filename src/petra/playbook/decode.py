@@ -43,16 +43,14 @@ class Keys(Protocol):
 
 
 class Decoder:
-    """Decodes one document, and remembers where each part of it was written."""
+    """Decodes one document."""
 
     def __init__(self, problems: Problems, keys: Keys) -> None:
         self.problems = problems
         self.keys = keys
-        self.marks: dict[Path, Mark] = {}
 
     def struct(self, node: Tree, struct: type[S], path: Path, at: Mark) -> S:
         """Decode a mapping into a struct."""
-        self.marks[path] = at
         if not isinstance(node, Map):
             if node is not None or _has_required(struct):
                 self._wrong(at, path, _WORDS["struct"], node)
@@ -74,7 +72,6 @@ class Decoder:
     def _field(self, node: Map, found: Field, path: Path) -> Any:
         value, at = node[found.key], node.value_at(found.key)
         inner = (*path, found.key)
-        self.marks[inner] = at
         if value is None and not found.required and not _takes_null(found.shape):
             return found.default()  # an empty value is an absent one
         return self.value(value, found.shape, inner, at)
@@ -92,18 +89,15 @@ class Decoder:
         for key in node:
             if key not in fields_of(struct) and self.keys.take(self, struct, node, key, path):
                 taken[key] = plain(node[key])
-                self._remember(node[key], (*path, key), node.value_at(key))
         if (extra := extra_of(struct)) is not None:
             values[extra] = taken
 
     def value(self, node: Tree, shape: Shape, path: Path, at: Mark) -> Any:
         """Decode a value; a wrong one is reported and replaced by an empty one."""
-        self.marks[path] = at
         match shape.kind:
             case "any":
                 if shape.note.facts.get("placeholder") and node not in (None, "", {}, []):
                     self._reserved(at, path)
-                self._remember(node, path, at)
                 return plain(node)
             case "struct":
                 assert shape.struct is not None
@@ -199,6 +193,10 @@ class Decoder:
                 self.problems.error(
                     "P103", at, f"{where(path)} is {node}", f"at least {note.least:g}"
                 )
+            if note.most is not None and node > note.most:
+                self.problems.error(
+                    "P103", at, f"{where(path)} is {node}", f"at most {note.most:g}"
+                )
             if note.above is not None and node <= note.above:
                 self.problems.error(
                     "P103", at, f"{where(path)} is {node}", f"must be more than {note.above:g}"
@@ -206,6 +204,11 @@ class Decoder:
         return node
 
     def _wrong(self, at: Mark, path: Path, wanted: str, node: Tree) -> None:
+        if path[-1:] == ("tool",):
+            wanted = "a task or a list of tasks"
+        if node is None:
+            self.problems.error("P103", at, f"{where(path)} is empty", f"give it {wanted}")
+            return
         self.problems.error(
             "P103",
             at,
@@ -220,16 +223,6 @@ class Decoder:
             f"{where(path)} is a placeholder for which only the default is supported",
             f"remove '{path[-1]}'",
         )
-
-    def _remember(self, node: Tree, path: Path, at: Mark) -> None:
-        """Keep the marks of free data, so that templates inside it have a place."""
-        self.marks[path] = at
-        if isinstance(node, Map):
-            for key, value in node.items():
-                self._remember(value, (*path, key), node.value_at(key))
-        elif isinstance(node, Seq):
-            for index, value in enumerate(node):
-                self._remember(value, (*path, index), node.item_at(index))
 
 
 def plain(node: Tree) -> Any:
@@ -285,6 +278,14 @@ def _short(words: str) -> str:
 def _advice_here(path: Path, node: Tree) -> str:
     if path[-1:] == ("auth",):
         return "name an entry of the keychain"
+    if path == ("workflow",) and isinstance(node, dict) and "step" not in node:
+        return "write each step as an entry: '- step: name'"
+    if path[-1:] == ("args",) and isinstance(node, str):
+        return f"give it a name: 'args: {{data: {node}}}'"
+    if path[-1:] == ("loop",) and isinstance(node, str):
+        return f"write 'in: {node}' and 'iterator: item' under 'loop:'"
+    if path[-1:] == ("body",) and isinstance(node, dict):
+        return "say 'json' for a body that is sent as JSON"
     if path[-2:-1] == ("arcs",) and isinstance(node, str):
         return f"write '- step: {node}'"
     return ""

@@ -29,6 +29,7 @@ from petra.playbook.tree import (
 
 Path = tuple[str, ...]
 
+_OLD_NAMES = ("output", "input", "execution_id")
 OK = "{{ outcome.status == 'ok' }}"
 ERROR = "{{ outcome.status == 'error' }}"
 
@@ -70,6 +71,8 @@ def _step(step: AnyMap, notes: Notes) -> None:
         del step["set"]
     for arc in walk.arcs(step):
         _arc(arc, notes)
+    for part in ("loop", "spec"):
+        walk.edit_strings(step.get(part), lambda text: _renamed(text, _args))
 
 
 def _task(task: AnyMap, notes: Notes) -> None:
@@ -89,7 +92,7 @@ def _task(task: AnyMap, notes: Notes) -> None:
         notes.renamed(mark, "set on a task", "patches of its policy, on success")
         found = patches(task.pop("set"), task, notes)
         patch_on_success(task, found, mark)
-    walk.edit_strings(task, lambda text: walk.renamed(text, _args))
+    walk.edit_strings(task, lambda text: _renamed(text, _args))
 
 
 def _arc(arc: AnyMap, notes: Notes) -> None:
@@ -127,7 +130,7 @@ def _default_args(step: AnyMap, key: str, pipeline: list[AnyMap], notes: Notes) 
         for name, value in given.items():
             if name not in args:
                 put(args, name, value, value_mark(given, name))
-        walk.edit_strings(args, lambda text: walk.renamed(text, _args))
+        walk.edit_strings(args, lambda text: _renamed(text, _args))
     if not pipeline:
         notes.refuse(
             mark, f"a step without a task has no use for '{key}'", "pass args on the arc instead"
@@ -140,7 +143,7 @@ def _edit(node: AnyMap, path: Callable[[Path], Path | None], notes: Notes) -> No
 
     def edit(text: str) -> str:
         nonlocal changed
-        new = walk.renamed(text, path)
+        new = _renamed(text, path)
         changed = changed or new != text
         return new
 
@@ -148,6 +151,11 @@ def _edit(node: AnyMap, path: Callable[[Path], Path | None], notes: Notes) -> No
     if changed:
         mark = next((key_mark(node, key) for key in node), Mark(1, 1))
         notes.renamed(mark, "output", "outcome" if path is _outcome else "event")
+
+
+def _renamed(text: str, path: Callable[[Path], Path | None]) -> str:
+    """Rename what a template reads; most read no name of this dialect, and parsing each takes long."""
+    return walk.renamed(text, path) if any(word in text for word in _OLD_NAMES) else text
 
 
 def _outcome(path: Path) -> Path | None:
@@ -174,6 +182,8 @@ def _args(path: Path) -> Path | None:
     match path:
         case ("input", *rest):
             return ("args", *rest)
+        case ("execution_id", *rest):
+            return ("execution", "id", *rest)
         case _:
             return None
 
@@ -200,9 +210,9 @@ def patches(given: Tree, holder: AnyMap, notes: Notes) -> dict[str, dict[str, Tr
     for patch in found.values():
         for key, value in patch.items():
             if isinstance(value, str):
-                patch[key] = type(value)(walk.renamed(value, _outcome))
+                patch[key] = type(value)(_renamed(value, _outcome))
             else:
-                walk.edit_strings(value, lambda text: walk.renamed(text, _outcome))
+                walk.edit_strings(value, lambda text: _renamed(text, _outcome))
     return found
 
 

@@ -22,6 +22,7 @@ class Note:
 
     description: str = ""
     least: float | None = None
+    most: float | None = None
     above: float | None = None
     shortest: int | None = None
     longest: int | None = None
@@ -32,6 +33,7 @@ class Note:
         return Note(
             description=meta.description or self.description,
             least=_either(meta.ge, self.least),
+            most=_either(meta.le, self.most),
             above=_either(meta.gt, self.above),
             shortest=_either(meta.min_length, self.shortest),
             longest=_either(meta.max_length, self.longest),

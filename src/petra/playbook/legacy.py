@@ -10,13 +10,15 @@
 | ``tool.result.as/pick/collect/sink`` | ``set_ctx``, a reducer, a further task |
 | ``eval``, ``expr`` | policy rules, ``when`` |
 | fields under ``tool.spec``, ``endpoint`` | fields of the task, ``url`` |
+| in NoETL files: ``cmds``, ``call.done``, ``call.error`` | ``script``, ``step.done``, ``step.failed`` |
 
 Names that ``bind`` and ``result`` defined could be read bare; those reads become ``ctx.<name>``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import re
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from petra.expr.scopes import RESERVED
@@ -28,6 +30,7 @@ from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark
 from petra.playbook.tree import (
     AnyMap,
+    AnySeq,
     Tree,
     as_map,
     as_seq,
@@ -39,6 +42,7 @@ from petra.playbook.tree import (
     new_seq,
     put,
     rename,
+    text_block,
     value_mark,
 )
 
@@ -50,9 +54,11 @@ _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "duckdb": {"query": "command", "commands": "command", "db_path": "database"},
         "sqlite": {"query": "command"},
         "playbook": {"payload": "args"},
+        "shell": {"command": "script"},
     }
 )
 _THIS = {"this": ("outcome", "result"), "result": ("outcome", "result")}
+_WORD = re.compile(r"\w+")
 _TASK_KEYS = frozenset({"policy", "timeout_s"}) | KNOBS
 
 
@@ -62,6 +68,7 @@ class Legacy:
     def __init__(self, document: AnyMap, notes: Notes) -> None:
         self.document = document
         self.notes = notes
+        self.foreign = str(document.get("apiVersion")).startswith("noetl.io/")
         self.names: set[str] = set()
 
     def rewrite(self) -> None:
@@ -81,6 +88,8 @@ class Legacy:
         told = "case" in step
         self._case(step)
         self._next(step, told=told)
+        if self.foreign:
+            self._events(step)
 
     # Steps
 
@@ -137,7 +146,7 @@ class Legacy:
         tool = step.get("tool")
         single = as_map(tool)
         if single is not None and "name" not in single:
-            put(single, "name", f"{step.get('step', 'step')}_task", mark)
+            put(single, "name", f"{walk.short_name(step)}_task", mark)
         if single is not None and hasattr(single, "ca"):
             single.ca.comment = None  # the key 'tool' holds that comment too, and stays
         present = [single] if single is not None else list(as_seq(tool) or ())
@@ -170,24 +179,26 @@ class Legacy:
         arcs.extend(plain)
         put(step, "next", new_seq(arcs, mark, like=step), mark)
 
-    def _case_arcs(self, case: Mapping[str, Tree], mark: Mark) -> list[Tree]:
-        otherwise = case.get("else")
-        body = as_map(case.get("then", otherwise)) or {}
+    def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
+        given = case.get("then", case.get("else"))
+        body = as_map(given) or {}
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
-                key_mark(body, rest[0]) if isinstance(body, MutableMapping) else mark,
+                key_mark(body, rest[0]),
                 f"'{rest[0]}' inside 'case' has no counterpart",
                 "put it into a step of its own and route to it",
             )
-        targets = as_seq(body.get("next")) or ([body] if "step" in body else [])
+            for key in rest:
+                del body[key]
+        targets = as_seq(body.get("next")) or ([body] if "step" in body else as_seq(given) or [])
         arcs: list[Tree] = []
         for target in targets:
             arc = as_map(target)
             if arc is None:
                 arc = new_map({"step": target}, mark, like=self.document)
             if "when" in case and "when" not in arc:
-                put(arc, "when", _braced(case["when"]), mark)
+                put(arc, "when", _braced(case["when"]), value_mark(case, "when"))
             arcs.append(arc)
         return arcs
 
@@ -205,6 +216,7 @@ class Legacy:
         if not told:
             self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
         guarded = False
+        listed = self._branches(listed, mark, like=step)
         for index, item in enumerate(listed):
             if isinstance(item, str):
                 listed[index] = new_map({"step": item}, mark, like=step)
@@ -219,15 +231,48 @@ class Legacy:
         move_comments(step, "next", router, "arcs")
         put(step, "next", router, mark)
 
+    def _branches(self, listed: AnySeq, mark: Mark, *, like: AnyMap) -> AnySeq:
+        """An item of a next list may hold several arcs: ``{when, then: […]}``, ``{else: […]}``."""
+        if not any("then" in item or "else" in item for item in listed if as_map(item) is not None):
+            return listed
+        arcs: list[Tree] = []
+        for item in listed:
+            branch = as_map(item)
+            several = branch is not None and ("then" in branch or "else" in branch)
+            arcs += self._case_arcs(branch, mark) if branch is not None and several else [item]
+        return new_seq(arcs, mark, like=like)
+
+    def _events(self, step: AnyMap) -> None:
+        """NoETL's own engine fires other events than its documents name."""
+        done = "loop.done" if "loop" in step else "step.done"
+        for arc in walk.arcs(step):
+            guard = arc.get("when")
+            if not isinstance(guard, str) or "event" not in guard:
+                continue
+            for old, new in (
+                ("call.done", done),
+                ("step.exit", done),
+                ("call.error", "step.failed"),
+            ):
+                renamed = re.sub(rf"(['\"]){re.escape(old)}\1", rf"\g<1>{new}\1", guard)
+                if renamed != guard:
+                    self.notes.legacy(value_mark(arc, "when"), f"event {old}", new)
+                    arc["when"] = guard = type(guard)(renamed)
+
     # Tasks
 
     def _task(self, task: AnyMap, step: AnyMap) -> None:
         self._move_up(task)
         kind = task.get("kind")
+        if self.foreign and kind == "shell":
+            self._commands(task)
+        if self.foreign and kind == "transfer":
+            self._ends(task)
         for old, new in _FIELD_WORDS.get(kind if isinstance(kind, str) else "", {}).items():
             if old in task and new not in task:
                 self.notes.legacy(key_mark(task, old), f"{kind}.{old}", f"{kind}.{new}")
                 rename(task, old, new)
+                _join_lines(task, new)
         self._eval(task)
         for rule in walk.rules(task):
             self._expr(rule)
@@ -236,6 +281,19 @@ class Legacy:
                 self.notes.legacy(value_mark(action, "backoff"), "backoff: fixed", "backoff: none")
                 put(action, "backoff", "none", value_mark(action, "backoff"))
         self._result(task, step)
+
+    def _commands(self, task: AnyMap) -> None:
+        if "cmds" in task and "script" not in task:
+            self.notes.legacy(key_mark(task, "cmds"), "shell.cmds", "shell.script")
+            rename(task, "cmds", "script")
+            _join_lines(task, "script")
+
+    def _ends(self, task: AnyMap) -> None:
+        for end in (as_map(task.get("source")), as_map(task.get("target"))):
+            word = next((word for word in ("type", "tool") if word in (end or {})), None)
+            if end is not None and word is not None and "kind" not in end:
+                self.notes.legacy(key_mark(end, word), f"{word} in a transfer", "kind")
+                rename(end, word, "kind")
 
     def _move_up(self, task: AnyMap) -> None:
         """Older tools kept their fields under ``spec``."""
@@ -346,8 +404,19 @@ class Legacy:
         def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
             return ("ctx", *path) if path[0] in names else None
 
+        def edit(text: str) -> str:
+            reads_one = not names.isdisjoint(_WORD.findall(text))
+            return walk.renamed(text, qualify) if reads_one else text
+
         for step in walk.steps(self.document):
-            walk.edit_strings(step, lambda text: walk.renamed(text, qualify))
+            walk.edit_strings(step, edit)
+
+
+def _join_lines(task: AnyMap, key: str) -> None:
+    """Older commands could be lists of lines."""
+    lines = as_seq(task[key])
+    if lines and all(isinstance(line, str) for line in lines):
+        task[key] = text_block("\n".join(lines), like=task)
 
 
 def _braced(guard: Tree) -> Tree:

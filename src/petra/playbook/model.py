@@ -24,7 +24,11 @@ ArcGuard = Annotated[Guard, Meta(extra={"use": Use.ARC})]
 PolicyGuard = Annotated[Guard, Meta(extra={"use": Use.POLICY})]
 JoinGuard = Annotated[Guard, Meta(extra={"use": Use.JOIN})]
 Patch = Annotated[dict[str, Any], Meta(extra={"use": Use.PATCH})]
-PolicyNumber = Annotated[int | float | str, Meta(extra={"use": Use.POLICY})]
+PolicyCount = Annotated[Annotated[int, Meta(ge=1)] | str, Meta(extra={"use": Use.POLICY})]
+PolicySeconds = Annotated[Annotated[float, Meta(ge=0)] | str, Meta(extra={"use": Use.POLICY})]
+PolicyFraction = Annotated[
+    Annotated[float, Meta(ge=0, le=1)] | str, Meta(extra={"use": Use.POLICY})
+]
 Seconds = Annotated[float, Meta(gt=0)]
 StepName = Annotated[str, Meta(min_length=1, extra={"step": True})]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -78,15 +82,15 @@ class Action(Part, frozen=True):
     do: Annotated[
         Literal["continue", "retry", "jump", "break", "fail"], says("How the pipeline goes on.")
     ] = "continue"
-    attempts: Annotated[PolicyNumber | None, says("retry: all tries together; 3 when absent.")] = (
+    attempts: Annotated[PolicyCount | None, says("retry: all tries together; 3 when absent.")] = (
         None
     )
     backoff: Annotated[
         Literal["none", "linear", "exponential"], says("retry: how the delay grows.")
     ] = "none"
-    delay: Annotated[PolicyNumber | None, says("retry: seconds; 1 when absent.")] = None
-    max_delay: Annotated[PolicyNumber | None, says("retry: the longest delay, in seconds.")] = None
-    jitter: Annotated[PolicyNumber | None, says("retry: a fraction of the delay, 0 to 1.")] = None
+    delay: Annotated[PolicySeconds | None, says("retry: seconds; 1 when absent.")] = None
+    max_delay: Annotated[PolicySeconds | None, says("retry: the longest delay, in seconds.")] = None
+    jitter: Annotated[PolicyFraction | None, says("retry: a fraction of the delay, 0 to 1.")] = None
     to: Annotated[str | None, says("jump: a task of the same step.")] = None
     set_ctx: Annotated[Patch | None, says("Changes of ctx.")] = None
     set_iter: Annotated[Patch | None, says("Changes of iter.")] = None

@@ -7,11 +7,10 @@ Reading never raises for what an author wrote: it returns a playbook, or problem
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from petra.playbook.checks import Document, check
-from petra.playbook.decode import Decoder, Path, name_of
+from petra.playbook.decode import Decoder, name_of
 from petra.playbook.dialects import rewrite_renamed
 from petra.playbook.growth import growth
 from petra.playbook.legacy import Legacy
@@ -25,8 +24,8 @@ from petra.playbook.problems import (
     Problems,
     did_you_mean,
 )
-from petra.playbook.shapes import normalise
-from petra.playbook.tree import Map, Tree
+from petra.playbook.shapes import name_kinds, normalise
+from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.unknown import UnknownKeys
 from petra.playbook.yaml12 import NODES_MAX, parse
 
@@ -43,7 +42,7 @@ class Reading:
     text: str
     playbook: Playbook | None
     problems: tuple[Problem, ...]
-    marks: Mapping[Path, Mark]
+    places: Places = field(default_factory=Places, compare=False)
     changes: tuple[Change, ...] = ()
 
     @property
@@ -63,11 +62,7 @@ class Reading:
 
     def at(self, *path: str | int) -> Mark:
         """Where a part of the playbook was written, or the nearest part around it."""
-        while path:
-            if path in self.marks:
-                return self.marks[path]
-            path = path[:-1]
-        return START
+        return self.places.at(*path)
 
 
 def read(text: str, name: str = "playbook.yaml") -> Reading:
@@ -76,22 +71,23 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     tree = parse(text, problems)
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
         _not_a_playbook(tree, problems)
-        return Reading(name, text, None, tuple(problems), {})
+        return Reading(name, text, None, tuple(problems))
     if growth(tree) > NODES_MAX:
         _too_large(problems)
-        return Reading(name, text, None, tuple(problems), {})
+        return Reading(name, text, None, tuple(problems))
     notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
     keys = UnknownKeys(problems, foreign=foreign)
     keys.mend_early(tree)
+    name_kinds(tree, problems)
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)
-    decoder = Decoder(problems, keys)
-    playbook = decoder.struct(tree, Playbook, (), tree.mark)
-    check(Document(playbook, decoder.marks, problems, text))
-    return Reading(name, text, playbook, tuple(problems), decoder.marks, tuple(notes.changes))
+    playbook = Decoder(problems, keys).struct(tree, Playbook, (), tree.mark)
+    places = Places(tree)
+    check(Document(playbook, places, problems, text))
+    return Reading(name, text, playbook, tuple(problems), places, tuple(notes.changes))
 
 
 def read_bytes(raw: bytes, name: str = "playbook.yaml") -> Reading:
@@ -103,7 +99,7 @@ def read_bytes(raw: bytes, name: str = "playbook.yaml") -> Reading:
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         problems = Problems()
         problems.error("P002", mark, "the file is not text in UTF-8", "save it as UTF-8")
-        return Reading(name, "", None, tuple(problems), {})
+        return Reading(name, "", None, tuple(problems))
 
 
 def canonicalise(tree: Tree, notes: Notes) -> None:
@@ -140,6 +136,8 @@ def _not_a_playbook(tree: Tree, problems: Problems) -> None:
     hint = "a playbook has 'apiVersion: petra/v1', 'kind: Playbook', 'metadata' and 'workflow'; see 'petra init'"
     if tree is None:
         problems.error("P008", START, "the file is empty", hint)
+    elif isinstance(tree, Map) and isinstance(tree.get("kind"), str):
+        problems.error("P008", tree.key_at("kind"), f"'{tree['kind']}' is no playbook", hint)
     elif isinstance(tree, Map):
         problems.error("P008", START, "this mapping is not a playbook", hint)
     else:

@@ -158,6 +158,7 @@ class _Schema:
             schema["description"] = note.description
         bounds = {
             "minimum": note.least,
+            "maximum": note.most,
             "exclusiveMinimum": note.above,
             {"list": "minItems", "map": "minProperties"}.get(
                 shape.kind, "minLength"

@@ -16,7 +16,16 @@ from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
 
 ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
+# The keys of a step, in any dialect.
+_STEP_WORDS = frozenset(fields_of(Step)) | {"when", "bind", "case", "input", "set"}
 _RULE_WORDS = frozenset({"when", "then", "else"})
+
+
+def name_kinds(document: Map, problems: Problems) -> None:
+    """Give every step whose kind stands outside of a task its task, before the dialects look for tasks."""
+    for step in walk.steps(document):
+        assert isinstance(step, Map)
+        _bare_kind(step, problems)
 
 
 def normalise(document: Map, problems: Problems) -> None:
@@ -24,10 +33,9 @@ def normalise(document: Map, problems: Problems) -> None:
     book = _workbook(document, problems)
     for step in walk.steps(document):
         assert isinstance(step, Map)
-        name = str(step.get("step", "step"))
+        name = walk.short_name(step)
         _single_keys(step)
         _cursor(step, problems)
-        _bare_kind(step, problems)
         if "tool" in step:
             _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
         undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))
@@ -76,20 +84,24 @@ def _cursor(step: Map, problems: Problems) -> None:
 
 
 def _bare_kind(step: Map, problems: Problems) -> None:
-    """``tool: http`` with the keys of the task beside it: refused, with the fix, then read as meant."""
-    kind = step.get("tool")
+    """``tool: http`` or ``type: http`` with the keys of the task beside it: refused, then read as meant."""
+    word = "type" if "tool" not in step else "tool"
+    kind = step.get(word)
     if not isinstance(kind, str):
         return
-    at = step.value_at("tool")
-    problems.error(
-        "P103", at, f"'tool' must be a mapping, not the text '{kind}'",
-        f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it",
-    )  # fmt: skip
+    at = step.value_at(word)
+    hint = f"write 'kind: {kind}' under 'tool:' and put the keys of the task beside it"
+    if word == "tool":
+        message = f"'tool' must be a task or a list of tasks, not the text '{kind}'"
+        problems.error("P103", at, message, hint)
+    else:
+        problems.error("P101", step.key_at("type"), "unknown key 'type' in this step", hint)
+    del step[word]
     task = Map(at)
     task.write("kind", kind, at, at)
-    for key in [key for key in step if key not in fields_of(Step)]:
+    for key in [key for key in step if key not in _STEP_WORDS]:
         move(step, key, task)
-    _set(step, "tool", task)
+    step.write("tool", task, at, at)
 
 
 def _loop_policy(spec: Tree) -> None:
@@ -178,12 +190,13 @@ def _pipeline(holder: Map, single: str, book: dict[str, Map], problems: Problems
 def _labels(tool: Seq, problems: Problems) -> None:
     """``- fetch: {kind: http}`` names a task by its key: refused, with the fix, then read as meant."""
     for index, item in enumerate(tool):
-        if not isinstance(item, Map) or "kind" in item or len(item) != 1:
+        for block in walk.blocks(item) if isinstance(item, Map) else ():
+            if isinstance(block, Seq):
+                _labels(block, problems)
+        body = walk.labelled(item) if isinstance(item, Map) else None
+        if not isinstance(body, Map):
             continue
         (label,) = item
-        body = item[label]
-        if label in walk.SUGAR or not isinstance(body, Map) or "kind" not in body:
-            continue
         problems.error(
             "P112", item.key_at(label), f"task '{label}' is written under its name",
             f"write '- name: {label}' and put its keys beside it",
@@ -196,18 +209,22 @@ def _labels(tool: Seq, problems: Problems) -> None:
 def _inline(task: Map, book: dict[str, Map], problems: Problems) -> Map:
     if task.get("kind") != "workbook":
         return task
-    called = task.get("task", task["name"])
+    key = "task" if "task" in task else "name"
+    called = task[key]
     if not isinstance(called, str) or called not in book:
         problems.error(
             "P116",
-            task.value_at("name"),
+            task.value_at(key),
             f"the workbook has no task '{called}'",
-            problems.near(str(called), book),
+            problems.near(str(called), book) or "add it to the workbook",
         )
         task["kind"] = "noop"
+        task.pop("task", None)
         return task
     made = copy_tree(book[called])
     assert isinstance(made, Map)
+    if "kind" not in made:  # reported where the workbook has it
+        made.write("kind", "noop", task.key_at("kind"), task.value_at("kind"))
     for key, value in task.items():
         if key not in ("kind", "task"):
             made.write(key, value, task.key_at(key), task.value_at(key))
@@ -249,6 +266,9 @@ def _rule(rule: Tree, problems: Problems) -> None:
 
 
 def _needs_then(rule: Map, problems: Problems) -> None:
+    if set(rule) == {"then"}:
+        hint = "add 'when:', or write 'else: {then: {…}}' for all the rest"
+        problems.error("P102", rule.mark, "this rule has neither 'when' nor 'else'", hint)
     if "then" in rule:
         return
     loose = [key for key in rule if key in ACTION_WORDS]

@@ -6,7 +6,7 @@ Rule 3: generated tasks carry the marks of the construct, so every later problem
 
     - while: {when: G, do: [A], max: 3}        while_0__start   iter.while_0 = 0
                                                while_0          G fails: jump to while_0__merge
-                                                                count is 3: fail
+                                               while_0__limit   count is 3: fail
                                                A
                                                while_0__again   count, jump to while_0
                                                while_0__merge
@@ -109,9 +109,8 @@ class _Block:
         stay = _rule(self.mark, body["when"], {"do": "continue"}, body.value_at("when"))
         return [
             *count.start,
-            _noop(
-                self.mark, self.label, [*count.limit(unless=_expression(body["when"])), stay, leave]
-            ),
+            _noop(self.mark, self.label, [stay, leave]),
+            *count.guard,
             *self._tasks(body["do"], f"{self.label}__"),
             _noop(
                 self.mark,
@@ -133,7 +132,7 @@ class _Block:
                 [_rule(self.mark, None, {"do": "continue", **count.step})],
             ),
             *self._tasks(body["do"], f"{self.label}__"),
-            _noop(self.mark, self.label, [leave, *count.limit(), again]),
+            _noop(self.mark, self.label, [leave, *count.limit, again]),
             self._merge(),
         ]
 
@@ -195,19 +194,17 @@ class _Count:
             self.start = [_noop(mark, f"{label}__start", [zero])]
             self.step = {"set_iter": new_map({label: f"{{{{ iter['{label}'] + 1 }}}}"}, mark)}
 
-    def limit(self, unless: str = "") -> list[Tree]:
-        """Return the rule that fails when the rounds are used up (and the loop would go on)."""
+    @property
+    def limit(self) -> list[Tree]:
+        """The rule that fails when the rounds are used up."""
         if self.most is None:
             return []
-        used_up = f"iter['{self.name}'] >= {self.most}"
-        guard = f"{used_up} and ({unless})" if unless else used_up
-        return [_rule(self.mark, f"{{{{ {guard} }}}}", {"do": "fail"})]
+        used_up = f"{{{{ iter['{self.name}'] >= {self.most} }}}}"
+        return [_rule(self.mark, used_up, {"do": "fail"})]
 
-
-def _expression(guard: Tree) -> str:
-    """Take the braces off a condition, so that it can stand inside another one."""
-    return (
-        guard.strip().removeprefix("{{").removesuffix("}}").strip()
-        if isinstance(guard, str)
-        else ""
-    )
+    @property
+    def guard(self) -> list[Tree]:
+        """A task that does nothing but fail when the rounds are used up."""
+        go_on = _rule(self.mark, None, {"do": "continue"})
+        rules = [*self.limit, go_on]
+        return [_noop(self.mark, f"{self.name}__limit", rules)] if self.limit else []

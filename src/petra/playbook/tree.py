@@ -7,7 +7,7 @@ comments. So rewrites change containers only through the functions below, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any
 
 from petra.playbook.problems import START, Mark
@@ -61,6 +61,53 @@ class Seq(list[Tree]):
     def item_at(self, index: int) -> Mark:
         """Where an item was written."""
         return self.items_at[index] if index < len(self.items_at) else self.mark
+
+
+class Places:
+    """Where each part of a document was written, by its path in the tree that was decoded."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: Tree = None) -> None:
+        self._root = root
+
+    def at(self, *path: str | int) -> Mark:
+        """Where a value was written, or the nearest part around it."""
+        return self._find(path)[1]
+
+    def key_at(self, *path: str | int) -> Mark:
+        """Where the key of a value was written, or the nearest part around it."""
+        return self._find(path)[0]
+
+    def written(self, *path: str | int) -> Tree:
+        """What was written there; None where nothing was."""
+        return self._find(path)[2]
+
+    def __iter__(self) -> Iterator[tuple[str | int, ...]]:
+        """Yield the path of every part."""
+        waiting: list[tuple[tuple[str | int, ...], Tree]] = [((), self._root)]
+        while waiting:
+            path, node = waiting.pop()
+            yield path
+            if isinstance(node, Map):
+                waiting += [((*path, key), value) for key, value in node.items()]
+            elif isinstance(node, Seq):
+                waiting += [((*path, index), value) for index, value in enumerate(node)]
+
+    def _find(self, path: tuple[str | int, ...]) -> tuple[Mark, Mark, Tree]:
+        """Go down as far as the tree does; the marks of key and value there, and the value if the path ends there."""
+        node = self._root
+        key = value = getattr(node, "mark", START)
+        for part in path:
+            if isinstance(node, Map) and part in node:
+                key, value = node.key_at(str(part)), node.value_at(str(part))
+                node = node[str(part)]
+            elif isinstance(node, Seq) and isinstance(part, int) and part < len(node):
+                key = value = node.item_at(part)
+                node = node[part]
+            else:
+                return key, value, None
+        return key, value, node
 
 
 def copy_tree(node: Tree) -> Tree:
@@ -124,6 +171,16 @@ def new_seq(items: Iterable[Tree], mark: Mark = START, *, like: AnyMap | None = 
     for item in items:
         made.write(item, getattr(item, "mark", mark))
     return made
+
+
+def text_block(text: str, *, like: AnyMap) -> str:
+    """Make a text that is written as a block of lines where it has several."""
+    if isinstance(like, Map) or "\n" not in text:
+        return text
+    from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415 - for migrate only
+
+    block: str = LiteralScalarString(text)
+    return block
 
 
 def put(node: AnyMap, key: str, value: Tree, mark: Mark) -> None:

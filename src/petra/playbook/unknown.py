@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Knobs
+from petra.kinds import KINDS, Endpoint, Knobs
 from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
@@ -25,6 +25,9 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
             "name": "it goes under 'metadata'",
             "spec": "settings of the whole playbook go under 'executor: {spec: …}'",
             "tasks": "reusable tasks go under 'workbook'",
+            "path": "it goes under 'metadata'", "version": "it goes under 'metadata'", "description": "it goes under 'metadata'",
+            "secrets": "credentials go under 'keychain'", "credentials": "credentials go under 'keychain'",
+            "test": "cases go into a file of their own, of kind Test", "tests": "cases go into a file of their own, of kind Test",
         },
         model.Arc: {
             "cond": _WHEN, "condition": _WHEN, "if": _WHEN, "then": "an arc has 'step', 'when' and 'args'",
@@ -45,6 +48,7 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
         },
         model.Task: {
             "retry": "retry with a rule of spec.policy.rules", "sink": "store it with a further task", "libs": "import them in the code",
+            "mode": "put it under 'target'",
             "cmds": "say 'script', and pass values through 'env'", "timeout_seconds": "say spec.timeout_s",
             "return_step": "the child's executor.spec.output is the result",
             "return_result": "the child's executor.spec.output is the result", "save": "store it with a further task",
@@ -69,6 +73,9 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 )
 # Keys of a step that are another dialect's, and not misspelt.
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
+_OF_STEPS = frozenset({"next", "loop", "case"})
+_LENIENT = frozenset({"tool", "loop", "workbook"})
+_WITH_AUTH = frozenset({model.Task, Endpoint})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 
@@ -86,6 +93,12 @@ class UnknownKeys:
             self._kind(node, path, at)
         if struct is model.Credential:
             self._credential_kind(node)
+        if self.foreign and struct in _WITH_AUTH and isinstance(node.get("auth"), Map):
+            hint = "declare the credential in the keychain, and write its name here"
+            self.problems.warn(
+                "P208", node.value_at("auth"), "'auth' as a mapping is ignored", hint
+            )
+            del node["auth"]
 
     def mend_early(self, document: Map) -> None:
         """Mend the keys that the dialects look for, before they do."""
@@ -150,21 +163,27 @@ class UnknownKeys:
     def _report(
         self, struct: type[msgspec.Struct], node: Map, key: str, path: Path, known: list[str]
     ) -> None:
-        if self.foreign and _is_lenient(path):
+        if struct is model.Task and key in _OF_STEPS:  # routing that is skipped is a flow that ends
+            hint = "it belongs to the step: indent it less"
+        elif self.foreign and _is_lenient(path):
             words = f"'{key}' in {where(path)} is ignored"
             hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
             self.problems.warn("P208", node.key_at(key), words, hint)
             return
-        hint = _ADVICE.get(struct, {}).get(key) or did_you_mean(key, known)
+        else:
+            hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
+            hint = hint or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
     def _credential_kind(self, node: Map) -> None:
         kind = node.get("kind")
-        if isinstance(kind, str) and kind and kind not in model.CREDENTIAL_KINDS:
-            hint = did_you_mean(kind, model.CREDENTIAL_KINDS)
-            self.problems.warn(
-                "P115", node.value_at("kind"), f"unknown keychain kind '{kind}'", hint
-            )
+        if not isinstance(kind, str) or not kind or kind in model.CREDENTIAL_KINDS:
+            return
+        at, words = node.value_at("kind"), f"unknown keychain kind '{kind}'"
+        if self.foreign:
+            self.problems.warn("P208", at, words, "this secret cannot be read without a plug-in")
+        else:
+            self.problems.error("P106", at, words, did_you_mean(kind, model.CREDENTIAL_KINDS))
 
     def _kind(self, node: Map, path: Path, at: Mark) -> None:
         """Check that the kind is known, and that the fields it needs are there."""
@@ -187,10 +206,17 @@ class UnknownKeys:
                 )
 
 
+def _inside_spec(struct: type[msgspec.Struct], key: str) -> str:
+    """Say so where a key is one of the struct's ``spec``, written a level too high."""
+    spec = fields_of(struct).get("spec")
+    inner = spec.shape.struct if spec is not None else None
+    return "put it under 'spec'" if inner is not None and key in fields_of(inner) else ""
+
+
 def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | None:
     if (word := _MEANT.get(struct, {}).get(key)) is not None:
         return word if word in absent else None
-    if key in _ADVICE.get(struct, {}):
+    if key in _ADVICE.get(struct, {}) or _inside_spec(struct, key):
         return None
     swapped = [word for word in absent if sorted(word) == sorted(key)]
     near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)
@@ -198,4 +224,6 @@ def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | N
 
 
 def _is_lenient(path: Path) -> bool:
-    return bool({"tool", "loop", "workbook"} & set(path)) or path[:1] == ("executor",)
+    return (
+        not _LENIENT.isdisjoint(path) or path[:1] == ("executor",) or path[-2:] == ("next", "spec")
+    )

@@ -8,6 +8,8 @@ from petra.errors import ExpressionError
 from petra.expr import Path, rewrite
 from petra.playbook.tree import AnyMap, Tree, as_map, as_seq
 
+# A name has at most 200 characters, also with a suffix.
+_STEM_MAX = 180
 SUGAR = ("choose", "while", "until")
 # Text in these keys is code of another language, never a template of ours.
 CODE_KEYS = frozenset({"code", "script", "command", "commands", "query", "function", "sql"})
@@ -18,6 +20,11 @@ def steps(document: AnyMap) -> Iterator[AnyMap]:
     for item in as_seq(document.get("workflow")) or ():
         if (step := as_map(item)) is not None:
             yield step
+
+
+def short_name(step: AnyMap) -> str:
+    """Return a step's name, cut so that a task's name can be made of it."""
+    return str(step.get("step", "step"))[:_STEM_MAX]
 
 
 def tasks(step: AnyMap) -> Iterator[AnyMap]:
@@ -36,14 +43,24 @@ def tasks_of(tool: Tree) -> Iterator[AnyMap]:
         task = as_map(item)
         if task is None:
             continue
-        blocks = list(_blocks(task))
-        if not blocks:
-            yield task
-        for block in blocks:
+        inner = list(blocks(task))
+        if not inner:
+            yield labelled(task) or task
+        for block in inner:
             yield from tasks_of(block)
 
 
-def _blocks(task: AnyMap) -> Iterator[Tree]:
+def labelled(task: AnyMap) -> AnyMap | None:
+    """Return the task that is written under its name: ``- fetch: {kind: http}``."""
+    if len(task) != 1 or "kind" in task:
+        return None
+    ((label, body),) = task.items()
+    found = as_map(body)
+    return found if found is not None and "kind" in found and label not in SUGAR else None
+
+
+def blocks(task: AnyMap) -> Iterator[Tree]:
+    """Yield the task lists inside the sugar of a task."""
     for branch in as_seq(task.get("choose")) or ():
         found = as_map(branch) or {}
         yield found.get("do", found.get("else"))

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
 
 import yaml
 
 from petra.playbook.problems import START, Mark, Problems
+from petra.playbook.syntax import fault, unquoted
 from petra.playbook.tree import Map, Seq, Tree, copy_tree
 
 TEXT_BYTES_MAX = 1024 * 1024
@@ -34,7 +34,6 @@ _CORE = "tag:yaml.org,2002:"
 _CORE_TAGS = frozenset(
     _CORE + name for name in ("map", "seq", "str", "int", "float", "bool", "null")
 )
-_UNQUOTED = re.compile(r"(?:^|[:\-,\[]\s)\s*\{\{")
 
 
 class _Stop(Exception):  # noqa: N818 - it is no error: the problem has been reported
@@ -152,10 +151,16 @@ class _Builder:
     def _alias(self, event: yaml.AliasEvent) -> None:
         assert event.anchor is not None
         if any(open_.anchor == event.anchor for open_ in self.stack):
-            self._bad_alias(event, f"alias '*{event.anchor}' stands inside what it repeats")
+            self._bad_alias(
+                event,
+                f"alias '*{event.anchor}' stands inside what it repeats",
+                "write the value out",
+            )
         if event.anchor not in self.anchors:
             self._bad_alias(
-                event, f"alias '*{event.anchor}' has no anchor '&{event.anchor}' before it"
+                event,
+                f"alias '*{event.anchor}' has no anchor '&{event.anchor}' before it",
+                "define the anchor first, or put text that begins with '*' in quotes",
             )
         self._count(self.sizes[event.anchor], event)
         self._add(copy_tree(self.anchors[event.anchor]), event)
@@ -190,6 +195,14 @@ class _Builder:
         node = top.node
         assert isinstance(node, Map)
         if top.merging:
+            if top.merges:
+                line = top.merges[0][1].line
+                self.problems.error(
+                    "P005",
+                    top.key_at,
+                    f"key '<<' is already written on line {line}",
+                    "give one '<<' a list: '<<: [*a, *b]'",
+                )
             top.merges.append((value, at))
         elif key in node:
             first = node.key_at(key)
@@ -232,10 +245,8 @@ class _Builder:
             )  # fmt: skip
             raise _Stop
 
-    def _bad_alias(self, event: yaml.Event, message: str) -> None:
-        self.problems.error(
-            "P009", _mark(event), message, "define the anchor first, or write the value out"
-        )
+    def _bad_alias(self, event: yaml.Event, message: str, hint: str) -> None:
+        self.problems.error("P009", _mark(event), message, hint)
         raise _Stop
 
     def _is_complex_key(self) -> bool:
@@ -257,16 +268,7 @@ class _Builder:
         raise _Stop
 
     def _unquoted(self, mark: Mark) -> None:
-        line = self.text.splitlines()[mark.line - 1]
-        written = re.split(r"\s#", line[mark.column - 1 :])[0].strip()
-        shown = written if len(written) <= 60 else "{{ … }}"
-        quote = "'" if '"' in shown else '"'
-        self.problems.error(
-            "P007",
-            mark,
-            "a template at the start of a value needs quotes",
-            f"write {quote}{shown}{quote}",
-        )
+        self.problems.error(*unquoted(self.text.splitlines(), mark))
         raise _Stop
 
     def _check_tag(
@@ -282,18 +284,7 @@ class _Builder:
             )
 
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> None:
-        at = error.problem_mark or error.context_mark
-        mark = Mark(at.line + 1, at.column + 1) if at else START
-        lines = self.text.splitlines()
-        context = error.context_mark
-        candidates = chain([mark.line], [context.line + 1] if context else [], [mark.line - 1])
-        for number in candidates:
-            line = lines[number - 1] if 1 <= number <= len(lines) else ""
-            if found := _UNQUOTED.search(line):
-                self._unquoted(Mark(number, found.end() - 1))
-        message = error.problem or "the text cannot be read"
-        hint = _advice(message, lines[mark.line - 1] if mark.line <= len(lines) else "")
-        self.problems.error("P004", mark, f"not YAML: {message}", hint)
+        self.problems.error(*fault(error, self.text.splitlines()))
         raise _Stop
 
     def _not_text(self, error: yaml.YAMLError | UnicodeEncodeError) -> None:
@@ -356,17 +347,3 @@ def _mark(event: yaml.Event) -> Mark:
     at = event.start_mark
     assert at is not None
     return Mark(at.line + 1, at.column + 1)
-
-
-def _advice(message: str, line: str) -> str:
-    if "\t" in line[: len(line) - len(line.lstrip())] or "tab" in message:
-        return "indent with spaces, not tabs"
-    if "mapping values are not allowed" in message:
-        return "quote the text if it holds ': ', or check the indentation"
-    if "could not find expected ':'" in message:
-        return "a key needs ':' and a space after it; check the indentation"
-    if "block mapping" in message or "block collection" in message or "<block end>" in message:
-        return "check the indentation of this line against the lines above"
-    if "cannot start any token" in message:
-        return "put the value in quotes"
-    return "check quotes, brackets and indentation near this place"

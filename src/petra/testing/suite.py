@@ -314,7 +314,7 @@ class _Reader:
                     column=1,
                     message=f"cannot be read: {error.strerror}",
                 )
-                known = Reading(str(path), "", None, (problem,), {})
+                known = Reading(str(path), "", None, (problem,))
             self.readings[path] = known
         return known
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
+from petra.errors import ExpressionError
+from petra.expr import Profile, Template, compile_template
 from petra.playbook.decode import Path
+from petra.playbook.leaves import Leaf, leaves
 from petra.playbook.model import Playbook, Step, Task
-from petra.playbook.problems import START, Mark, Problems
+from petra.playbook.problems import Mark, Problems
+from petra.playbook.tree import Places
+
+
+class Home(NamedTuple):
+    """The list of tasks that a task stands in: a step's own, or that of its compensation."""
+
+    step: Step
+    undoes: bool
 
 
 @dataclass
@@ -16,17 +28,33 @@ class Document:
     """A decoded playbook on its way through the checks."""
 
     playbook: Playbook
-    marks: Mapping[Path, Mark]
+    places: Places
     problems: Problems
     text: str
+    _templates: dict[tuple[str, Profile], Template | ExpressionError] = field(default_factory=dict)
 
     def at(self, *path: str | int) -> Mark:
         """Where a part was written, or the nearest part around it."""
-        while path:
-            if path in self.marks:
-                return self.marks[path]
-            path = path[:-1]
-        return START
+        return self.places.at(*path)
+
+    def key_at(self, *path: str | int) -> Mark:
+        """Where the key of a part was written, or the nearest part around it."""
+        return self.places.key_at(*path)
+
+    def template(self, text: str, profile: Profile) -> Template | ExpressionError:
+        """Compile a template, once for all checks."""
+        known = (text, profile)
+        if known not in self._templates:
+            try:
+                self._templates[known] = compile_template(text, profile)
+            except ExpressionError as error:
+                self._templates[known] = error
+        return self._templates[known]
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """Every annotated value of the playbook."""
+        return list(leaves(self.playbook))
 
     @property
     def is_foreign(self) -> bool:
@@ -43,12 +71,12 @@ class Document:
         return found
 
     @cached_property
-    def homes(self) -> dict[str, str]:
-        """The step that each task belongs to, by the task's name; of several, the first."""
-        found: dict[str, str] = {}
-        for _, step, tasks in self.pipelines():
+    def homes(self) -> dict[str, Home]:
+        """Where each task belongs, by the task's name; of several, the first."""
+        found: dict[str, Home] = {}
+        for path, step, tasks in self.pipelines():
             for task in tasks:
-                found.setdefault(task.name, step.step)
+                found.setdefault(task.name, Home(step, undoes="compensate" in path))
         return found
 
     def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:

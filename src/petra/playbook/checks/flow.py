@@ -9,8 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from petra.errors import ExpressionError
-from petra.expr import Profile, compile_template
+from petra.expr import Profile, Template
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
@@ -19,6 +18,8 @@ from petra.playbook.model import Arc, Guard, Loop, Step, TaskPolicy
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 # How many places the search for joins may look at, for a whole playbook.
 _LOOKS_MAX = 200_000
+# What a guard reads that is tried after a failure too (S7).
+_HANDLES = re.compile(r"\b(event|ok|fail|_last_error)\b")
 _COMPARISON = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
 
 
@@ -28,6 +29,7 @@ def check_flow(document: Document) -> None:
     looks = _LOOKS_MAX // max(1, sum(_multiplies_any(step) for step in document.steps.values()))
     for index, step in enumerate(document.playbook.workflow):
         _exhaustive(document, ("workflow", index), step)
+        _never_tried(document, ("workflow", index), step)
         _errors_pass(document, ("workflow", index), step)
         _parallel_writes(document, ("workflow", index), step)
         _empty_groups(document, ("workflow", index), step, looks)
@@ -64,7 +66,7 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     arcs = step.arcs
     if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
         return
-    if not all(_compiles(arc.when) for arc in arcs):
+    if not all(_compiles(document, arc.when) for arc in arcs):
         return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
@@ -72,14 +74,29 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     )  # fmt: skip
 
 
-def _compiles(guard: Guard) -> bool:
+def _never_tried(document: Document, path: Path, step: Step) -> None:
+    """Behind an arc that always holds, an exclusive router tries only what handles failures."""
+    if step.next is None or step.inclusive:
+        return
+    order = sorted(enumerate(step.next.arcs), key=lambda item: item[1].priority)
+    always = next((index for index, arc in order if _always(arc)), None)
+    if always is None:
+        return
+    behind = order[[index for index, _ in order].index(always) + 1 :]
+    line = document.at(*path, "next", "arcs", always).line
+    for index, arc in behind:
+        if _always(arc) or not _HANDLES.search(str(arc.when)):
+            document.problems.warn(
+                "P211", document.at(*path, "next", "arcs", index),
+                f"this arc is never tried: the one on line {line} always holds",
+                "move that one to the end, or say 'next: {spec: {mode: inclusive}}' to take all that hold",
+            )  # fmt: skip
+
+
+def _compiles(document: Document, guard: Guard) -> bool:
     if isinstance(guard, bool):
         return True
-    try:
-        compile_template(guard, Profile.SERVER)
-    except ExpressionError:
-        return False
-    return "{" in guard
+    return "{" in guard and isinstance(document.template(guard, Profile.SERVER), Template)
 
 
 def _always(arc: Arc) -> bool:
@@ -136,7 +153,7 @@ def _errors_pass(document: Document, path: Path, step: Step) -> None:
         looks = any(
             isinstance(rule.guard, str) and "outcome" in rule.guard for rule in policy.rules
         )
-        unread = any(not _compiles(rule.guard) for rule in policy.rules)
+        unread = any(not _compiles(document, rule.guard) for rule in policy.rules)
         if not looks and not unread and not _stops(policy):
             document.problems.warn(
                 "P203", document.at(*path, "tool", index, "spec", "policy"),
@@ -198,7 +215,7 @@ def _empty_groups(document: Document, path: Path, step: Step, looks: int) -> Non
         document.problems.error(
             "P123", document.at(*path, "next"),
             f"step '{step.step}' may fan out into nothing, and several joins could close that group: {shown}",
-            f"add 'of: {step.step}' to the one that should",
+            f"remove 'of: {step.step}' from all but one" if named else f"add 'of: {step.step}' to the one that should",
         )  # fmt: skip
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from petra.expr.scopes import BUILT_IN, RESERVED
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
-from petra.playbook.leaves import leaves
 from petra.playbook.model import Action, Task
 
 # The engine itself writes this key (S7).
 _ENGINE_KEYS = frozenset({"_last_error"})
 _ITER_KEYS = frozenset({"index", "parent"})
+# They hide a step of that name in the condition of a join only, where nobody reads steps.
+_JOIN_NAMES = frozenset({"arrived", "total", "outputs"})
 
 
 def check_names(document: Document) -> None:
@@ -41,7 +43,7 @@ def _unique_steps(document: Document) -> None:
                 "rename one of the two",
             )
         first.setdefault(step.step, index)
-        if step.step in BUILT_IN:
+        if step.step in BUILT_IN - _JOIN_NAMES:
             document.problems.warn(
                 "P206",
                 at,
@@ -52,7 +54,14 @@ def _unique_steps(document: Document) -> None:
 
 def _known_steps(document: Document) -> None:
     regions = document.playbook.executor.spec.regions
-    for leaf in leaves(document.playbook):
+    for name in [name for name in regions if name in document.steps]:
+        document.problems.error(
+            "P105",
+            document.key_at("executor", "spec", "regions", name),
+            f"region '{name}' is called like a step",
+            "rename one of the two",
+        )
+    for leaf in document.leaves:
         if leaf.facts.get("step"):
             names = leaf.value if isinstance(leaf.value, list) else [leaf.value]
             for name in names:
@@ -71,19 +80,19 @@ def _known_steps(document: Document) -> None:
 def _known_step(document: Document, name: str, path: Path) -> None:
     if name in document.steps:
         return
-    what = (
-        "arc leads to"
-        if "arcs" in path
-        else f"'{path[-1]}' names"
-        if isinstance(path[-1], str)
-        else "names"
-    )
+    holder = "arc leads to" if "arcs" in path else f"'{_key_of(path)}' names"
     document.problems.error(
         "P104",
         document.at(*path),
-        f"{what} unknown step '{name}'",
+        f"{holder} unknown step '{name}'",
         document.problems.near(name, document.steps),
     )
+
+
+def _key_of(path: Path) -> str:
+    """Return the key that holds a name; a region's own name with it."""
+    keys = [part for part in path if isinstance(part, str)]
+    return ".".join(keys[-2:] if "regions" in keys else keys[-1:])
 
 
 def _unique_tasks(document: Document, path: Path, tasks: Iterable[Task]) -> None:
@@ -126,9 +135,13 @@ def _jumps(document: Document, path: Path, tasks: list[Task]) -> None:
 def _bad_jump(document: Document, place: Path, target: str, own: list[str]) -> None:
     at = document.at(*place, "to")
     if (home := document.homes.get(target)) is not None:
+        apart = home.undoes or home.step is document.playbook.workflow[int(place[1])]
+        compensation = "the compensation of " if home.undoes else ""
         document.problems.error(
-            "P109", at, f"'{target}' is a task of step '{home}'; a jump stays inside its step",
-            f"route to '{home}' with an arc of 'next'",
+            "P109", at,
+            f"'{target}' is a task of {compensation}step '{home.step.step}'; "
+            f"a jump stays inside its {'list' if apart else 'step'}",
+            "name a task of the same list" if apart else f"route to '{home.step.step}' with an arc of 'next'",
         )  # fmt: skip
     elif target in document.steps:
         document.problems.error(
@@ -158,7 +171,7 @@ def _resources(document: Document) -> None:
     )
     for path, names in holders:
         for index, name in enumerate(names):
-            if name not in declared:
+            if name and name not in declared:
                 hint = (
                     document.problems.near(name, declared)
                     or f"declare it: executor.spec.resources: {{{name}: 1}}"
@@ -187,21 +200,32 @@ def _credentials(document: Document) -> None:
         return  # there, 'auth' may also name a credential that the server keeps
     for path, _, tasks in document.pipelines():
         for index, task in enumerate(tasks):
-            auth = task.fields.get("auth")
-            if isinstance(auth, str) and "{{" not in auth and auth not in seen:
-                hint = (
-                    document.problems.near(auth, sorted(seen))
-                    or f"add it to the keychain: '- {{name: {auth}, kind: credential}}'"
-                )
-                at = document.at(*path, index, "auth")
-                document.problems.warn("P209", at, f"the keychain does not declare '{auth}'", hint)
+            for place, auth in _auths(task, (*path, index)):
+                if auth not in seen:
+                    hint = (
+                        document.problems.near(auth, sorted(seen))
+                        or f"add it to the keychain: '- {{name: {auth}, kind: credential}}'"
+                    )
+                    document.problems.warn(
+                        "P209", document.at(*place), f"the keychain does not declare '{auth}'", hint
+                    )
+
+
+def _auths(task: Task, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the credentials a task names, its own and those of the ends of a transfer."""
+    holders: list[tuple[Path, Any]] = [(path, task.fields)]
+    holders += [((*path, end), task.fields.get(end)) for end in ("source", "target")]
+    for place, holder in holders:
+        auth = holder.get("auth") if isinstance(holder, dict) else None
+        if isinstance(auth, str) and "{{" not in auth:
+            yield (*place, "auth"), auth
 
 
 def _iter_writes(document: Document, place: Path, action: Action) -> None:
     for key in sorted(_ITER_KEYS & set(action.set_iter or {})):
         document.problems.error(
             "P117",
-            document.at(*place, "set_iter", key),
+            document.key_at(*place, "set_iter", key),
             f"'iter.{key}' is the engine's own",
             "choose another name",
         )
@@ -233,9 +257,10 @@ def _writes(document: Document) -> None:
                 _iter_writes(document, place, action)
     for place, key in written:
         if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
+            in_patch = place[-1] == key
             document.problems.error(
                 "P117",
-                document.at(*place),
+                document.key_at(*place) if in_patch else document.at(*place),
                 f"'{key}' is reserved and cannot be written to",
                 "choose another name",
             )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
-from petra.playbook.leaves import leaves
-from petra.playbook.model import Step, Task
+from petra.playbook.model import AdmitRule, PolicyRule, Step, Task
+from petra.playbook.tree import Map
 
 # Exactly one of these, for the kinds that have a choice.
 _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -29,10 +29,14 @@ def check_tasks(document: Document) -> None:
     """Check what the grammar of a task's kind cannot say."""
     for index, step in enumerate(document.playbook.workflow):
         _step(document, ("workflow", index), step)
+        admit = step.spec.policy.admit
+        if admit is not None:
+            _rules(document, ("workflow", index, "spec", "policy", "admit", "rules"), admit.rules)
     for path, step, tasks in document.pipelines():
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
-            _rules(document, (*path, index), task)
+            if task.policy is not None:
+                _rules(document, (*path, index, "spec", "policy", "rules"), task.policy.rules)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
                 document.problems.error(
                     "P121", document.at(*path, index, "kind"),
@@ -43,19 +47,22 @@ def check_tasks(document: Document) -> None:
 
 
 def _step(document: Document, path: Path, step: Step) -> None:
-    if not step.tool and step.next is None and step.step:
-        document.problems.error(
-            "P114",
-            document.at(*path),
-            f"step '{step.step}' has neither 'tool' nor 'next'",
-            "add one of the two, e.g. 'tool: {kind: noop}'",
-        )
+    if step.step and _is_idle(document, path, step):
+        _idle(document, path, step)
     for index, arc in enumerate(step.next.arcs if step.next is not None else ()):
+        place: Path = (*path, "next", "arcs", index)
+        if arc.foreach is None and document.places.written(*place, "as") is not None:
+            document.problems.error(
+                "P102",
+                document.key_at(*place, "as"),
+                "'as' names the item of a 'foreach', and this arc has none",
+                "add 'foreach:', or remove 'as'",
+            )
         if arc.foreach is not None and arc.copies is not None:
             document.problems.error(
                 "P122",
-                document.at(*path, "next", "arcs", index, "copies"),
-                "an arc multiplies by 'foreach' or by 'copies', not both",
+                document.at(*place, "copies"),
+                "'foreach' and 'copies' both say how many tokens an arc makes",
                 "keep one of them",
             )
     if step.loop is not None and not step.tool:
@@ -67,19 +74,57 @@ def _step(document: Document, path: Path, step: Step) -> None:
         )
 
 
-def _rules(document: Document, path: Path, task: Task) -> None:
-    rules = task.policy.rules if task.policy is not None else []
+def _is_idle(document: Document, path: Path, step: Step) -> bool:
+    """Tell whether nobody wrote anything to do; what was written wrongly has been reported."""
+    if step.tool or step.arcs or document.places.written(*path, "tool"):
+        return False
+    following = document.places.written(*path, "next")
+    return not following or (isinstance(following, Map) and not following.get("arcs"))
+
+
+def _idle(document: Document, path: Path, step: Step) -> None:
+    if document.is_foreign:
+        document.problems.warn(
+            "P208",
+            document.at(*path),
+            f"step '{step.step}' does nothing",
+            "say so with 'tool: {kind: noop}'",
+        )
+        return
+    document.problems.error(
+        "P114",
+        document.at(*path),
+        f"step '{step.step}' has neither 'tool' nor 'next'",
+        "add one of the two, e.g. 'tool: {kind: noop}'",
+    )
+
+
+def _rules(document: Document, path: Path, rules: Sequence[PolicyRule | AdmitRule]) -> None:
+    closing: int | None = None
     for index, rule in enumerate(rules):
+        place = (*path, index)
         if rule.otherwise is not None and rule.when is not None:
-            at = document.at(*path, "spec", "policy", "rules", index, "else")
             document.problems.error(
-                "P122", at, "a rule has 'when' or 'else', not both", "make 'else' a rule of its own"
+                "P122",
+                document.at(*place, "else"),
+                "a rule has 'when' or 'else', not both",
+                "make 'else' a rule of its own",
             )
+        if closing is not None:
+            line = document.at(*path, closing).line
+            document.problems.warn(
+                "P211",
+                document.at(*place),
+                f"this rule is never tried: 'else' on line {line} takes all the rest",
+                "move 'else' to the end",
+            )
+        closing = index if closing is None and rule.otherwise is not None else closing
 
 
 def _task(document: Document, path: Path, task: Task) -> None:
     given = task.fields
-    if task.kind in _ONE_OF and not document.is_foreign:
+    # other engines' tasks may have their code elsewhere, but only ours wait
+    if task.kind in _ONE_OF and (task.kind == "wait" or not document.is_foreign):
         _exactly_one(document, path, given, _ONE_OF[task.kind], f"a '{task.kind}' task")
     if task.kind == "http":
         bodies = [key for key in _BODIES if given.get(key) is not None]
@@ -140,7 +185,7 @@ def _human(document: Document, path: Path, given: Mapping[str, Any]) -> None:
 
 
 def _schemas(document: Document) -> None:
-    for leaf in leaves(document.playbook):
+    for leaf in document.leaves:
         if leaf.facts.get("schema") and isinstance(leaf.value, dict):
             reason = _schema_fault(leaf.value)
             if reason is not None:

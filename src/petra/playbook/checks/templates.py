@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 
 from petra.errors import ExpressionError
-from petra.expr import HELPERS, PathUse, Profile, Template, compile_template
+from petra.expr import HELPERS, PathUse, Profile, Template
 from petra.expr.scopes import BUILT_IN, SCOPES, Use
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
-from petra.playbook.leaves import Leaf, leaves, strings
+from petra.playbook.leaves import Leaf, strings
 from petra.playbook.problems import Mark
 
+# Names whose next part is checked too.
+_LOOKED_INTO = frozenset({"keychain", "step"})
+# What other engines call the result of the step that an arc leaves.
+_RESULTS = frozenset({"result", "response", "outcome"})
+_WORD = re.compile(r"\w+|\S")
 _GUARD_WORDS = frozenset({"true", "false"})
 _TEMPLATE = re.compile(
     r"\{\{-?\s*(?:" + "|".join(sorted(BUILT_IN - HELPERS)) + r")\b|\{%-?\s*(?:if|for|set)\b"
@@ -22,7 +29,7 @@ _TEMPLATE = re.compile(
 def check_templates(document: Document) -> None:
     """Check every template of the playbook."""
     check = _Templates(document)
-    for leaf in leaves(document.playbook):
+    for leaf in document.leaves:
         if leaf.use is not None:
             check.leaf(leaf, leaf.use)
     for path, text in strings(document.playbook.workload, ("workload",)):
@@ -42,7 +49,7 @@ class _Templates:
         self.steps = frozenset(document.steps)
         self.secrets = frozenset(credential.name for credential in document.playbook.keychain)
         self.workload = frozenset(document.playbook.workload)
-        self.lines = document.text.splitlines()
+        self.starts = list(accumulate(map(len, document.text.splitlines(keepends=True)), initial=0))
         self.reported: set[tuple[str, int]] = set()
 
     def leaf(self, leaf: Leaf, use: Use) -> None:
@@ -61,8 +68,8 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        way = {"code": "args", "function": "args", "script": "env"}.get(str(key))
-        hint = f"pass values through '{way}'" if way else "bind values with 'params'"
+        is_code = key in ("code", "function")
+        hint = "pass values through 'args'" if is_code else "bind values with 'params'"
         report(
             "P125",
             self.document.at(*leaf.path),
@@ -75,17 +82,17 @@ class _Templates:
         if not text.strip():
             self.problems.error("P119", at, "the condition is empty", "write one, or remove 'when'")
             return
-        shown = " ".join(text.split())
+        shown = " ".join(text.strip(" \n\t{}").split())
         shown = shown if len(shown) <= 40 else "…"
         self.problems.error("P119", at, "a condition needs braces", f'write "{{{{ {shown} }}}}"')
 
     def _template(self, path: Path, text: str, use: Use) -> None:
         profile = Profile.WORKER if use.has_statements else Profile.SERVER
-        try:
-            template = compile_template(text, profile)
-        except ExpressionError as error:
-            at = self._place(self.document.at(*path), text, error.offset or 0)
-            self.problems.error("P119", at, error.message, error.hint or "")
+        template = self.document.template(text, profile)
+        if isinstance(template, ExpressionError):
+            at = self._place(path, text, template.offset or 0)
+            hint = template.hint or "for braces of another language write \"{{ '{{' }}\""
+            self.problems.error("P119", at, template.message, hint)
             return
         if path[-1] == "when" and not template.is_native:
             self.problems.error(
@@ -98,10 +105,12 @@ class _Templates:
         self._names(path, template, use)
 
     def _names(self, path: Path, template: Template, use: Use) -> None:
-        known = SCOPES[use] | self.steps | self._local(path, use)
         for read in template.paths:
             first = read.path[0]
-            at = self._place(self.document.at(*path), template.source, read.start)
+            if first in SCOPES[use] and first not in _LOOKED_INTO and not read.call:
+                continue
+            known = SCOPES[use] | self.steps | self._local(path, use)
+            at = self._place(path, template.source, read.start)
             if read.call:
                 self._call(read, at, use)
             elif first == "keychain":
@@ -109,7 +118,7 @@ class _Templates:
             elif first == "step" and len(read.path) > 1:
                 self._step(read.path[1], at)
             elif first not in known:
-                self._unknown(first, at, use, known)
+                self._unknown(first, at, use, known, self._items(path))
 
     def _local(self, path: Path, use: Use) -> frozenset[str]:
         """Return the names that only this place has: tasks of the pipeline, the item of an arc."""
@@ -163,12 +172,28 @@ class _Templates:
             )
             self.problems.warn("P209", at, f"the keychain does not declare '{read.path[1]}'", hint)
 
-    def _unknown(self, name: str, at: Mark, use: Use, known: Iterable[str]) -> None:
+    def _items(self, path: Path) -> set[str]:
+        """Return the names of the items of the loops around a place."""
+        step = self.document.playbook.workflow[int(path[1])] if path[0] == "workflow" else None
+        loop = step.loop if step is not None else None
+        found = set()
+        while loop is not None:
+            found.add(loop.iterator)
+            loop = loop.loop
+        return found
+
+    def _unknown(
+        self, name: str, at: Mark, use: Use, known: Iterable[str], items: set[str]
+    ) -> None:
         if (name, at.line) in self.reported:
             return
         self.reported.add((name, at.line))
         if name in self.workload:
             hint = f"write 'workload.{name}'"
+        elif name in items:
+            hint = f"write 'iter.{name}'"
+        elif use is Use.ARC and name in _RESULTS:
+            hint = "write 'event.result'"
         elif name in BUILT_IN:
             hint = f"'{name}' has no meaning in {use.value}"
         else:
@@ -180,16 +205,20 @@ class _Templates:
             )
         self.problems.warn("P205", at, f"nothing provides the name '{name}' here", hint)
 
-    def _place(self, mark: Mark, text: str, offset: int) -> Mark:
-        """Find the column of a fault inside a template, where the template stands on one line."""
-        before = text[:offset]
-        row = mark.line + before.count("\n")
-        fragment = text.splitlines()[before.count("\n")] if text else ""
-        for number in (row, row + 1):  # the text of a block scalar begins on the next line
-            line = self.lines[number - 1] if number <= len(self.lines) else ""
-            start = line.find(fragment.strip()) if fragment.strip() else -1
-            if start >= 0:
-                lead = len(fragment) - len(fragment.lstrip())
-                inside = len(before) - (before.rfind("\n") + 1)
-                return Mark(number, start + 1 + max(0, inside - lead))
-        return mark
+    def _place(self, path: Path, text: str, offset: int) -> Mark:
+        """Find a fault inside a template: the same word, as often as it stands before, from where the text begins.
+
+        So folded, quoted and block texts are all served; a word that was written with escapes is not found.
+        """
+        mark = self.document.at(*path)
+        word = _WORD.match(text, offset)
+        start = self.starts[mark.line - 1] + mark.column - 1 if mark.line <= len(self.starts) else 0
+        for _ in range(text.count(word[0], 0, offset) + 1 if word else 0):
+            assert word is not None
+            start = self.document.text.find(word[0], start) + 1
+            if start == 0:
+                return mark
+        if not word:
+            return mark
+        row = bisect_right(self.starts, start - 1)
+        return Mark(row, start - self.starts[row - 1])
