@@ -20,7 +20,7 @@ from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
-from petra.playbook import Playbook
+from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.worker.child import Child, start_child
 from petra.worker.transport import LostError, Transport
@@ -154,6 +154,22 @@ class Local:
             if wanted(result):
                 return result
             await waiter
+
+
+def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:
+    """Run a playbook file until it ends or waits for the world.
+
+    Raises:
+        InvalidPlaybookError: the playbook has errors.
+        HeldError: another process is using ``home``.
+    """
+    playbook = read_bytes(file.read_bytes(), str(file)).checked()
+
+    async def running() -> Result:
+        async with Local.open(home) as local:
+            return await local.run(playbook, workload)
+
+    return asyncio.run(running())
 
 
 def new_id(clock: Clock) -> str:
