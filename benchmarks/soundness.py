@@ -29,7 +29,10 @@ from typing import TYPE_CHECKING
 from petra import __version__
 from petra.net.net import Net, Place, Transition
 from petra.net.pnml import read_pnml, write_pnml
+from petra.net.proof import prove
 from petra.net.soundness import check, read_final
+from petra.playbook import read
+from petra.testing.structured import structured
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -167,6 +170,59 @@ def library(path: Path) -> str:
     )
 
 
+HEADER = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: measured}\nworkflow:\n"
+
+
+def steps_in_a_row(length: int) -> str:
+    rows = [f"- {{step: s{k}, tool: {{kind: noop}}, next: {{arcs: [{{step: s{k + 1}}}]}}}}" for k in range(length - 1)]  # fmt: skip
+    return HEADER + "\n".join([*rows, f"- {{step: s{length - 1}, tool: {{kind: noop}}}}"])
+
+
+def parallel_steps(width: int, length: int, *, guarded: bool = False) -> str:
+    when = ', when: "{{{{ ctx.g{} }}}}"' if guarded else ""
+    arcs = ", ".join(f"{{step: s{b}_0{when.format(b)}}}" for b in range(width))
+    rows = [f"- {{step: split, next: {{spec: {{mode: inclusive}}, arcs: [{arcs}]}}}}"]
+    for b in range(width):
+        for k in range(length):
+            target = f"s{b}_{k + 1}" if k + 1 < length else "gather"
+            rows.append(f"- {{step: s{b}_{k}, tool: {{kind: noop}}, next: {{arcs: [{{step: {target}}}]}}}}")  # fmt: skip
+    return HEADER + "\n".join([*rows, "- {step: gather, spec: {join: {}}, tool: {kind: noop}}"])
+
+
+def playbook(what: str, text: str) -> str:
+    """Compile a playbook to its net and prove it, as petra check does after reading."""
+    reading = read(text)
+    spent = []
+    for _ in range(5):
+        begin = perf_counter()
+        proof = prove(reading)
+        spent.append(perf_counter() - begin)
+    return f"| {what} | {proof.verdict} | {proof.states} | {min(spent) * 1000:.2f} |"
+
+
+def playbooks() -> list[str]:
+    spent, verdicts = [], []
+    for seed in range(100):
+        reading = read(structured(seed))
+        begin = perf_counter()
+        verdicts.append(prove(reading).verdict)
+        spent.append(perf_counter() - begin)
+    sound = sum(verdict == "sound" for verdict in verdicts)
+    return [
+        "",
+        "Playbooks, from the model to the verdict:",
+        "",
+        "| playbook | verdict | states | ms |",
+        "| --- | --- | --- | --- |",
+        playbook("4 branches x 4 steps", parallel_steps(4, 4)),
+        playbook("20 branches", parallel_steps(20, 1)),
+        playbook("20 branches, each with a guard", parallel_steps(20, 1, guarded=True)),
+        playbook("200 steps in a row", steps_in_a_row(200)),
+        f"| 100 random structured ones, median | {sound} sound | | {statistics.median(spent) * 1000:.2f} |",
+        f"| 100 random structured ones, slowest | | | {max(spent) * 1000:.2f} |",
+    ]
+
+
 def report(nets: Path) -> str:
     machine = (
         f"Petra {__version__}, Python {platform.python_version()}, {platform.system()} "
@@ -196,6 +252,7 @@ def report(nets: Path) -> str:
             f"| {row.what} | {row.transitions} | {row.markings} | {row.verdict} | {row.states} | "
             f"{row.petra * 1000:.2f} | {row.pm4py} |"
         )
+    lines += playbooks()
     libraries = sorted(nets.glob("ibm_*.csv"))
     if libraries:
         lines += [

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from petra.playbook import read, read_bytes
+from petra.net.proof import prove
+from petra.playbook import Problem, read, read_bytes
 from petra.playbook.codes import CODES
 from petra.playbook.problems import headline
 
@@ -30,8 +31,14 @@ def page(code: str) -> str:
 
 
 def snippet(code: str, info: str) -> str:
-    (found,) = (m["body"] for m in FENCE.finditer(page(code)) if m["info"] == info)
-    return found
+    (body,) = (m["body"] for m in FENCE.finditer(page(code)) if m["info"] == info)
+    return body
+
+
+def found(text: str) -> list[Problem]:
+    """Return everything that petra check reports."""
+    reading = read(text)
+    return [*reading.problems, *(prove(reading).problems if reading.ok else ())]
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
@@ -54,7 +61,7 @@ def test_a_page_tells_cause_and_cure_in_that_order(code: str) -> None:
 @pytest.mark.parametrize("code", WITH_EXAMPLE)
 def test_the_wrong_example_has_this_problem_and_no_other_error(code: str) -> None:
     text = snippet(code, "yaml wrong")
-    problems = read(text).problems
+    problems = found(text)
     assert code in {problem.code for problem in problems}
     assert {problem.code for problem in problems if problem.severity == "error"} <= {code}
     for problem in problems:
@@ -65,9 +72,9 @@ def test_the_wrong_example_has_this_problem_and_no_other_error(code: str) -> Non
 @pytest.mark.spec("S1")
 @pytest.mark.parametrize("code", [*GROWN, *WITH_EXAMPLE])
 def test_the_right_example_has_no_problem_at_all(code: str) -> None:
-    reading = read(snippet(code, "yaml right"))
-    assert [headline(problem, code) for problem in reading.problems] == []
-    assert reading.ok
+    text = snippet(code, "yaml right")
+    assert [headline(problem, code) for problem in found(text)] == []
+    assert read(text).ok
 
 
 @pytest.mark.parametrize("code", WITHOUT_TEXT)

@@ -1,9 +1,12 @@
-"""``petra check``: every problem of every file, at once."""
+"""``petra check``: every problem of every file, at once, and whether it can get stuck."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,39 +14,93 @@ from petra.cli.files import load, playbook_files
 from petra.cli.output import as_json, count, print_json, print_problem
 from petra.playbook import Problem, Reading
 
+if TYPE_CHECKING:
+    from petra.cli.nets import Judged
+    from petra.net.proof import Proof
+
 _SHOWN_PER_FILE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A playbook, everything that was found about it, and how long the proof took."""
+
+    reading: Reading
+    proof: Proof | None
+    milliseconds: float
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return self.reading.name
+
+    @property
+    def problems(self) -> list[Problem]:
+        """All problems in the order of the text."""
+        found = [*self.reading.problems, *(self.proof.problems if self.proof else ())]
+        return sorted(found, key=lambda problem: (problem.mark, problem.severity, problem.code))
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
 @click.option("--strict", is_flag=True, help="Warnings are errors too.")
+@click.option(
+    "--final",
+    type=click.Path(path_type=Path),
+    help="JSON with the markings in which a .pnml net ends.",
+)
 @as_json
-def command(paths: tuple[str, ...], *, strict: bool, output: str) -> None:
-    """Check playbooks: every problem, with its place and its fix.
+def command(paths: tuple[str, ...], *, strict: bool, final: Path | None, output: str) -> None:
+    """Check playbooks: every problem, with its place and its fix, and whether they can get stuck.
 
-    Folders are searched for *.yaml and *.yml. Exits with 1 when a problem keeps a playbook from running.
+    Folders are searched for *.yaml, *.yml and *.pnml. A net ends as NAME.final.json beside it says, if there
+    is one. Exits with 1 when a problem keeps a playbook from running, or a net is not sound.
     """
-    files = list(playbook_files(paths))
-    if not files:
-        raise click.UsageError(f"no playbook in {', '.join(paths)}; they end in .yaml or .yml")
-    readings = [load(path) for path in files]
-    failed = any(_fails(problem, strict=strict) for r in readings for problem in r.problems)
+    begin = perf_counter()
+    playbooks = [check_file(path) for path in playbook_files(paths) if path.suffix != ".pnml"]
+    nets = _judge_nets(paths, final)
+    if not playbooks and not nets:
+        raise click.UsageError(
+            f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml"
+        )
+    failed = any(_fails(problem, strict=strict) for one in playbooks for problem in one.problems)
     if output == "json":
-        print_json({"files": [_as_data(reading) for reading in readings]})
+        print_json({"files": [*map(_as_data, playbooks), *map(_net_as_data, nets)]})
     else:
-        for reading in readings:
-            _print(reading)
-        _summary(readings)
-    sys.exit(1 if failed else 0)
+        _print_all(playbooks, nets, (perf_counter() - begin) * 1000)
+    sys.exit(1 if failed or not all(net.is_well for net in nets) else 0)
+
+
+def check_file(path: Path) -> Checked:
+    """Read a playbook and, when it has no errors, prove it sound or find out why not."""
+    reading = load(path)
+    if not reading.ok:
+        return Checked(reading, None, 0.0)
+    from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
+
+    begin = perf_counter()
+    proof = prove(reading)
+    return Checked(reading, proof, (perf_counter() - begin) * 1000)
+
+
+def _judge_nets(paths: tuple[str, ...], final: Path | None) -> list[Judged]:
+    if not any(Path(path).is_dir() or path.endswith(".pnml") for path in paths):
+        return []
+    from petra.cli.nets import judge, net_files  # noqa: PLC0415 - not needed for playbooks
+
+    return [judge(path, final) for path in net_files(paths)]
 
 
 def _fails(problem: Problem, *, strict: bool) -> bool:
     return strict or problem.severity == "error"
 
 
-def _as_data(reading: Reading) -> dict[str, Any]:
-    return {
-        "file": reading.name,
+# JSON
+
+
+def _as_data(checked: Checked) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "file": checked.name,
         "problems": [
             {
                 "severity": problem.severity,
@@ -53,25 +110,83 @@ def _as_data(reading: Reading) -> dict[str, Any]:
                 "message": problem.message,
                 "hint": problem.hint,
             }
-            for problem in reading.problems
+            for problem in checked.problems
         ],
+    }
+    if checked.proof is not None:
+        proof = checked.proof
+        notes = [proof.note] if proof.note else []
+        found["soundness"] = _soundness(
+            proof.verdict, proof.states, checked.milliseconds, proof.counterexample, notes
+        )
+    return found
+
+
+def _net_as_data(judged: Judged) -> dict[str, Any]:
+    if judged.verdict is None:
+        problem = {"severity": "error", "message": judged.trouble}
+        return {"file": judged.name, "problems": [problem]}
+    verdict = judged.verdict
+    firings = verdict.counterexample.firings if verdict.counterexample is not None else ()
+    sentence = [verdict.counterexample.sentence] if verdict.counterexample is not None else []
+    return {
+        "file": judged.name,
+        "problems": [],
+        "soundness": _soundness(
+            verdict.verdict,
+            verdict.states,
+            judged.milliseconds,
+            firings,
+            [*sentence, *verdict.notes],
+        ),
     }
 
 
-def _print(reading: Reading) -> None:
-    lines = reading.text.splitlines()
+def _soundness(
+    verdict: str, states: int, milliseconds: float, firings: tuple[str, ...], notes: list[str]
+) -> dict[str, Any]:
+    return {
+        "verdict": verdict,
+        "states": states,
+        "milliseconds": round(milliseconds, 3),
+        "counterexample": list(firings),
+        "notes": notes,
+    }
+
+
+# Text
+
+
+def _print_all(playbooks: list[Checked], nets: list[Judged], milliseconds: float) -> None:
+    for checked in playbooks:
+        _print(checked)
+    if playbooks:
+        _summary(playbooks)
+    if nets:
+        from petra.cli.nets import print_judged, summary  # noqa: PLC0415 - not needed for playbooks
+
+        for judged in nets:
+            if len(nets) == 1 or not judged.is_well:
+                print_judged(judged)
+        if len(nets) > 1:
+            click.echo(summary(nets, milliseconds))
+
+
+def _print(checked: Checked) -> None:
+    lines = checked.reading.text.splitlines()
+    problems = checked.problems
     # errors first to be shown where there are very many; the order of the text otherwise
-    shown = sorted(reading.problems, key=lambda problem: problem.severity != "error")[
-        :_SHOWN_PER_FILE
-    ]
+    shown = sorted(problems, key=lambda problem: problem.severity != "error")[:_SHOWN_PER_FILE]
     for problem in sorted(shown, key=lambda problem: problem.mark):
-        print_problem(problem, lines, reading.name)
-    if left := len(reading.problems) - len(shown):
-        click.echo(f"{reading.name}: and {count(left, 'more problem')}; '-o json' shows all")
+        print_problem(problem, lines, checked.name)
+    if left := len(problems) - len(shown):
+        click.echo(f"{checked.name}: and {count(left, 'more problem')}; '-o json' shows all")
+    if checked.proof is not None and checked.proof.note:
+        click.echo(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
 
 
-def _summary(readings: list[Reading]) -> None:
-    found = [problem for reading in readings for problem in reading.problems]
+def _summary(playbooks: list[Checked]) -> None:
+    found = [problem for one in playbooks for problem in one.problems]
     errors = sum(problem.severity == "error" for problem in found)
     warnings = len(found) - errors
     if found:
@@ -79,5 +194,7 @@ def _summary(readings: list[Reading]) -> None:
     words = [count(errors, "error")] if errors else []
     words += [count(warnings, "warning")] if warnings else []
     mark = click.style("✗", fg="red") if errors else click.style("✓", fg="green")
-    files = readings[0].name if len(readings) == 1 else count(len(readings), "file")
-    click.echo(f"{mark} {files}: {', '.join(words) or 'no problems'}")
+    files = playbooks[0].name if len(playbooks) == 1 else count(len(playbooks), "file")
+    sound = all(one.proof is not None and one.proof.verdict == "sound" for one in playbooks)
+    ending = ", proved sound" if sound else ""
+    click.echo(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")

@@ -1,17 +1,35 @@
-"""``petra graph``: a playbook as a drawing."""
+"""``petra graph``: a playbook or a net as a drawing."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from petra.cli.files import load
+from petra.cli.nets import SUFFIX, read_net
 from petra.cli.output import print_problem
-from petra.playbook import draw
+from petra.net import draw
+from petra.net.compile import compile  # noqa: A004 - the word of the trade
+from petra.net.net import Net
+from petra.net.pnml import write_pnml
+from petra.playbook import Playbook
+from petra.playbook import draw as steps
 
-_FORMATS = {"mermaid": draw.mermaid, "dot": draw.dot}
+_STEPS: dict[str, Callable[[Playbook], str]] = {
+    "mermaid": steps.mermaid,
+    "dot": steps.dot,
+    "svg": draw.steps_svg,
+    "pnml": lambda playbook: write_pnml(draw.steps_net(playbook)),
+}
+_NETS: dict[str, Callable[[Net], str]] = {
+    "mermaid": draw.net_mermaid,
+    "dot": draw.net_dot,
+    "svg": draw.net_svg,
+    "pnml": write_pnml,
+}
 
 
 @click.command("graph")
@@ -20,12 +38,30 @@ _FORMATS = {"mermaid": draw.mermaid, "dot": draw.dot}
     "-f",
     "--format",
     "form",
-    type=click.Choice(list(_FORMATS)),
+    type=click.Choice(list(_STEPS)),
     default="mermaid",
     help="The language of the drawing.",
 )
-def command(file: Path, *, form: str) -> None:
-    """Draw the steps of a playbook and the arcs between them."""
+@click.option("--net", "as_net", is_flag=True, help="The Petri net that the playbook means.")
+def command(file: Path, *, form: str, as_net: bool) -> None:
+    """Draw the steps of a playbook and the arcs between them, or its Petri net.
+
+    A .pnml file is drawn as the net that it is.
+    """
+    if file.suffix == SUFFIX:
+        drawn = _NETS[form](read_net(file))
+    elif as_net:
+        drawn = _NETS[form](_net_of(_playbook(file)))
+    else:
+        drawn = _STEPS[form](_playbook(file))
+    click.echo(drawn, nl=not drawn.endswith("\n"))
+
+
+def _net_of(playbook: Playbook) -> Net:
+    return compile(playbook).net
+
+
+def _playbook(file: Path) -> Playbook:
     reading = load(file)
     if reading.playbook is None or not reading.ok:
         lines = reading.text.splitlines()
@@ -33,4 +69,4 @@ def command(file: Path, *, form: str) -> None:
             if problem.severity == "error":
                 print_problem(problem, lines, reading.name)
         sys.exit(1)
-    click.echo(_FORMATS[form](reading.playbook), nl=False)
+    return reading.playbook

@@ -10,11 +10,14 @@ Rule 5: with ``withdraw`` a run that nobody has started goes back to waiting whe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from petra.kernel import events as e
+from petra.kernel.cancel import leave_others
 from petra.kernel.effects import CancelChild
 from petra.kernel.program import Reads, StepPlan
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import Run, Token, derive
+from petra.kernel.state import Group, Run, Token, derive
 from petra.kernel.turn import Turn
 from petra.wire import Error
 
@@ -43,11 +46,9 @@ def reconsider(turn: Turn) -> None:
         return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
-    for plan in turn.program.gated:
-        if not _concerns(plan.reads, ctx, steps):
-            continue
-        for token_id in list(turn.state.ready_at.get(plan.name, ())):
-            turn.agenda.add(turn.state.ready[token_id])
+    concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]
+    turn.agenda.add_waiting(plan.name for plan in concerned)
+    for plan in concerned:
         admit = plan.step.spec.policy.admit
         if admit is not None and admit.withdraw:
             for run_id in list(turn.state.runs_at.get(plan.name, ())):
@@ -89,21 +90,35 @@ def _untouched(turn: Turn, run: Run) -> bool:
     return all(item.state in ("offered", "allocated") for item in items)
 
 
-def passes(turn: Turn, plan: StepPlan, token: Token, view: View) -> bool:
-    """Let a token through its gate; one that is not admitted waits, or is discarded."""
+def passes(
+    turn: Turn, plan: StepPlan, tokens: Sequence[Token], view: View, group: Group | None = None
+) -> bool:
+    """Let a token, or those of a join, through the gate; what is not admitted waits, or is discarded."""
     admit = plan.step.spec.policy.admit
     if admit is None:
         return True
     if admit.once and plan.name in turn.state.once:
-        turn.emit(e.TokenDiscarded(token=token.id, reason="the step runs once"))
+        _discard(turn, tokens, "the step runs once", group)
         return False
     if admits(turn, plan, view):
         return True
     if admit.on_deny == "discard":
-        turn.emit(e.TokenDiscarded(token=token.id, reason="denied"))
+        _discard(turn, tokens, "denied", group)
     elif admit.on_deny == "fail":
         raise DeniedError(denial(plan))
     return False
+
+
+def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | None) -> None:
+    """Discard the tokens of one firing; with the join's, its group is over."""
+    if group is not None:
+        leave_others(turn, group, {token.id for token in tokens})
+    for token in tokens:
+        turn.emit(
+            e.TokenDiscarded(
+                token=token.id, reason=reason, closes=group.id if group is not None else None
+            )
+        )
 
 
 class DeniedError(Exception):

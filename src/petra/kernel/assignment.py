@@ -14,8 +14,13 @@ from petra.wire import Assignment, Iteration
 _ANY = "*"
 
 
-def assignment(program: Program, state: State, run_id: str, chunk_id: str = "") -> Assignment:
-    """Return what a worker needs for a run; with a chunk, the iterations it is to do."""
+def assignment(
+    program: Program, state: State, run_id: str, chunk_id: str = "", *, everything: bool = False
+) -> Assignment:
+    """Return what a worker needs for a run; with a chunk, the iterations it is to do.
+
+    With ``everything`` the results of all steps come along, not only those its templates name.
+    """
     run = state.runs[run_id]
     plan = program.steps[run.step]
     chunk = run.chunks[chunk_id] if chunk_id else None
@@ -27,7 +32,7 @@ def assignment(program: Program, state: State, run_id: str, chunk_id: str = "") 
         chunk=chunk_id,
         width=_width(plan, run, chunk),
         delivery=chunk.delivery if chunk is not None else run.delivery,
-        scope=run_scope(program, state, run),
+        scope=run_scope(program, state, run, everything=everything),
         iterations=[
             Iteration(path=path, iter=iter_data(plan, run, path))
             for path in (chunk.paths if chunk else ())
@@ -45,15 +50,17 @@ def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:
     return level_at(run.loop, chunk.paths[0]).max_in_flight
 
 
-def run_scope(program: Program, state: State, run: Run) -> dict[str, Any]:
+def run_scope(
+    program: Program, state: State, run: Run, *, everything: bool = False
+) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
     plan = program.steps[run.step]
     view = view_of(state, run)
     wanted = plan.result_reads
     results = {
-        step: activation.result
+        step: activation.done.result
         for step, activation in {**state.latest, **view.seen}.items()
-        if activation.ok and (_ANY in wanted or step in wanted)
+        if activation.done is not None and (everything or _ANY in wanted or step in wanted)
     }
     found: dict[str, Any] = {
         **results,

@@ -15,15 +15,22 @@ from petra.kernel.turn import Turn
 
 
 def withdraw(
-    turn: Turn, tokens: Iterable[str], runs: Iterable[str], reason: str, by: str = ""
+    turn: Turn,
+    tokens: Iterable[str],
+    runs: Iterable[str],
+    reason: str,
+    by: str = "",
+    groups: Iterable[str] = (),
 ) -> None:
-    """Withdraw tokens and runs in one event."""
+    """Withdraw tokens and runs in one event, and the groups that were wholly inside of what is gone."""
     token_ids, run_ids = list(tokens), list(runs)
     if not token_ids and not run_ids:
         return
     for run_id in run_ids:
         stop(turn, turn.state.runs[run_id], reason)
-    turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, reason=reason, by=by))
+    turn.emit(
+        e.Withdrawn(tokens=token_ids, runs=run_ids, groups=list(groups), reason=reason, by=by)
+    )
 
 
 def stop(turn: Turn, run: Run, reason: str) -> None:
@@ -49,13 +56,14 @@ def withdraw_steps(turn: Turn, steps: Iterable[str], reason: str, keep: str = ""
 
 def withdraw_all(turn: Turn, reason: str) -> None:
     """Withdraw everything that is live."""
-    withdraw(turn, list(turn.state.ready), list(turn.state.runs), reason, by="execution")
+    state = turn.state
+    withdraw(turn, list(state.ready), list(state.runs), reason, "execution", list(state.groups))
 
 
 def leave_others(turn: Turn, group: Group, arrived: set[str]) -> None:
     """Deal with the branches that have not arrived when a join fires or gives up."""
     join = turn.plan(group.join).join if group.join is not None else None
-    if join is not None and join.on_early_complete == "cancel":
+    if join is None or join.on_early_complete == "cancel":
         withdraw_branches(turn, group, arrived, "the join is complete")
 
 
@@ -63,6 +71,10 @@ def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> 
     """Withdraw all live members of a group but some."""
     members = [member for index in sorted(group.members) for member in sorted(group.members[index])]
     wanted = dict.fromkeys(member for member in members if member not in keep)
-    tokens = [member for member in wanted if member in turn.state.ready]
-    runs = [member for member in wanted if member in turn.state.runs]
-    withdraw(turn, tokens, runs, reason, by="join")
+    ready, running = turn.state.ready, turn.state.runs
+    tokens = [member for member in wanted if member in ready]
+    runs = [member for member in wanted if member in running]
+    depth = len(group.stack) + 1
+    stacks = [(ready.get(member) or running[member]).stack for member in wanted]
+    inner = dict.fromkeys(level.group for stack in stacks for level in stack[depth:])
+    withdraw(turn, tokens, runs, reason, "join", inner)

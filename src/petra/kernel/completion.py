@@ -13,6 +13,7 @@ from typing import Any
 from petra.errors import ExpressionError
 from petra.kernel import events as e
 from petra.kernel.cancel import withdraw_all
+from petra.kernel.ctx import fault
 from petra.kernel.effects import Assign, Finish
 from petra.kernel.rest import rest_of
 from petra.kernel.scope import execution_data, scope, whole
@@ -83,6 +84,9 @@ def _compensate_next(turn: Turn) -> None:
 
 def compensated(turn: Turn, run: Run, report: Report) -> None:
     """Take the report of a compensation; one that failed is reported, and the rest go on."""
+    broken = fault(turn, report.writes, run.stack)
+    if broken is not None:
+        report = Report(status="error", error=broken, attempts=report.attempts)
     kind = e.StepDone if report.status == "ok" else e.StepFailed
     turn.emit(
         kind(
@@ -92,6 +96,7 @@ def compensated(turn: Turn, run: Run, report: Report) -> None:
             has_result=False,
             error=report.error,
             attempts=report.attempts,
+            writes=report.writes,
             handled=True,
         )
     )
@@ -124,7 +129,7 @@ def _summary(turn: Turn) -> dict[str, Any]:
             for step, activation in state.latest.items()
             if activation.ok and activation.has_result
         },
-        "failures": state.failures,
+        "failures": list(state.failures),
     }
 
 

@@ -24,7 +24,7 @@ from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
 from petra.kernel.state import DELIVERIES_MAX, Branch, Run, State, Timer, Token, derive
-from petra.kernel.turn import TransformError, Turn
+from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
 from petra.wire import Error, Report
@@ -40,10 +40,6 @@ class Decision:
     refused: str = ""
 
 
-class RefusedError(Exception):
-    """A command cannot be taken; nothing has happened."""
-
-
 def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
@@ -52,14 +48,20 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         _fire_due(turn, before=command.now)
     if state.is_terminal:
         return Decision(
-            turn.events, turn.effects, turn.markings, f"the execution is {state.terminal}"
+            turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
         )
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
         refused = str(refusal)
     settle(turn)
-    return Decision(turn.events, turn.effects, turn.markings, refused)
+    return Decision(turn.events, _wanted(turn), turn.markings, refused)
+
+
+def _wanted(turn: Turn) -> list[AnyEffect]:
+    """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
+    runs = turn.state.runs
+    return [x for x in turn.effects if not isinstance(x, Assign) or x.run in runs]
 
 
 # Settling
@@ -69,7 +71,9 @@ def settle(turn: Turn) -> None:
     """Fire whatever is enabled."""
     state = turn.state
     while not state.is_terminal:
-        if turn.begun:
+        if len(turn.events) > turn.program.events_max and state.phase == "normal":
+            _endless(turn)
+        elif turn.begun:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
@@ -82,6 +86,17 @@ def settle(turn: Turn) -> None:
             consider(turn, token)
         elif not _last_resort(turn):
             return
+
+
+def _endless(turn: Turn) -> None:
+    """Fail an execution that goes round on the server without ever waiting for anything."""
+    message = (
+        f"more than {turn.program.events_max:,} events in one decision: it never comes to rest"
+    )
+    step = next(
+        (event.step for event in reversed(turn.events) if isinstance(event, e.StepEnded)), ""
+    )
+    completion.fail(turn, Error(kind="limit", message=message), step)
 
 
 def _take_up(turn: Turn, place: str) -> None:
@@ -105,10 +120,11 @@ def _freed(turn: Turn) -> None:
     if not turn.freed:
         return
     freed, turn.freed = turn.freed, set()
-    for plan in turn.program.steps.values():
-        if any(name in freed for name, _, _ in plan.resources):
-            for token_id in list(turn.state.ready_at.get(plan.name, ())):
-                turn.agenda.add(turn.state.ready[token_id])
+    turn.agenda.add_waiting(
+        plan.name
+        for plan in turn.program.steps.values()
+        if any(name in freed for name, _, _ in plan.resources)
+    )
 
 
 def consider(turn: Turn, token: Token) -> None:
@@ -117,7 +133,7 @@ def consider(turn: Turn, token: Token) -> None:
     try:
         if plan.join is not None:
             fan_in.arrive(turn, plan, token)
-        elif passes(turn, plan, token, view_of(turn.state, token)):
+        elif passes(turn, plan, [token], view_of(turn.state, token)):
             runs.start(turn, plan, [token])
     except (DeniedError, TransformError) as error:
         if token.id in turn.state.ready:
@@ -251,8 +267,9 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
-    for token in list(turn.state.ready.values()):
-        turn.agenda.add(token)
+    turn.agenda.add_waiting(turn.program.steps)
+    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_steps.update(turn.program.steps)
     turn.judged.extend(turn.state.groups)
 
 

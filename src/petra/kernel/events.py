@@ -179,11 +179,12 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
-    """Iterations ended."""
+    """Iterations ended; with ``more``, others of the same chunk follow."""
 
     run: str
     chunk: str
     ended: list[Iterated]
+    more: bool = False
 
 
 class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
@@ -194,6 +195,7 @@ class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
     group: str | None = None
     index: int | None = None
     merge: Write | None = None
+    closes: str | None = None
 
 
 class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
@@ -201,6 +203,7 @@ class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
 
     tokens: list[str] = []
     runs: list[str] = []
+    groups: list[str] = []
     reason: str = ""
     by: str = ""
 

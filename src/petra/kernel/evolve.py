@@ -163,12 +163,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
 
 def _step_started(state: State, event: e.StepStarted) -> None:
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    if event.group is not None:
-        group = state.groups[event.group]
-        group.fired = True
-        state.fired_groups[event.step] = event.group
-    for token in tokens:
-        _take_token(state, token.id)
+    _consume(state, tokens, event.step, event.group)
     first = tokens[0] if tokens else None
     stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
     undone = state.undo.pop() if event.compensates else None
@@ -200,6 +195,20 @@ def _step_started(state: State, event: e.StepStarted) -> None:
     if event.merge is not None:
         write(state, event.merge, stack)
     state.firings += 1
+
+
+def _consume(state: State, tokens: list[Token], step: str, group_id: str | None) -> None:
+    """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
+    group = state.groups.get(group_id) if group_id is not None else None
+    if group is not None:
+        group.fired = True
+        state.fired_groups[step] = group.id
+    for token in tokens:
+        _take_token(state, token.id)
+        for level in token.stack[len(group.stack) + 1 :] if group is not None else ():
+            inner = state.groups.get(level.group)
+            if inner is not None and not inner.members:
+                _forget(state, inner)
 
 
 def _history(state: State, tokens: list[Token], group_id: str | None) -> Seen:
@@ -248,14 +257,12 @@ def _step_ended(state: State, event: e.StepEnded) -> None:
 def _ended_run(state: State, event: e.StepEnded) -> Run:
     """Take the run; one that never started is made up from the tokens it consumed."""
     if event.run in state.runs:
-        return _take_run(state, event.run)
+        run = _take_run(state, event.run)
+        _withdraw_items(state, run, *run.chunks.values())  # alternatives that did not win
+        return run
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    if group is not None:
-        group.fired = True
-        state.fired_groups[event.step] = group.id
-    for token in tokens:
-        _take_token(state, token.id)
+    _consume(state, tokens, event.step, event.closes)
     first = tokens[0] if tokens else None
     stack = group.stack if group is not None else first.stack if first else ()
     seen = _united(tokens) if tokens else (group.seen if group else {})
@@ -268,10 +275,12 @@ def _ended_run(state: State, event: e.StepEnded) -> Run:
 
 def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
     """Sum up a run that ended."""
+    ok = not isinstance(event, e.StepFailed)
+    before = None if ok else run.seen.get(run.step) or state.latest.get(run.step)
     return Activation(
         step=run.step,
         run=run.id,
-        ok=not isinstance(event, e.StepFailed),
+        ok=ok,
         result=event.result,
         has_result=event.has_result,
         error=event.error,
@@ -282,6 +291,7 @@ def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
         seq=state.seq,
         counts=event.counts,
         actor=event.actor,
+        before=before.done if before is not None else None,
     )
 
 
@@ -358,6 +368,9 @@ def _withdrawn(state: State, event: e.Withdrawn) -> None:
         run = _take_run(state, run_id)
         _count(state, "cancelled")
         _withdraw_items(state, run, *run.chunks.values())
+    for group_id in event.groups:
+        if group_id in state.groups:
+            _forget(state, state.groups[group_id])
 
 
 def _withdraw_items(state: State, *holders: Run | Chunk) -> None:
@@ -369,6 +382,8 @@ def _withdraw_items(state: State, *holders: Run | Chunk) -> None:
 
 
 def _discarded(state: State, event: e.TokenDiscarded) -> None:
+    if event.closes is not None and event.closes in state.groups:
+        state.groups[event.closes].fired = True
     token = _take_token(state, event.token)
     if event.group is not None and event.index is not None:
         group = state.groups.get(event.group)
@@ -495,6 +510,7 @@ def _iterations_started(state: State, event: e.IterationsStarted) -> None:
     close_levels(run.loop)
     if event.chunk:
         chunk = Chunk(event.chunk, list(event.paths))
+        level_at(run.loop, event.paths[0]).chunks += 1
         run.chunks[event.chunk] = chunk
         run.chunks_made += 1
         if event.armed is not None:
@@ -504,7 +520,10 @@ def _iterations_started(state: State, event: e.IterationsStarted) -> None:
 def _iterations_ended(state: State, event: e.IterationsEnded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
-    chunk = run.chunks.pop(event.chunk)
+    chunk = run.chunks[event.chunk]
+    if not event.more:
+        del run.chunks[event.chunk]
+        level_at(run.loop, chunk.paths[0]).chunks -= 1
     durations = 0.0
     for ended in event.ended:
         for made in ended.writes:

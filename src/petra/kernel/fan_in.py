@@ -21,7 +21,7 @@ from petra.kernel.ctx import fault
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import closed_level
 from petra.kernel.runs import fail_tokens, start
-from petra.kernel.scope import View, view_of, whole
+from petra.kernel.scope import view_of, whole
 from petra.kernel.state import Branch, Group, Stack, Token
 from petra.kernel.turn import TransformError, Turn
 from petra.playbook.model import Merge
@@ -33,7 +33,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
     join = plan.join
     assert join is not None
     if token.empty:
-        _fire(turn, plan, [token], token.stack, None, {}, [])
+        _fire_alone(turn, plan, token, {})
         return
     if join.mode == "arcs":
         pair_arcs(turn, plan)
@@ -42,7 +42,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         return  # judged when nothing else can move
     level = closed_level(turn, plan.name, token.stack)
     if level is None:
-        _fire(turn, plan, [token], token.stack, None, {0: token.output}, [0])
+        _fire_alone(turn, plan, token, {0: token.output})
         return
     group = turn.state.groups[level.group]
     if group.arrived.get(level.branch) == token.id:
@@ -61,12 +61,11 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
     merge = None
     assert plan.join is not None
     spec = plan.join.merge
-    allowed = (
-        plan.join.on_early_complete == "allow_late_merge" and level.branch not in group.arrived
-    )
-    if allowed and spec is not None:
+    lets = plan.join.on_early_complete == "allow_late_merge"
+    may_merge = lets and level.branch not in group.arrived
+    if may_merge and spec is not None:
         outputs = {**group.outputs, level.branch: group.overrides.get(level.branch, token.output)}
-        merge = Write(key=spec.into, value=merged(spec, outputs, [*group.order, level.branch]))
+        merge = _late_merge(turn, spec, outputs, [*group.order, level.branch], group.stack)
     turn.emit(
         e.TokenDiscarded(
             token=token.id,
@@ -76,6 +75,17 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
             merge=merge,
         )
     )
+
+
+def _late_merge(
+    turn: Turn, spec: Merge, outputs: dict[int, Any], order: list[int], stack: Stack
+) -> Write | None:
+    """Merge again; an output that does not fit, or a conflict, leaves the merge as it was."""
+    try:
+        merge = Write(key=spec.into, value=merged(spec, outputs, order))
+    except TransformError:
+        return None
+    return merge if fault(turn, [merge], stack) is None else None
 
 
 # Groups
@@ -182,9 +192,15 @@ def _fail(turn: Turn, plan: StepPlan, group: Group, error: Error) -> None:
 
 def _fire_group(turn: Turn, plan: StepPlan, group: Group) -> None:
     tokens = [turn.state.ready[token] for _, token in sorted(group.arrived.items())]
-    if tokens and not passes(turn, plan, tokens[0], view_of(turn.state, tokens[0])):
+    if tokens and not passes(turn, plan, tokens, view_of(turn.state, tokens[0]), group):
         return
     _fire(turn, plan, tokens, group.stack, group, dict(group.outputs), group.order)
+
+
+def _fire_alone(turn: Turn, plan: StepPlan, token: Token, outputs: dict[int, Any]) -> None:
+    """Fire for a token that closes no group: one that is in none, or stands for an empty one."""
+    if passes(turn, plan, [token], view_of(turn.state, token)):
+        _fire(turn, plan, [token], token.stack, None, outputs, list(outputs))
 
 
 def _fire(
@@ -264,43 +280,38 @@ def _as_map(output: Any) -> dict[str, Any]:
 # Joins over arcs
 
 
-def pair_arcs(turn: Turn, plan: StepPlan) -> None:
-    """Fire a Petri join while every incoming arc has a token."""
-    while True:
-        queues = _queues(turn, plan)
-        if not plan.incoming or len(queues) < len(plan.incoming):
-            return
-        tokens = [queues[arrow][0] for arrow in plan.incoming]
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
-            return
-        outputs = {index: token.output for index, token in enumerate(tokens)}
-        before = turn.state.seq
-        _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
-        if turn.state.seq == before:
-            return
+def outside(turn: Turn, join: str, stack: Stack) -> Stack:
+    """Return the levels around a join over arcs: those of fan-outs that it closes end there."""
+    closed = turn.program.closed_by[join]
+    while stack and (group := turn.state.groups.get(stack[-1].group)) is not None:
+        if group.step not in closed:
+            break
+        stack = stack[:-1]
+    return stack
 
 
-def _queues(turn: Turn, plan: StepPlan) -> dict[tuple[str, int], list[Token]]:
-    queues: dict[tuple[str, int], list[Token]] = {}
+def _apart(turn: Turn, plan: StepPlan) -> dict[Stack, list[Token]]:
+    """Tell the waiting tokens of different outer branches apart: those never meet."""
+    found: dict[Stack, list[Token]] = {}
     for token_id in turn.state.ready_at.get(plan.name, ()):
         token = turn.state.ready[token_id]
-        if token.arrow is not None:
-            queues.setdefault(token.arrow, []).append(token)
-    return queues
+        found.setdefault(outside(turn, plan.name, token.stack), []).append(token)
+    return found
 
 
-def _common_view(turn: Turn, tokens: list[Token]) -> View:
-    return view_of(turn.state, tokens[0])._replace(stack=common_prefix(tokens))
-
-
-def common_prefix(tokens: Sequence[Token]) -> Stack:
-    """Return the levels that all tokens share."""
-    stack: list[Branch] = []
-    for levels in zip(*(token.stack for token in tokens), strict=False):
-        if len(set(levels)) > 1:
-            break
-        stack.append(levels[0])
-    return tuple(stack)
+def pair_arcs(turn: Turn, plan: StepPlan) -> None:
+    """Fire a Petri join while every incoming arc has a token."""
+    before = -1
+    while before != turn.state.seq and plan.incoming:
+        before = turn.state.seq
+        for stack, waiting in _apart(turn, plan).items():
+            queues: dict[tuple[str, int], Token] = {}
+            for token in waiting:
+                if token.arrow is not None:
+                    queues.setdefault(token.arrow, token)
+            if len(queues) == len(plan.incoming):
+                _fire_over_arcs(turn, plan, [queues[arrow] for arrow in plan.incoming], stack)
+                break
 
 
 def judge_or(turn: Turn, *, at_rest: bool) -> bool:
@@ -309,27 +320,36 @@ def judge_or(turn: Turn, *, at_rest: bool) -> bool:
     At rest, two that wait for each other are told apart by the order in which they are written.
     """
     for name, upstream in turn.program.upstream.items():
-        waiting = list(turn.state.ready_at.get(name, ()))
-        if not waiting:
-            continue
         plan = turn.plan(name)
-        if any(_may_come(turn, step, name, at_rest=at_rest) for step in upstream):
-            continue
-        tokens = [turn.state.ready[token_id] for token_id in waiting]
-        order = {arrow: index for index, arrow in enumerate(plan.incoming)}
-        tokens.sort(key=lambda token: (order.get(token.arrow or ("", 0), 0), token.since))
-        if not passes(turn, plan, tokens[0], _common_view(turn, tokens)):
-            continue
-        outputs = {index: token.output for index, token in enumerate(tokens)}
-        _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
-        return True
+        for stack, tokens in _apart(turn, plan).items():
+            if any(_may_come(turn, step, name, stack, at_rest=at_rest) for step in upstream):
+                continue
+            order = {arrow: index for index, arrow in enumerate(plan.incoming)}
+            tokens.sort(key=lambda token: (order.get(token.arrow or ("", 0), 0), token.since))
+            before = turn.state.seq
+            _fire_over_arcs(turn, plan, tokens, stack)
+            if turn.state.seq != before:
+                return True
     return False
 
 
-def _may_come(turn: Turn, step: str, join: str, *, at_rest: bool) -> bool:
-    if turn.state.runs_at.get(step):
+def _fire_over_arcs(turn: Turn, plan: StepPlan, tokens: list[Token], stack: Stack) -> None:
+    """Fire a join with tokens of several arcs, or fail its step with them."""
+    outputs = {index: token.output for index, token in enumerate(tokens)}
+    view = view_of(turn.state, tokens[0])._replace(stack=stack)
+    try:
+        if passes(turn, plan, tokens, view):
+            _fire(turn, plan, tokens, stack, None, outputs, list(outputs))
+    except (TransformError, DeniedError) as error:
+        fail_tokens(turn, plan, tokens, error.error)
+
+
+def _may_come(turn: Turn, step: str, join: str, stack: Stack, *, at_rest: bool) -> bool:
+    """Whether a live token of the same outer branch is at a step from where it can reach the join."""
+    state, depth = turn.state, len(stack)
+    if any(state.runs[run].stack[:depth] == stack for run in state.runs_at.get(step, ())):
         return True
-    if not turn.state.ready_at.get(step):
+    if not any(state.ready[token].stack[:depth] == stack for token in state.ready_at.get(step, ())):
         return False
     other = turn.plan(step).join
     # a token that waits at another or-join is held up by this one as much as the other way round
@@ -341,19 +361,20 @@ def leftover_arcs(turn: Turn) -> bool:
     for plan in turn.program.steps.values():
         if plan.join is None or plan.join.mode != "arcs" or plan.join.on_unreachable == "wait":
             continue
-        waiting = list(turn.state.ready_at.get(plan.name, ()))
-        if not waiting:
-            continue
-        tokens = [turn.state.ready[token_id] for token_id in waiting]
-        if plan.join.on_unreachable == "proceed":
-            outputs = {index: token.output for index, token in enumerate(tokens)}
-            _fire(turn, plan, tokens, common_prefix(tokens), None, outputs, list(outputs))
-        else:
-            present = {token.arrow for token in tokens}
-            missing = [step for step, number in plan.incoming if (step, number) not in present]
-            message = f"join '{plan.name}' cannot complete: no token came from {', '.join(missing) or 'an arc'}"
-            fail_tokens(
-                turn, plan, tokens, Error(kind="limit", code="join.unreachable", message=message)
-            )
-        return True
+        for stack, tokens in _apart(turn, plan).items():
+            before = turn.state.seq
+            if plan.join.on_unreachable == "proceed":
+                _fire_over_arcs(turn, plan, tokens, stack)
+            else:
+                fail_tokens(turn, plan, tokens, _missing(plan, tokens))
+            if turn.state.seq != before:
+                return True
     return False
+
+
+def _missing(plan: StepPlan, tokens: Sequence[Token]) -> Error:
+    present = {token.arrow for token in tokens}
+    missing = [step for step, number in plan.incoming if (step, number) not in present]
+    sources = ", ".join(missing) or "an arc"
+    message = f"join '{plan.name}' cannot complete: no token came from {sources}"
+    return Error(kind="limit", code="join.unreachable", message=message)

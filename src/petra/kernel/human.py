@@ -72,6 +72,9 @@ def _repeats(item: WorkItem, command: Act) -> bool:
 
 
 def _may_act(turn: Turn, item: WorkItem, command: Act) -> None:
+    _four_eyes(turn, item, command.actor)
+    if command.on_behalf_of is not None:
+        _four_eyes(turn, item, command.on_behalf_of)
     if command.admin:
         return
     assignees = item.spec.get("assignees") or {}
@@ -80,9 +83,6 @@ def _may_act(turn: Turn, item: WorkItem, command: Act) -> None:
     in_role = bool(roles) and (ANY_ROLE in command.roles or bool(set(roles) & set(command.roles)))
     if (users or roles) and not named and not in_role:
         raise _RefusedError(f"'{command.actor}' is not among the assignees")
-    _four_eyes(turn, item, command.actor)
-    if command.on_behalf_of is not None:
-        _four_eyes(turn, item, command.on_behalf_of)
 
 
 def _four_eyes(turn: Turn, item: WorkItem, actor: str) -> None:

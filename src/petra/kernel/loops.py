@@ -56,7 +56,8 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
         turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, items, most)]))
         return True
     local = plan.loop.loop.spec.policy.exec == "local"
-    paths = [path] if plan.mode != "worker" else _chunk(run, path, everything=local)
+    most = turn.program.chunk_max
+    paths = [path] if plan.mode != "worker" else _chunk(run, path, most, everything=local)
     chunk = derive("chunk", run.id, *map(str, path))
     armed = None
     if plan.mode != "worker":
@@ -80,12 +81,15 @@ def next_path(loop: LoopState, plan: LoopPlan, path: tuple[int, ...]) -> tuple[i
                 found = next_path(inner, plan.inner, (*path, index))
                 if found is not None:
                     return found
-    if loop.next < loop.total and len(loop.active) < loop.max_in_flight:
+    busy = loop.chunks if plan.inner is None else len(loop.active)
+    if loop.next < loop.total and busy < loop.max_in_flight:
         return (*path, loop.next)
     return None
 
 
-def _chunk(run: Run, path: tuple[int, ...], *, everything: bool) -> list[tuple[int, ...]]:
+def _chunk(
+    run: Run, path: tuple[int, ...], most: int, *, everything: bool
+) -> list[tuple[int, ...]]:
     """Return a run of iterations that one worker does one after the other."""
     assert run.loop is not None
     level = run.loop
@@ -94,7 +98,8 @@ def _chunk(run: Run, path: tuple[int, ...], *, everything: bool) -> list[tuple[i
         assert inner is not None
         level = inner
     left = level.total - path[-1]
-    size = left if everything else min(run.chunk_size, max(1, left // max(1, level.max_in_flight)))
+    share = max(1, left // level.max_in_flight)
+    size = left if everything else min(run.chunk_size, most, share)
     return [(*path[:-1], path[-1] + offset) for offset in range(size)]
 
 
@@ -125,8 +130,7 @@ def iter_data(plan: StepPlan, run: Run, path: tuple[int, ...]) -> dict[str, Any]
 def report(turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...], Report]]) -> None:
     """Take the reports of a chunk, then hand out more or end the loop."""
     plan = turn.plan(run.step)
-    ended = [_iterated(turn, run, path, one) for path, one in reports]
-    turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended))
+    ended = _recorded(turn, run, chunk, reports)
     assert run.loop is not None
     failed = next((one for one in ended if not one.ok), None)
     if failed is not None and not plan.best_effort:
@@ -142,6 +146,22 @@ def report(turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...]
         end(turn, run, Report(status="error", error=said), counts=counts_of(run.loop))
         return
     turn.begun.append(run.id)
+
+
+def _recorded(
+    turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...], Report]]
+) -> list[e.Iterated]:
+    """Record how iterations ended: in one event, or one by one where each may conflict with the last."""
+    if not any(one.writes for _, one in reports):
+        ended = [_iterated(turn, run, path, one) for path, one in reports]
+        turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended))
+        return ended
+    ended = []
+    for number, (path, one) in enumerate(reports, start=1):
+        ended.append(_iterated(turn, run, path, one))
+        more = number < len(reports)
+        turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended[-1:], more=more))
+    return ended
 
 
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:

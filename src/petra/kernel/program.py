@@ -23,6 +23,12 @@ Mode = Literal["router", "worker", "human", "wait", "playbook"]
 Arrow = tuple[str, int]
 """An arc by its source step and its position as written."""
 
+CHUNK_MAX = 256
+"""At most so many iterations are handed out together."""
+
+EVENTS_MAX = 1_000_000
+"""A decision that makes more events goes round for ever."""
+
 _HANDLER_READS = ("event", "ok()", "fail()")
 _ANY = "*"
 
@@ -183,10 +189,17 @@ class Program:
     """A playbook, compiled."""
 
     def __init__(
-        self, playbook: Playbook, *, seed: int | None = None, selection: str | None = None
+        self,
+        playbook: Playbook,
+        *,
+        seed: int | None = None,
+        selection: str | None = None,
+        chunk_max: int = CHUNK_MAX,
     ) -> None:
-        """Compile a playbook; a test may set another seed or selection strategy."""
+        """Compile a playbook; a test may set another seed, selection strategy or size of chunks."""
         self.playbook = playbook
+        self.chunk_max = chunk_max
+        self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest(to_plain(playbook))
@@ -305,6 +318,19 @@ class Program:
             ]
             found[plan.name] = joins[0] if len(joins) == 1 else None
         return found
+
+    @cached_property
+    def closed_by(self) -> dict[str, frozenset[str]]:
+        """For every join over arcs, the steps whose fan-outs it closes: their levels end there."""
+        found: dict[str, set[str]] = {
+            plan.name: set() for plan in self.steps.values() if plan.pairs_arcs
+        }
+        for plan in self.steps.values():
+            if found and fans_out(plan.step):
+                for name in closing_joins(self.by_name, plan.step):
+                    if name in found:
+                        found[name].add(plan.name)
+        return {name: frozenset(steps) for name, steps in found.items()}
 
     @cached_property
     def upstream(self) -> dict[str, frozenset[str]]:

@@ -118,7 +118,7 @@ def _stuck(program: Program, state: State) -> Rest:
             return Rest(
                 "stuck",
                 "incident",
-                f"step '{run.step}' was handed out five times and never came back",
+                f"five deliveries of a run of step '{run.step}' were lost",
                 run.id,
             )
     for token in state.ready.values():

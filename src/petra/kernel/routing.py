@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from petra.kernel import events as e
 from petra.kernel.ctx import too_large
 from petra.kernel.program import ArcPlan, StepPlan
@@ -57,24 +59,8 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     else:
         arc, args, _ = tokens[0]
         made.produced.append(_token(turn, run, arc, args, run.stack, None, None))
-    made.timers += _timers_of_owners(turn, made.produced)
+    made.timers += _timers(turn, made)
     return made
-
-
-def _timers_of_owners(turn: Turn, produced: list[e.Produced]) -> list[e.NewTimer]:
-    """Arm the time limit of a join that becomes the owner of a group by its first arrival."""
-    timers = {}
-    for token in produced:
-        group = turn.state.groups.get(token.arrives) if token.arrives is not None else None
-        join = turn.plan(token.step).join
-        if (
-            group is not None
-            and group.join is None
-            and join is not None
-            and join.timeout_s is not None
-        ):
-            timers[group.id] = join_timer(group.id, group.created_at + join.timeout_s)
-    return list(timers.values())
 
 
 def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPlan]:
@@ -99,10 +85,7 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
                 Error(kind="transform", message=f"foreach of {what} is not a list")
             )
         name = arc.arc.item
-        return [
-            (arc, {name: item, **_args(turn, arc, view, what, {name: item})}, item)
-            for item in items
-        ]
+        return [(arc, _args(turn, arc, view, what, {name: item}), item) for item in items]
     if arc.copies is not None:
         copies = turn.render(arc.copies, view, f"copies of {what}")
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:
@@ -114,10 +97,11 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
     return [(arc, _args(turn, arc, view, what, {}), None)]
 
 
-def _args(turn: Turn, arc: ArcPlan, view: View, what: str, extra: dict[str, Any]) -> dict[str, Any]:
-    if arc.args.constant and not arc.args.value:
+def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any]) -> dict[str, Any]:
+    """Render the arguments of one token; the item of a ``foreach`` is one of them."""
+    if arc.args.constant and not arc.args.value and not item:
         return {}
-    args: dict[str, Any] = turn.render(arc.args, view, f"args of {what}", extra)
+    args: dict[str, Any] = {**item, **turn.render(arc.args, view, f"args of {what}", item)}
     if (error := too_large(turn, args, f"args of {what}")) is not None:
         raise TransformError(error)
     return args
@@ -137,7 +121,6 @@ def _group(
             empty = e.Produced(id=derive(run.id, "empty"), step=join, arc=arc, empty=True)
             made.produced.append(empty)
         return
-    closing = turn.plan(join).join if join is not None else None
     made.group = e.NewGroup(
         id=derive("group", run.id),
         size=len(tokens),
@@ -145,16 +128,35 @@ def _group(
         items=[item for _, _, item in tokens],
         arcs=[arc.number for arc, _, _ in tokens],
     )
-    if closing is not None and closing.timeout_s is not None:
-        made.timers.append(join_timer(made.group.id, turn.now + closing.timeout_s))
+    claimed: set[str] = set()
     for index, (one, args, _) in enumerate(tokens):
         stack = (*run.stack, Branch(made.group.id, index))
-        made.produced.append(_token(turn, run, one, args, stack, index, made.group))
+        token = _token(turn, run, one, args, stack, index, made.group)
+        if token.arrives in claimed:  # all of them are the same branch of an outer group
+            token = msgspec.structs.replace(token, arrives=None)
+        elif token.arrives is not None and token.arrives != made.group.id:
+            claimed.add(token.arrives)
+        made.produced.append(token)
 
 
-def join_timer(group: str, due: float) -> e.NewTimer:
-    """Make the timer of a join's ``timeout_s``."""
-    return e.NewTimer(id=derive("join", group), due=due, kind="join", group=group)
+def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:
+    """Make the timers of joins: for a group whose join is certain, or that got one by an arrival."""
+    found: dict[str, tuple[str, float]] = {}
+    if made.group is not None and made.group.join is not None:
+        found[made.group.id] = (made.group.join, turn.now)
+    for token in made.produced:
+        known = turn.state.groups.get(token.arrives or "")
+        if known is not None and known.join is None:
+            found[known.id] = (token.step, known.created_at)
+        elif token.arrives is not None and known is None:
+            found[token.arrives] = (token.step, turn.now)
+    timers = []
+    for group, (step, since) in found.items():
+        join = turn.plan(step).join
+        if join is not None and join.timeout_s is not None:
+            due = since + join.timeout_s
+            timers.append(e.NewTimer(id=derive("join", group), due=due, kind="join", group=group))
+    return timers
 
 
 def _token(

@@ -15,11 +15,12 @@ from petra.kernel import cancel, completion
 from petra.kernel import events as e
 from petra.kernel.ctx import after, fault
 from petra.kernel.effects import Assign
+from petra.kernel.evolve import activation_of
 from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, route
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import Activation, Group, Run, Stack, Token, derive
+from petra.kernel.state import Group, Run, Stack, Token, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
@@ -270,20 +271,10 @@ def _after_view(turn: Turn, run: Run, event: e.StepEnded) -> View:
             "message": event.error.message,
         }
         ctx = {**ctx, "_last_error": last}
-    activation = Activation(
-        step=run.step, run=run.id, ok=_is_ok(event), result=event.result, has_result=event.has_result,
-        error=event.error, name=_NAMES[type(event)], args=run.args, started_at=run.started_at,
-        finished_at=turn.now, seq=turn.state.seq + 1, counts=event.counts,
-    )  # fmt: skip
+    activation = activation_of(turn.state, run, event)
+    activation.finished_at, activation.seq = turn.now, turn.state.seq + 1
     output = event.branch if event.has_branch else event.result if event.has_result else run.output
     return View(ctx, run.args, run.stack, {**run.seen, run.step: activation}, activation, output)
-
-
-_NAMES: dict[type, str] = {
-    e.StepDone: "step.done",
-    e.StepFailed: "step.failed",
-    e.LoopDone: "loop.done",
-}
 
 
 def _record(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from petra.expr import HELPERS
+from petra.expr.evaluate import HELPERS
 from petra.kernel.state import Activation, Run, Seen, Stack, State, Token
 
 
@@ -53,10 +53,10 @@ def scope(
         elif first == "step":
             found["step"] = _StepNames(state, view).only(names)
         elif first.endswith("()"):
-            if first[:-2] in HELPERS:  # other functions are the expression's own
+            if first[:-2] in HELPERS:  # others are functions of the language
                 found[first[:-2]] = helper(first[:-2], state, view)
-        elif (activation := lookup(state, view, first)) is not None and activation.ok:
-            found[first] = activation.result
+        elif (activation := lookup(state, view, first)) and (done := activation.done):
+            found[first] = done.result
     return found
 
 
@@ -196,8 +196,8 @@ class _StepNames:
     def _one(self, step: str) -> dict[str, Any]:
         activation = lookup(self.state, self.view, step)
         found: dict[str, Any] = {"status": status_data(self.state, self.view, step)}
-        if activation is not None and activation.ok:
-            found["result"] = activation.result
+        if activation is not None and activation.done is not None:
+            found["result"] = activation.done.result
         return found
 
 

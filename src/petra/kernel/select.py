@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from petra.kernel.program import Program
@@ -44,6 +44,15 @@ class Agenda:
         elif token.id not in self._members:
             self._members.add(token.id)
             insort(self._sorted, (self._key(token), token.id))
+
+    def add_waiting(self, steps: Iterable[str]) -> None:
+        """Put up every token that waits at some steps, those that became ready first in front."""
+        state = self._state
+        tokens = [
+            state.ready[token_id] for step in steps for token_id in state.ready_at.get(step, ())
+        ]
+        for token in sorted(tokens, key=_age):
+            self.add(token)
 
     def pop(self) -> Token | None:
         """Take the token that goes first; one that has left in the meantime is passed over."""
@@ -74,6 +83,11 @@ class Agenda:
         if self._strategy == "priority":
             return (self._program.steps[token.step].step.spec.priority, name, token.id)
         return (name, token.id)
+
+
+def _age(token: Token) -> tuple[int, int, int]:
+    arc = token.arrow[1] if token.arrow is not None else 0
+    return (token.since, arc, token.stack[-1].branch if token.stack else 0)
 
 
 def _first(_waiting: list[tuple[Key, str]], _seed: str, _state: State) -> int:

@@ -52,6 +52,13 @@ class Activation:
     seq: int
     counts: dict[str, int] | None = None
     actor: str | None = None
+    before: Activation | None = None
+    """After a failure: the done activation of the step that came before it."""
+
+    @property
+    def done(self) -> Activation | None:
+        """The done activation whose result templates see: this one, or after a failure the one before."""
+        return self if self.ok else self.before
 
 
 Seen = dict[str, Activation]
@@ -106,6 +113,7 @@ class LoopState:
     items: list[Any]
     max_in_flight: int
     next: int = 0
+    chunks: int = 0
     active: dict[int, LoopState | None] = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)
     done: int = 0

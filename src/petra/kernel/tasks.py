@@ -13,6 +13,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.commands import ChildEnded, SendSignal
+from petra.kernel.ctx import too_large
 from petra.kernel.effects import Notify, StartChild
 from petra.kernel.loops import iter_data
 from petra.kernel.loops import report as report_iterations
@@ -21,7 +22,7 @@ from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, Wait, derive
-from petra.kernel.turn import TransformError, Turn
+from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.policy import decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
@@ -141,7 +142,8 @@ def _scope(
     state = turn.state
     view = view_of(state, run)
     holder: Holder = chunk or run
-    results = {step: a.result for step, a in {**state.latest, **view.seen}.items() if a.ok}
+    known = {**state.latest, **view.seen}
+    results = {step: a.done.result for step, a in known.items() if a.done is not None}
     return {
         **results,
         "workload": state.workload,
@@ -185,7 +187,13 @@ def _won(
 
 
 def signal(turn: Turn, command: SendSignal) -> None:
-    """Hand a signal to the first run that waits for it, or keep it, or lose it."""
+    """Hand a signal to the first run that waits for it, or keep it, or lose it.
+
+    Raises:
+        RefusedError: its payload is too large to travel inline.
+    """
+    if (error := too_large(turn, command.payload, f"the payload of '{command.name}'")) is not None:
+        raise RefusedError(error.message)
     for run in list(turn.state.runs.values()):
         for chunk in [None, *run.chunks.values()]:
             holder: Holder = chunk or run

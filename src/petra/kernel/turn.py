@@ -30,6 +30,10 @@ class TransformError(Exception):
         self.error = error
 
 
+class RefusedError(Exception):
+    """A command cannot be taken; nothing has happened."""
+
+
 class Turn:
     """What a decision works with, and what has come of it so far."""
 

@@ -3,16 +3,30 @@
 from petra.net import tasks
 from petra.net.cancel import Region, cancel
 from petra.net.compare import Equivalence, causal_form, compare, first_difference
+from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.configuration import Configuration
 from petra.net.confluence import Clash, Confluence, Decision, Divergence, confluence, explore
 from petra.net.fire import Aborted, Drained, Stepped, drain, enabled, is_quiescent, start, step
 from petra.net.marking import Marking, Token
 from petra.net.modes import Abort, Mode, Production, modes
 from petra.net.net import Net, Place, Transition
+from petra.net.origin import Origin
 from petra.net.outside import cancel_region, exchange, inject, withdraw
+from petra.net.pnml import read_pnml, write_pnml
+from petra.net.proof import Proof, prove
 from petra.net.quiescence import Blocked, Rest, blocked, quiescence
 from petra.net.receipt import Produced, Receipt, read_receipts, write_receipts
 from petra.net.select import ByHash, ByName, Fifo, Firing, Priority, Random, Strategy
+from petra.net.soundness import (
+    Counterexample,
+    FinalAnyOf,
+    FinalMarkings,
+    Finding,
+    Limits,
+    Verdict,
+    check,
+    read_final,
+)
 from petra.net.verify import Flaw, verify
 
 __all__ = [
@@ -22,22 +36,30 @@ __all__ = [
     "ByHash",
     "ByName",
     "Clash",
+    "Compiled",
     "Configuration",
     "Confluence",
+    "Counterexample",
     "Decision",
     "Divergence",
     "Drained",
     "Equivalence",
     "Fifo",
+    "FinalAnyOf",
+    "FinalMarkings",
+    "Finding",
     "Firing",
     "Flaw",
+    "Limits",
     "Marking",
     "Mode",
     "Net",
+    "Origin",
     "Place",
     "Priority",
     "Produced",
     "Production",
+    "Proof",
     "Random",
     "Receipt",
     "Region",
@@ -46,11 +68,14 @@ __all__ = [
     "Strategy",
     "Token",
     "Transition",
+    "Verdict",
     "blocked",
     "cancel",
     "cancel_region",
     "causal_form",
+    "check",
     "compare",
+    "compile",
     "confluence",
     "drain",
     "enabled",
@@ -60,12 +85,16 @@ __all__ = [
     "inject",
     "is_quiescent",
     "modes",
+    "prove",
     "quiescence",
+    "read_final",
+    "read_pnml",
     "read_receipts",
     "start",
     "step",
     "tasks",
     "verify",
     "withdraw",
+    "write_pnml",
     "write_receipts",
 ]

@@ -58,5 +58,9 @@ CODES = MappingProxyType(
         "P209": "An undeclared credential",
         "P210": "Workload is data, not a template",
         "P211": "A rule or an arc that is never tried",
+        "P301": "A join that cannot complete",
+        "P302": "Tokens that can pile up without end",
+        "P303": "A way that never ends",
+        "P304": "A step that no run can reach",
     }
 )

@@ -23,9 +23,9 @@ def mermaid(playbook: Playbook) -> str:
     ids = {step.step: f"s{index}" for index, step in enumerate(playbook.workflow)}
     lines = ["flowchart TD", f"  start(( )) --> {ids[playbook.entry]}"]
     for step in playbook.workflow:
-        left, right = _MERMAID[_form(step)]
-        lines.append(f'  {ids[step.step]}{left}"{_mermaid_text(_caption(step))}"{right}')
-    for edge in _edges(playbook):
+        left, right = _MERMAID[form_of(step)]
+        lines.append(f'  {ids[step.step]}{left}"{_mermaid_text(caption(step))}"{right}')
+    for edge in edges_of(playbook):
         label = f'|"{_mermaid_text(edge.label)}"|' if edge.label else ""
         lines.append(f"  {ids[edge.source]} -->{label} {ids[edge.target]}")
     final = playbook.executor.spec.final_step
@@ -43,14 +43,14 @@ def dot(playbook: Playbook) -> str:
         f"  start -> {_quoted(playbook.entry)};",
     ]
     lines.extend(
-        f"  {_quoted(step.step)} [shape={_DOT[_form(step)]} label={_quoted(_caption(step))}];"
+        f"  {_quoted(step.step)} [shape={_DOT[form_of(step)]} label={_quoted(caption(step))}];"
         for step in playbook.workflow
     )
     lines.extend(
         f"  {_quoted(edge.source)} -> {_quoted(edge.target)}"
         + (f" [label={_quoted(edge.label)}]" if edge.label else "")
         + ";"
-        for edge in _edges(playbook)
+        for edge in edges_of(playbook)
     )
     final = playbook.executor.spec.final_step
     if final is not None:
@@ -69,7 +69,8 @@ _MERMAID = {
 _DOT = {"router": "diamond", "join": "box3d", "human": "ellipse", "wait": "octagon", "task": "box"}
 
 
-def _form(step: Step) -> str:
+def form_of(step: Step) -> str:
+    """Say what kind of node a step is drawn as."""
     if step.spec.join is not None:
         return "join"
     if step.is_router:
@@ -78,7 +79,8 @@ def _form(step: Step) -> str:
     return kind if kind in ("human", "wait") else "task"
 
 
-def _caption(step: Step) -> str:
+def caption(step: Step) -> str:
+    """Return the words in the node of a step."""
     kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool if task.kind != "noop"))
     marks = [kinds] if kinds else []
     if step.loop is not None:
@@ -89,7 +91,8 @@ def _caption(step: Step) -> str:
     return step.step + (f" · {' · '.join(marks)}" if marks else "")
 
 
-def _edges(playbook: Playbook) -> Iterator[Edge]:
+def edges_of(playbook: Playbook) -> Iterator[Edge]:
+    """Yield the arcs between known steps."""
     known = {step.step for step in playbook.workflow}
     for step in playbook.workflow:
         for arc in step.arcs:

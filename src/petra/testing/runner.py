@@ -97,14 +97,23 @@ class _World:
     def _look(self, _execution: Execution, _decision: Decision) -> None:
         """See whether a trigger is pulled; what it does comes next, at the same moment."""
         for item in list(self.waiting):
-            found = self._pulled(item)
-            if found is not None:
+            if self._pulled(item) is not None:
                 self.waiting.remove(item)
-                self.simulation.at(self.simulation.now, WORLD, partial(self._act, item, found))
+                self.simulation.at(self.simulation.now, WORLD, partial(self._act_when, item))
+
+    def _act_when(self, item: dict[str, Any]) -> None:
+        """Act, unless an act before this one took the work item: then wait for the next one."""
+        found = self._pulled(item)
+        if found is not None:
+            self._act(item, found)
+        elif "when_open" in item:
+            self.waiting.append(item)
+        else:
+            self._act(item, self._target(item))
 
     def _pulled(self, item: dict[str, Any]) -> tuple[Execution, str] | None:
         if "when_open" in item:
-            return self._open_item(str(item["when_open"]))
+            return self._open_item(str(item["when_open"]), item.get("as"))
         execution, step = self._step(str(item["when_waiting"]))
         waits = bool(execution is not None and execution.state.ready_at.get(step))
         return (execution, "") if waits and execution is not None else None
@@ -117,31 +126,60 @@ class _World:
         found = [x for x in self.simulation.executions.values() if x.path == path]
         return (found[-1] if found else None), step
 
-    def _open_item(self, name: str) -> tuple[Execution, str] | None:
+    def _open_item(self, name: str, actor: Any = None) -> tuple[Execution, str] | None:
+        """Find an open work item of a step: one the actor holds, else one nobody holds, else any."""
         path, _, step = name.rpartition(":")
-        for execution in self.simulation.executions.values():
-            if execution.path != path:
-                continue
-            for item in execution.state.items.values():
-                if item.step == step and item.is_open:
-                    return execution, item.id
-        return None
+        found = [
+            (execution, item)
+            for execution in self.simulation.executions.values()
+            if execution.path == path
+            for item in execution.state.items.values()
+            if item.step == step and item.is_open
+        ]
+        if not found:
+            return None
+        execution, item = min(
+            found, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
+        )
+        return execution, item.id
 
     def _target(self, item: dict[str, Any]) -> tuple[Execution, str]:
         """Find what an act at a point in time is about: the named step's open item, or the only one."""
         name = item.get("item") or item.get("step")
+        if name is None and _word(item) in _ON_EXECUTION:
+            return self._addressee(item), ""
         if name is not None:
-            found = self._open_item(str(name))
+            found = self._open_item(str(name), item.get("as"))
             if found is not None:
                 return found
             execution, _ = self._step(str(name))
             return execution or self.simulation.root, ""
-        for execution in self.simulation.executions.values():
-            for one in execution.state.items.values():
-                if one.is_open:
-                    return execution, one.id
+        steps = {
+            f"{execution.path}:{one.step}" if execution.path else one.step: None
+            for execution in self.simulation.executions.values()
+            for one in execution.state.items.values()
+            if one.is_open
+        }
+        for open_step in steps:
+            if (found := self._open_item(open_step, item.get("as"))) is not None:
+                return found
         closed = [one.id for one in self.simulation.root.state.items.values()]
         return self.simulation.root, closed[-1] if closed else ""
+
+    def _addressee(self, item: dict[str, Any]) -> Execution:
+        """Find the execution an act is about: the root, or the child that waits for such a signal."""
+        root = self.simulation.root
+        given = item.get("signal")
+        if given is None:
+            return root
+        name = given.get("name") if isinstance(given, dict) else given
+        waiting = [
+            execution
+            for execution in self.simulation.executions.values()
+            if not execution.state.terminal
+            and any(found in (name, None) for found, _ in execution.program.signals)
+        ]
+        return waiting[0] if waiting else root
 
     def _act(self, item: dict[str, Any], target: tuple[Execution, str]) -> None:
         execution, item_id = target
@@ -161,6 +199,9 @@ class _World:
             for event in decision.events
             if isinstance(event, e.ActRefused)
         ]
+
+
+_ON_EXECUTION = frozenset({"signal", "patch_ctx", "cancel", "pause", "resume", "group", "override"})
 
 
 def _word(item: dict[str, Any]) -> str:

@@ -10,16 +10,19 @@ import hashlib
 import heapq
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from petra.kernel import Ledger, Program, Record, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
+from petra.kernel.evolve import level_at
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.pipeline import Finished, Machine, Run, Settings
 from petra.playbook import Playbook
+from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 
@@ -46,13 +49,17 @@ class Execution:
 
 @dataclass(slots=True)
 class _Work:
-    """A worker's assignment on its way: one machine, or iterations one after the other."""
+    """A worker's assignment on its way: one machine, or iterations one after the other.
+
+    A parallel loop that stays on one lease has several lanes, which share what is left and what is done.
+    """
 
     execution: Execution
     given: Assignment
     chunk: str
     left: list[Iteration]
     reports: list[c.IterationReport] = field(default_factory=list)
+    lanes: list[_Work] = field(default_factory=list)
     machine: Machine | None = None
     path: tuple[int, ...] = ()
     crashed: bool = False
@@ -69,9 +76,11 @@ class Simulation:
         tools: Mapping[str, Any] | None = None,
         seed: int = 0,
         selection: str | None = None,
+        chunk_max: int = 1,
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
         self.now = EPOCH
+        self.chunk_max = chunk_max
         self.seed = seed
         self.selection = selection
         self.library = dict(library or {})
@@ -79,7 +88,7 @@ class Simulation:
         self.watch = watch
         self.executions: dict[str, Execution] = {}
         self.attempts: dict[tuple[str, str], int] = {}
-        self._queue: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._queue: list[tuple[float, int, int, Callable[[], None], Callable[[], bool]]] = []
         self._entries = 0
         self._decisions = 0
         self._work: dict[str, list[_Work]] = {}
@@ -89,7 +98,9 @@ class Simulation:
     def _make(
         self, playbook: Playbook, execution_id: str, path: str, parent: str = ""
     ) -> Execution:
-        program = Program(playbook, seed=self.seed, selection=self.selection)
+        program = Program(
+            playbook, seed=self.seed, selection=self.selection, chunk_max=self.chunk_max
+        )
         made = Execution(
             execution_id, program, State(id=execution_id), path, Ledger(execution_id), parent
         )
@@ -103,21 +114,28 @@ class Simulation:
         """Virtual seconds since the beginning."""
         return self.now - EPOCH
 
-    def at(self, when: float, rank: int, do: Callable[[], None]) -> None:
-        """Let something happen at a point in time."""
+    def at(
+        self,
+        when: float,
+        rank: int,
+        do: Callable[[], None],
+        matters: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Let something happen at a point in time, if it still ``matters`` then."""
         self._entries += 1
-        heapq.heappush(self._queue, (max(when, self.now), rank, self._entries, do))
+        heapq.heappush(self._queue, (max(when, self.now), rank, self._entries, do, matters))
 
     def run(self, until: float | None = None) -> None:
         """Let time pass until nothing is left to happen, the root is over, or ``until``."""
         while self._queue and not self.root.state.terminal and not self.root.refused:
-            when = self._queue[0][0]
+            when, _, _, do, matters = self._queue[0]
             if until is not None and when > until:
                 self.now = until
                 return
-            _, _, _, do = heapq.heappop(self._queue)
-            self.now = when
-            do()
+            heapq.heappop(self._queue)
+            if matters():
+                self.now = when
+                do()
         if until is not None and not self.root.state.terminal and not self.root.refused:
             self.now = max(self.now, until)
 
@@ -151,13 +169,17 @@ class Simulation:
         if due is None or execution.state.terminal or self._ticks.get(execution.id) == due:
             return
         self._ticks[execution.id] = due
-        self.at(due, TIMER, lambda: self._tick(execution, due))
+        self.at(due, TIMER, partial(self._tick, execution), lambda: self._is_due(execution, due))
 
-    def _tick(self, execution: Execution, due: float) -> None:
+    def _is_due(self, execution: Execution, due: float) -> bool:
+        """Whether a timer is due then; one that was disarmed must not move the clock."""
         if self._ticks.get(execution.id) == due:
             del self._ticks[execution.id]
-        if not execution.state.terminal:
-            self.send(execution, c.Tick(now=self.now))
+        next_due = execution.state.next_due()
+        return not execution.state.terminal and next_due is not None and next_due <= due
+
+    def _tick(self, execution: Execution) -> None:
+        self.send(execution, c.Tick(now=self.now))
 
     # Effects
 
@@ -221,10 +243,30 @@ class Simulation:
     # The worker
 
     def _assign(self, execution: Execution, effect: f.Assign) -> None:
-        given = assignment(execution.program, execution.state, effect.run, effect.chunk)
-        work = _Work(execution, given, effect.chunk, list(given.iterations))
-        self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
-        self.at(self.now, WORK, lambda: self._begin(work))
+        given = assignment(
+            execution.program, execution.state, effect.run, effect.chunk, everything=True
+        )
+        first = _Work(execution, given, effect.chunk, list(given.iterations))
+        lanes = [first]
+        lanes += [
+            _Work(execution, given, effect.chunk, first.left, first.reports)
+            for _ in range(1, self._lanes(execution, given))
+        ]
+        for work in lanes:
+            work.lanes = lanes
+            self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
+            self.at(self.now, WORK, partial(self._begin, work))
+
+    def _lanes(self, execution: Execution, given: Assignment) -> int:
+        """Return how many iterations of a chunk run side by side: several only where the loop is local."""
+        run = execution.state.runs[given.run]
+        loop = execution.program.by_name[given.step].loop
+        if not given.iterations or run.loop is None or loop is None:
+            return 1
+        if loop.spec.policy.exec != "local":
+            return 1
+        most = level_at(run.loop, given.iterations[0].path).max_in_flight
+        return min(most, len(given.iterations))
 
     def _is_current(self, work: _Work) -> bool:
         return any(
@@ -235,15 +277,23 @@ class Simulation:
         """Begin with the run, or with the next iteration."""
         if not self._is_current(work):
             return
+        if work.chunk and not work.left:
+            self._lane_over(work)
+            return
         step = work.execution.program.by_name[work.given.step]
         iteration = work.left.pop(0) if work.left else None
         work.path = iteration.path if iteration is not None else ()
         compensate = step.spec.compensate
         tasks = compensate.tool if work.given.compensate and compensate is not None else step.tool
+        settings = self._settings(work, tasks)
+        written = [write for done in work.reports for write in done.report.writes]
+        scope = {**work.given.scope, "keychain": _Keychain.of(work.execution.program)}
+        if written:  # iterations handed out together see what the ones before them wrote
+            scope["ctx"] = patch_ctx(scope["ctx"], written, settings.reducers)
         work.machine = Machine(
             tasks,
-            {**work.given.scope, "keychain": _Keychain.of(work.execution.program)},
-            settings=self._settings(work, tasks),
+            scope,
+            settings=settings,
             jitter=self._jitter(work),
             iter=iteration.iter if iteration is not None else None,
         )
@@ -273,7 +323,12 @@ class Simulation:
         if isinstance(step, Finished):
             self._report(work, step.report)
         else:
-            self.at(self.now + step.after_s, WORK, lambda: self._try(work, step))
+            self.at(
+                self.now + step.after_s,
+                WORK,
+                lambda: self._try(work, step),
+                lambda: self._is_current(work),
+            )
 
     def _try(self, work: _Work, run: Run) -> None:
         if not self._is_current(work):
@@ -285,10 +340,16 @@ class Simulation:
         )
         if scripted.outcome is None:
             work.crashed = True
-            self.at(self.now + scripted.after_s + LEASE_S, TIMER, lambda: self._lease_expired(work))
+            lost = self.now + scripted.after_s + LEASE_S
+            self.at(lost, TIMER, lambda: self._lease_expired(work), lambda: self._is_current(work))
             return
         outcome, after_s = _within_limit(scripted, scripted.outcome, run)
-        self.at(self.now + after_s, WORK, lambda: self._advance(work, outcome, after_s))
+        self.at(
+            self.now + after_s,
+            WORK,
+            lambda: self._advance(work, outcome, after_s),
+            lambda: self._is_current(work),
+        )
 
     def _advance(self, work: _Work, outcome: Outcome, after_s: float) -> None:
         if self._is_current(work):
@@ -299,25 +360,36 @@ class Simulation:
         given = work.given
         if work.chunk:
             work.reports.append(c.IterationReport(path=work.path, report=report))
-            if work.left and (report.status == "ok" or self._goes_on(work)):
+            stops = report.status != "ok" and not self._goes_on(work)
+            if work.left and not stops:
                 self._begin(work)
                 return
-            self._done(work)
-            self.send(
-                work.execution,
-                c.ChunkReport(
-                    now=self.now,
-                    run=given.run,
-                    chunk=work.chunk,
-                    reports=work.reports,
-                    delivery=given.delivery,
-                ),
-            )
+            self._lane_over(work, stops=stops)
             return
         self._done(work)
         self.send(
             work.execution,
             c.StepReport(now=self.now, run=given.run, report=report, delivery=given.delivery),
+        )
+
+    def _lane_over(self, work: _Work, *, stops: bool = False) -> None:
+        """A lane has nothing left; the last one, or one that stops the loop, reports the chunk."""
+        work.lanes.remove(work)
+        self._done(work)
+        if work.lanes and not stops:
+            return
+        for lane in work.lanes:
+            self._done(lane)
+        given = work.given
+        self.send(
+            work.execution,
+            c.ChunkReport(
+                now=self.now,
+                run=given.run,
+                chunk=work.chunk,
+                reports=work.reports,
+                delivery=given.delivery,
+            ),
         )
 
     def _goes_on(self, work: _Work) -> bool:
@@ -330,7 +402,8 @@ class Simulation:
     def _lease_expired(self, work: _Work) -> None:
         if not self._is_current(work):
             return
-        self._done(work)
+        for lane in work.lanes:
+            self._done(lane)
         expired = c.LeaseExpired(
             now=self.now, run=work.given.run, delivery=work.given.delivery, chunk=work.chunk
         )

@@ -63,15 +63,19 @@ def _has_loose_arc(document: Document) -> bool:
 
 
 def _exhaustive(document: Document, path: Path, step: Step) -> None:
-    arcs = step.arcs
-    if not arcs or any(_always(arc) for arc in arcs) or _covers(step, arcs):
+    if not step.arcs or is_exhaustive(step):
         return
-    if not all(_compiles(document, arc.when) for arc in arcs):
+    if not all(_compiles(document, arc.when) for arc in step.arcs):
         return  # a guard that cannot be read has been reported
     document.problems.warn(
         "P202", document.at(*path, "next"), f"if no guard of step '{step.step}' holds, the branch ends here",
         "add a last arc without 'when', or a guard for the rest",
     )  # fmt: skip
+
+
+def is_exhaustive(step: Step) -> bool:
+    """Tell whether some arc surely matches after every success, as far as the texts show it."""
+    return any(_always(arc) for arc in step.arcs) or _covers(step, step.arcs)
 
 
 def _never_tried(document: Document, path: Path, step: Step) -> None:
@@ -233,11 +237,11 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = _LOOKS_
             continue
         seen.add((name, depth))
         step = steps[name]
-        if step.spec.join is not None and step.spec.join.of in (None, fan_out.step):
-            if depth == 0 or step.spec.join.of is not None:
+        if (join := step.spec.join) is not None:
+            if join.of == fan_out.step or (join.of is None and depth == 0):
                 found.add(name)
                 continue
-            depth -= 1
+            depth = max(0, depth - 1)  # it closes a group inside this one
         inner = depth + 1 if fans_out(step) else depth
         waiting.extend((arc.step, inner) for arc in step.arcs)
     return found

@@ -1,0 +1,28 @@
+"""Where a place or a transition of a compiled net comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from petra.net.contexts import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a place or a transition comes from.
+
+    ``arcs`` are positions in ``next.arcs`` as written. ``certain``: no guard and no data had a say.
+    ``ends``: a branch of the group of that context ends here. ``aborts``: the execution ends here.
+    ``unless``: not while one of these places holds a token, except when nothing else can fire.
+    """
+
+    step: str
+    kind: str
+    arcs: tuple[int, ...] = ()
+    context: Context = ()
+    certain: bool = True
+    ends: bool = False
+    aborts: bool = False
+    unless: tuple[str, ...] = ()

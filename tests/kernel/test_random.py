@@ -1,0 +1,27 @@
+"""Random playbooks × outcomes × outside events: the kernel never breaks, and its log is the whole truth."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from paths import walk
+
+PATHS = int(os.environ.get("PETRA_PATHS", "2000"))
+SHARDS = 20
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S2", "S8", "S9", "S10", "S11", "S17")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_every_prefix_of_a_random_log_replays_and_keeps_the_invariants(shard: int) -> None:
+    for seed in range(shard, PATHS, SHARDS):
+        _, _, faults = walk(seed)
+        assert not faults, (seed, faults[:5])
+
+
+@pytest.mark.spec("S17")
+def test_the_same_seed_gives_the_same_log() -> None:
+    for seed in range(20):
+        first, second = (walk(seed)[1].root.log for _ in range(2))
+        assert [record.hash for record in first] == [record.hash for record in second]
