@@ -1,3 +1,42 @@
-"""Petra: durable workflows on Petri nets."""
+"""Petra: durable workflows on Petri nets.
+
+import petra
+
+result = petra.run("orders.yaml", {"order": 7})
+print(result.status, result.output)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from petra.embedded import Local, Result
 
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "open", "run"]
+
+
+def run(
+    file: str | Path, workload: dict[str, Any] | None = None, *, home: str | Path = ".petra"
+) -> Result:
+    """Run a playbook here, durably, until it ends or waits for the world.
+
+    Raises:
+        InvalidPlaybookError: the playbook has errors.
+        HeldError: another process is using ``home``.
+    """
+    from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
+
+    return run_file(Path(file), workload, home=Path(home))
+
+
+def open(home: str | Path = ".petra") -> AbstractAsyncContextManager[Local]:  # noqa: A001 - petra.open, as in "open the folder"
+    """Open a folder of executions in an application: ``async with petra.open() as local: …``."""
+    from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
+
+    return Local.open(Path(home))

@@ -1,7 +1,7 @@
 """The command line: one file per verb, each imported only when it is called.
 
 Rule 1: a result goes to stdout, words about the work to stderr.
-Rule 2: exit codes: 0 ok, 1 problems found or failed, 2 wrong usage, 130 interrupted.
+Rule 2: exit codes: 0 ok, 1 problems found or failed, 2 wrong usage, 3 waiting, 4 stuck, 130 interrupted.
 Rule 3: no traceback reaches a user; a bug says that it is one and where to report it.
 """
 
@@ -28,6 +28,42 @@ _VERBS = MappingProxyType(
         "test": "Run test files: in virtual time, without a server.",
         "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks, for editors.",
+        "run": "Start a playbook here, durably, and follow it.",
+        "watch": "Go on with an execution and follow it.",
+        "ps": "List executions.",
+        "get": "Show an execution.",
+        "result": "Print the output of an execution.",
+        "events": "Show the log of an execution.",
+        "explain": "Say why an execution waits.",
+        "verify": "Prove that a log is as it was written.",
+        "task": "Work items: what people are asked to do.",
+        "signal": "Send a signal to an execution.",
+        "patch": "Change ctx of an execution.",
+        "pause": "Stop new firings of an execution.",
+        "resume": "Let a paused execution go on.",
+        "cancel": "Stop an execution.",
+    }
+)
+# Verbs that share a file.
+_PLACES = MappingProxyType(
+    {
+        "watch": ("run", "watch"),
+        "explain": ("executions", "explain_command"),
+        "verify": ("executions", "verify_command"),
+        **{
+            verb: ("executions", verb)
+            for verb in (
+                "ps",
+                "get",
+                "result",
+                "events",
+                "signal",
+                "patch",
+                "pause",
+                "resume",
+                "cancel",
+            )
+        },
     }
 )
 
@@ -43,9 +79,9 @@ class _LazyGroup(click.Group):
         """Import the verb's module; an unknown verb gets a suggestion from click."""
         if name not in _VERBS:
             return super().get_command(ctx, name)
-        module = importlib.import_module(f"petra.cli.{name}")
-        command: click.Command = module.command
-        return command
+        module, attribute = _PLACES.get(name, (name, "command"))
+        found: click.Command = getattr(importlib.import_module(f"petra.cli.{module}"), attribute)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""

@@ -47,7 +47,7 @@ _INDENT = " " * 17
 @click.option("-i", "--interactive", is_flag=True, help="Ask for every outcome.")
 @with_workload
 @as_json
-def command(  # noqa: PLR0913 - one per option
+def command(
     file: Path,
     *,
     seed: int,

@@ -1,0 +1,178 @@
+"""Petra inside one process: a store in a folder, an engine, and a worker beside it.
+
+async with Local.open(Path(".petra")) as petra:
+    done = await petra.run(playbook, {"order": 7})
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from petra.clock import Clock, SystemClock
+from petra.engine import Engine
+from petra.engine.codec import status_of
+from petra.engine.entries import Entry
+from petra.kernel import Record
+from petra.playbook import Playbook, read_bytes
+from petra.store.base import Store
+from petra.worker.child import Child, start_child
+from petra.worker.transport import LostError, Transport
+
+DATABASE = "petra.db"
+OBJECTS = "objects"
+SLOTS = 64
+REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an execution has come to, when it ended or rests."""
+
+    id: str
+    playbook: str
+    status: str
+    reason: str
+    output: Any
+    ctx: dict[str, Any]
+    counts: dict[str, int]
+    failures: list[dict[str, Any]]
+    error: dict[str, Any] | None
+
+
+def result_of(entry: Entry) -> Result:
+    """Sum up an execution."""
+    state = entry.state
+    status, reason = status_of(entry.program, state)
+    return Result(
+        id=state.id,
+        playbook=state.playbook,
+        status=status,
+        reason=reason,
+        output=state.output,
+        ctx=state.ctx,
+        counts=state.counts,
+        failures=state.failures,
+        error=state.error.as_data() if state.error is not None else None,
+    )
+
+
+class Local:
+    """An engine with its own store and worker."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.worker: Child | None = None
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        engine.listeners.append(self._heard)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, home: Path, *, slots: int = SLOTS, store: Store | None = None
+    ) -> AsyncIterator[Local]:
+        """Open the folder (made if it is not there), take up what is left in it, and start a worker.
+
+        Raises:
+            HeldError: another process has the folder open.
+        """
+        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
+        clock = SystemClock()
+        if store is None:
+            from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
+
+            store = await SqliteStore.open(home / DATABASE)
+        try:
+            async with Engine(store, clock=clock) as engine:
+                local = cls(engine, clock)
+                keeper = asyncio.create_task(local._keep_worker(home, slots))
+                try:
+                    yield local
+                finally:
+                    keeper.cancel()
+                    await asyncio.gather(keeper, return_exceptions=True)
+        finally:
+            await store.close()
+
+    async def _keep_worker(self, home: Path, slots: int) -> None:
+        """Keep one worker process running; a dead one is replaced, and its work handed out again."""
+        while True:
+            child = await start_child(["--slots", str(slots), "--objects", str(home / OBJECTS)])
+            self.worker = child
+            try:
+                await self._talk(child.transport)
+            finally:
+                self.engine.lost(child.transport)
+                child.kill()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await child.wait()
+                child.transport.close()
+            await self.clock.sleep(0.05)
+
+    async def _talk(self, transport: Transport) -> None:
+        while True:
+            try:
+                frames = await transport.receive()
+            except LostError:
+                return
+            for frame in frames:
+                await self.engine.receive(transport, frame)  # type: ignore[arg-type]
+
+    def _heard(self, entry: Entry, _records: list[Record]) -> None:
+        for waiter in self._waiting.pop(entry.state.id, ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    # Using it
+
+    async def run(
+        self, playbook: Playbook, workload: dict[str, Any] | None = None, *, execution: str = ""
+    ) -> Result:
+        """Start an execution and wait until it ends or rests."""
+        chosen = execution or new_id(self.clock)
+        answered = await self.engine.start(playbook, workload, execution=chosen)
+        if answered.refused:
+            return Result(
+                chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
+            )
+        return await self.rest(chosen)
+
+    async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
+        """Wait until an execution ends or rests."""
+        wanted = until or (lambda result: result.status in REST)
+        while True:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(execution, []).append(waiter)
+            result = result_of(await self.engine.entries.load(execution))
+            if wanted(result):
+                return result
+            await waiter
+
+
+def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:
+    """Run a playbook file until it ends or waits for the world.
+
+    Raises:
+        InvalidPlaybookError: the playbook has errors.
+        HeldError: another process is using ``home``.
+    """
+    playbook = read_bytes(file.read_bytes(), str(file)).checked()
+
+    async def running() -> Result:
+        async with Local.open(home) as local:
+            return await local.run(playbook, workload)
+
+    return asyncio.run(running())
+
+
+def new_id(clock: Clock) -> str:
+    """Make an id for an execution: time first, so that ids sort by age."""
+    stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
+    return f"{stamp}-{os.urandom(6).hex()}"

@@ -1,0 +1,215 @@
+"""Dispatch: step runs go to workers that have room, under leases (architecture: ownership and leases).
+
+Rule 1: a run is handed out under a fresh lease. A heartbeat prolongs it; without one it runs out, and the
+kernel decides about redelivery.
+Rule 2: workers offer room; nothing is sent beyond it.
+Rule 3: what workers hold is memory, not truth: after a restart every assignment that is out is handed out
+anew, and late reports of old deliveries are rejected by the kernel.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from petra.clock import Clock
+from petra.engine.entries import Entries
+from petra.kernel import assignment
+from petra.playbook import to_yaml
+from petra.store.rows import PendingRow
+from petra.wire import Assignment, frames
+
+LEASE_S = 30.0
+SWEEP_S = 1.0
+ASSIGN_MAX = 256
+
+
+class Link(Protocol):
+    """The engine's end of a connection to a worker."""
+
+    def send(self, frame: frames.AnyFrame) -> None:
+        """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    """A worker as the engine sees it."""
+
+    link: Link
+    name: str
+    pool: str
+    credit: int
+    playbooks: set[str] = field(default_factory=set)
+    leases: set[str] = field(default_factory=set)
+    drains: bool = False
+
+
+@dataclass(slots=True)
+class Lease:
+    """The right of a worker to do an assignment, until it runs out."""
+
+    id: str
+    row: PendingRow
+    worker: _Worker
+    expires: float
+
+
+class Dispatcher:
+    """Hands assignments to workers and keeps their leases."""
+
+    def __init__(
+        self,
+        entries: Entries,
+        clock: Clock,
+        expired: Callable[[PendingRow], None],
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._entries = entries
+        self._clock = clock
+        self._expired = expired
+        self._lease_s = lease_s
+        self._waiting: dict[str, deque[PendingRow]] = {}
+        self._workers: dict[Link, _Worker] = {}
+        self._leases: dict[str, Lease] = {}
+        self._by_run: dict[tuple[str, str], set[str]] = {}
+
+    # From the engine
+
+    def offer(self, row: PendingRow) -> None:
+        """Put an assignment up for the workers of its pool."""
+        self._waiting.setdefault(row.pending.pool, deque()).append(row)
+
+    async def pump(self) -> None:
+        """Send what workers have room for."""
+        for pool, waiting in self._waiting.items():
+            while waiting:
+                worker = self._free(pool)
+                if worker is None:
+                    break
+                await self._fill(worker, waiting)
+
+    def _free(self, pool: str) -> _Worker | None:
+        ready = [
+            w for w in self._workers.values() if w.pool == pool and w.credit > 0 and not w.drains
+        ]
+        return max(ready, key=lambda worker: worker.credit, default=None)
+
+    async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
+        made: list[Assignment] = []
+        while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
+            row = waiting.popleft()
+            given = await self._assignment(worker, row)
+            if given is not None:
+                worker.credit -= 1
+                made.append(given)
+        if made:
+            worker.link.send(frames.Assign(assignments=made))
+
+    async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
+        entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
+        run = entry.state.runs.get(row.pending.run)
+        if run is None or (row.pending.chunk and row.pending.chunk not in run.chunks):
+            return None  # it was withdrawn before a worker had room
+        given = assignment(entry.program, entry.state, row.pending.run, row.pending.chunk)
+        if given.delivery != row.pending.delivery:
+            return None  # a later delivery is waiting too
+        digest = entry.program.digest
+        if digest not in worker.playbooks:
+            worker.playbooks.add(digest)
+            worker.link.send(frames.Playbook(digest=digest, text=to_yaml(entry.program.playbook)))
+        lease = Lease(secrets.token_hex(12), row, worker, self._clock.monotonic() + self._lease_s)
+        self._leases[lease.id] = lease
+        worker.leases.add(lease.id)
+        self._by_run.setdefault((row.execution, row.pending.run), set()).add(lease.id)
+        return msgspec.structs.replace(
+            given, playbook=digest, lease=lease.id, lease_s=self._lease_s
+        )
+
+    def stop(self, execution: str, run: str, reason: str) -> None:
+        """Tell whoever does a run to stop; its leases end here."""
+        stopped: dict[Link, list[str]] = {}
+        for lease_id in self._by_run.pop((execution, run), set()):
+            lease = self._end(lease_id)
+            if lease is not None:
+                stopped.setdefault(lease.worker.link, []).append(lease_id)
+        for link, leases in stopped.items():
+            link.send(frames.Cancel(leases=leases, reason=reason))
+
+    # From workers
+
+    def hello(self, link: Link, hello: frames.Hello) -> None:
+        """Take in a worker; what it still works on and is no longer its own is cancelled."""
+        worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
+        self._workers[link] = worker
+        lost = [lease for lease in hello.leases if lease not in self._leases]
+        for lease_id in set(hello.leases) - set(lost):
+            lease = self._leases[lease_id]
+            lease.worker = worker
+            lease.expires = self._clock.monotonic() + self._lease_s
+            worker.leases.add(lease_id)
+        if lost:
+            link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+
+    def credit(self, link: Link, slots: int) -> None:
+        """A worker has more room."""
+        if link in self._workers:
+            self._workers[link].credit += slots
+
+    def heartbeat(self, link: Link, leases: list[str]) -> None:
+        """A worker is alive; only its own leases are prolonged."""
+        expires = self._clock.monotonic() + self._lease_s
+        for lease_id in leases:
+            lease = self._leases.get(lease_id)
+            if lease is not None and lease.worker.link is link:
+                lease.expires = expires
+
+    def reported(self, lease_id: str) -> None:
+        """The work under a lease is done."""
+        lease = self._end(lease_id)
+        if lease is not None:
+            key = (lease.row.execution, lease.row.pending.run)
+            known = self._by_run.get(key)
+            if known is not None:
+                known.discard(lease_id)
+                if not known:
+                    del self._by_run[key]
+
+    async def forgot(self, link: Link, digests: list[str]) -> None:
+        """A worker needs playbooks again."""
+        for digest in digests:
+            program = await self._entries.program(digest)
+            link.send(frames.Playbook(digest=digest, text=to_yaml(program.playbook)))
+
+    def drain(self, link: Link) -> None:
+        """A worker wants nothing more."""
+        if link in self._workers:
+            self._workers[link].drains = True
+
+    def gone(self, link: Link) -> None:
+        """A worker is gone for good; what it had is lost at once."""
+        worker = self._workers.pop(link, None)
+        for lease_id in sorted(worker.leases) if worker is not None else ():
+            self._lose(lease_id)
+
+    def sweep(self) -> None:
+        """Take back the leases that have run out."""
+        now = self._clock.monotonic()
+        for lease_id in [key for key, lease in self._leases.items() if lease.expires <= now]:
+            self._lose(lease_id)
+
+    def _lose(self, lease_id: str) -> None:
+        lease = self._leases.get(lease_id)
+        if lease is not None:
+            self.reported(lease_id)
+            self._expired(lease.row)
+
+    def _end(self, lease_id: str) -> Lease | None:
+        lease = self._leases.pop(lease_id, None)
+        if lease is not None:
+            lease.worker.leases.discard(lease_id)
+        return lease

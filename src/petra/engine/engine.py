@@ -1,0 +1,621 @@
+"""The engine: take all that has arrived, decide it, commit it in one transaction, release the effects.
+
+While a batch is being synced the next one is being decided.
+
+Rule 1: nothing is visible before it is durable: no answer, no assignment, no event on a stream.
+Rule 2: there is no special way back after a crash: what is out is handed out again, timers are due again,
+children are looked up again; the kernel rejects what comes twice.
+Rule 3: a command with an id is carried out once; asked again it gets the same answer.
+Rule 4: a store that lost our write is asked again; one that is broken ends the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import msgspec
+
+from petra.clock import Clock, SystemClock
+from petra.engine.codec import execution_row, item_row, status_of, to_row
+from petra.engine.dispatch import SWEEP_S, Dispatcher, Link
+from petra.engine.entries import Entries, Entry
+from petra.errors import PetraError, UsageError
+from petra.kernel import Ledger, Program, Record, State, decide
+from petra.kernel import commands as c
+from petra.kernel import effects as f
+from petra.kernel import events as e
+from petra.playbook import Playbook, to_yaml
+from petra.store import rows
+from petra.store.base import Fate, Store
+from petra.store.errors import BrokenError, UnavailableError, UncertainError
+from petra.wire import Error, frames
+
+BATCH_MAX = 2_000
+INBOX_MAX = 100_000
+RETRY_S = 0.5
+POLL_S = 1.0
+DUE_MAX = 1_000
+
+_log = logging.getLogger(__name__)
+
+Make = Callable[[float], c.AnyCommand]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of a command: the execution it concerned, and why it was refused, if it was."""
+
+    execution: str
+    refused: str = ""
+    version: int = 0
+
+
+@dataclass(slots=True)
+class _Request:
+    execution: str
+    make: Make
+    answer: asyncio.Future[Answered]
+    command: str = ""
+    request: bytes = b""
+    program: Program | None = None
+    lease: tuple[Link, str] | None = None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What a batch will do to one execution."""
+
+    entry: Entry
+    expected: int
+    records: list[Record] = field(default_factory=list)
+    effects: list[f.AnyEffect] = field(default_factory=list)
+    assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
+    released: dict[tuple[str, str], None] = field(default_factory=dict)
+    answers: list[rows.Answer] = field(default_factory=list)
+    requests: list[tuple[_Request, str]] = field(default_factory=list)
+    created: bool = False
+
+
+class Engine:
+    """Runs executions durably on a store."""
+
+    def __init__(self, store: Store, *, clock: Clock | None = None, lease_s: float = 30.0) -> None:
+        self.store = store
+        self.clock: Clock = clock or SystemClock()
+        self.entries = Entries(store)
+        self.dispatcher = Dispatcher(self.entries, self.clock, self._lease_expired, lease_s)
+        self.listeners: list[Callable[[Entry, list[Record]], None]] = []
+        self._inbox: asyncio.Queue[_Request] = asyncio.Queue(INBOX_MAX)
+        self._wakes: dict[str, float] = {}
+        self._heap: list[tuple[float, str]] = []
+        self._woken = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._broken: BaseException | None = None
+        self._stored: set[str] = set()
+
+    # Life
+
+    async def __aenter__(self) -> Self:
+        await self._recover()
+        self._tasks = [
+            asyncio.create_task(run())
+            for run in (self._decide_loop, self._time_loop, self._sweep_loop)
+        ]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Asking
+
+    async def start(
+        self,
+        playbook: Playbook,
+        workload: dict[str, Any] | None = None,
+        *,
+        execution: str,
+        command: str = "",
+    ) -> Answered:
+        """Start an execution under an id that the caller chose.
+
+        The same command id again gives the same answer, and starts nothing.
+        """
+        program = self.entries.remember(Program(playbook))
+        given = workload or {}
+        return await self._ask(
+            execution, lambda now: c.Start(now=now, workload=given), command=command,
+            request=_hash(["start", program.digest, given]), program=program,
+        )  # fmt: skip
+
+    async def ask(
+        self, execution: str, make: Make, *, command: str = "", request: Any = None
+    ) -> Answered:
+        """Give an execution a command; the answer comes when what was decided is durable."""
+        return await self._ask(execution, make, command=command, request=_hash(request))
+
+    async def _ask(
+        self,
+        execution: str,
+        make: Make,
+        *,
+        command: str,
+        request: bytes,
+        program: Program | None = None,
+    ) -> Answered:
+        if self._broken is not None:
+            raise PetraError(f"the engine has stopped: {self._broken}")
+        if command:
+            known = await self.store.answer(command)
+            if known is not None:
+                return _known_answer(known, request)
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        await self._inbox.put(_Request(execution, make, answer, command, request, program))
+        return await answer
+
+    def tell(self, execution: str, make: Make) -> None:
+        """Give an execution a command nobody waits for."""
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_forget)
+        self._inbox.put_nowait(_Request(execution, make, answer))
+
+    # Workers
+
+    async def receive(self, link: Link, frame: frames.FromWorker) -> None:
+        """Take a frame of a worker."""
+        match frame:
+            case frames.Hello():
+                self.dispatcher.hello(link, frame)
+            case frames.Credit():
+                self.dispatcher.credit(link, frame.slots)
+            case frames.Heartbeat():
+                self.dispatcher.heartbeat(link, frame.leases)
+            case frames.Reports():
+                for report in frame.reports:
+                    self._reported(link, report)
+                return
+            case frames.Want():
+                await self.dispatcher.forgot(link, frame.digests)
+            case frames.Drain():
+                self.dispatcher.drain(link)
+            case frames.Bye():
+                self.dispatcher.gone(link)
+            case frames.Checked():
+                return
+        await self.dispatcher.pump()
+
+    def lost(self, link: Link) -> None:
+        """A connection broke for good."""
+        self.dispatcher.gone(link)
+
+    def _reported(self, link: Link, given: frames.RunReport) -> None:
+        def make(now: float) -> c.AnyCommand:
+            if given.chunk:
+                reports = [
+                    c.IterationReport(path=one.path, report=one.report) for one in given.iterations
+                ]
+                return c.ChunkReport(
+                    now=now,
+                    run=given.run,
+                    chunk=given.chunk,
+                    reports=reports,
+                    delivery=given.delivery,
+                )
+            assert given.report is not None
+            return c.StepReport(
+                now=now, run=given.run, report=given.report, delivery=given.delivery
+            )
+
+        self.dispatcher.reported(given.lease)
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_forget)
+        self._inbox.put_nowait(_Request(given.execution, make, answer, lease=(link, given.lease)))
+
+    def _lease_expired(self, row: rows.PendingRow) -> None:
+        pending = row.pending
+        self.tell(
+            row.execution,
+            lambda now: c.LeaseExpired(
+                now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+            ),
+        )
+
+    # Deciding
+
+    async def _decide_loop(self) -> None:
+        committing: asyncio.Task[None] | None = None
+        try:
+            while True:
+                requests = await self._collect()
+                drafts = await self._decide_all(requests)
+                if committing is not None:
+                    await committing
+                committing = asyncio.create_task(self._commit(drafts))
+        except asyncio.CancelledError:
+            if committing is not None:
+                await committing  # what was decided last is finished, not torn
+            raise
+        except BaseException as error:
+            self._break(error)
+            raise
+
+    async def _collect(self) -> list[_Request]:
+        requests = [await self._inbox.get()]
+        while len(requests) < BATCH_MAX and not self._inbox.empty():
+            requests.append(self._inbox.get_nowait())
+        return requests
+
+    async def _decide_all(self, requests: list[_Request]) -> dict[str, _Draft]:
+        drafts: dict[str, _Draft] = {}
+        for request in requests:
+            try:
+                await self._decide(drafts, request)
+            except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
+                self._undecidable(drafts, request, error)
+        return drafts
+
+    def _undecidable(self, drafts: dict[str, _Draft], request: _Request, error: Exception) -> None:
+        """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
+        if not isinstance(error, PetraError):
+            _log.exception("execution %s: a command could not be decided", request.execution)
+        draft = drafts.pop(request.execution, None)
+        self.entries.drop(request.execution)
+        for earlier, _ in draft.requests if draft is not None else ():
+            self._inbox.put_nowait(earlier)
+        if not request.answer.done():
+            request.answer.set_exception(error)
+
+    async def _decide(self, drafts: dict[str, _Draft], request: _Request) -> None:
+        draft = drafts.get(request.execution)
+        if draft is None:
+            entry = await self._entry(request)
+            if entry is None:
+                return
+            draft = drafts[request.execution] = _Draft(
+                entry, entry.state.seq, created=entry.state.seq == 0
+            )
+            entry.busy += 1
+        entry = draft.entry
+        before = entry.state.seq
+        decision = decide(entry.program, entry.state, request.make(self.clock.now()))
+        at = entry.state.now
+        for event, (old, new) in zip(decision.events, decision.markings, strict=True):
+            draft.records.append(entry.ledger.record(event, at, old, new))
+            _note_released(draft, entry, event)
+        for effect in decision.effects:
+            if isinstance(effect, f.Assign):
+                _note_assigned(draft, entry, effect)
+        draft.effects += decision.effects
+        refused = decision.refused if entry.state.seq == before else ""
+        draft.requests.append((request, refused or decision.refused))
+        if request.command:
+            draft.answers.append(_answer(request, refused, entry.state, at))
+
+    async def _entry(self, request: _Request) -> Entry | None:
+        if request.program is None:
+            return await self.entries.load(request.execution)
+        known = self.entries.cached(request.execution)
+        if known is not None or await self.store.execution(request.execution) is not None:
+            request.answer.set_result(
+                Answered(request.execution, "there is an execution of that id already")
+            )
+            return None
+        state = State(id=request.execution)
+        return self.entries.add(
+            request.execution, Entry(request.program, state, Ledger(request.execution))
+        )
+
+    # Committing
+
+    async def _commit(self, drafts: dict[str, _Draft]) -> None:
+        usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
+        for key in drafts.keys() - usable.keys():
+            self._again(drafts[key])
+        written = {key: draft for key, draft in usable.items() if draft.records}
+        if written:
+            batch = rows.Batch(
+                changes=tuple(self._change(draft) for draft in written.values()),
+                playbooks=self._new_playbooks(written),
+            )
+            outcomes = await self._store(batch)
+            for outcome in outcomes:
+                if outcome.fate is not Fate.APPLIED:
+                    self.entries.drop(outcome.execution)
+                    self._again(usable.pop(outcome.execution))
+        for draft in usable.values():
+            await self._release(draft)
+        await self.dispatcher.pump()
+
+    async def _store(self, batch: rows.Batch) -> tuple[Any, ...]:
+        while True:
+            try:
+                return (await self.store.commit(batch)).outcomes
+            except (UncertainError, UnavailableError):
+                await self.clock.sleep(RETRY_S)  # the same batch again is safe
+            except BrokenError as error:
+                self._break(error)
+                raise
+
+    def _again(self, draft: _Draft) -> None:
+        """Decide anew what was decided against a state that is not the stored one."""
+        draft.entry.busy -= 1
+        for request, _ in draft.requests:
+            self._inbox.put_nowait(request)
+
+    def _change(self, draft: _Draft) -> rows.Change:
+        entry, state = draft.entry, draft.entry.state
+        shown = status_of(entry.program, state)
+        row = execution_row(entry.program, state) if draft.created or shown != entry.shown else None
+        entry.shown = shown
+        due = state.next_due() if not state.terminal else None
+        self._wake(state.id, due)
+        return rows.Change(
+            execution=state.id,
+            expected_version=draft.expected,
+            records=tuple(to_row(record) for record in draft.records),
+            row=row,
+            wake=due,
+            items=self._changed_items(entry),
+            assigned=tuple(draft.assigned.values()),
+            released=tuple(key for key in draft.released if key not in draft.assigned),
+            answers=tuple(draft.answers),
+        )
+
+    def _changed_items(self, entry: Entry) -> tuple[rows.WorkItemRow, ...]:
+        changed = []
+        for item in entry.state.items.values():
+            mark = f"{item.state}\0{item.holder}\0{item.spec.get('assignees')}\0{len(item.comments)}\0{item.draft}"
+            if entry.items.get(item.id) != mark:
+                entry.items[item.id] = mark
+                changed.append(item_row(entry.state, item))
+        return tuple(changed)
+
+    def _new_playbooks(self, drafts: dict[str, _Draft]) -> tuple[rows.Playbook, ...]:
+        found = {}
+        for draft in drafts.values():
+            program = draft.entry.program
+            if draft.created and program.digest not in self._stored:
+                self._stored.add(program.digest)
+                meta = program.playbook.metadata
+                found[program.digest] = rows.Playbook(
+                    digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
+                    source=to_yaml(program.playbook).encode(), applied=self.clock.now(),
+                )  # fmt: skip
+        return tuple(found.values())
+
+    # Releasing
+
+    async def _release(self, draft: _Draft) -> None:
+        """What was decided is durable: carry it out and say so."""
+        entry = draft.entry
+        entry.busy -= 1
+        for listener in self.listeners:
+            listener(entry, draft.records)
+        for effect in draft.effects:
+            await self._carry_out(entry, effect)
+        acks: dict[Link, list[str]] = {}
+        for request, refused in draft.requests:
+            if request.lease is not None:
+                acks.setdefault(request.lease[0], []).append(request.lease[1])
+            if not request.answer.done():
+                request.answer.set_result(Answered(entry.state.id, refused, entry.state.seq))
+        for link, leases in acks.items():
+            link.send(frames.Ack(leases=leases))
+
+    async def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
+        state = entry.state
+        match effect:
+            case f.Assign():
+                pending = rows.Pending(
+                    run=effect.run,
+                    chunk=effect.chunk,
+                    delivery=effect.delivery,
+                    pool=_pool(entry, effect.run),
+                )
+                self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
+            case f.Stop():
+                self.dispatcher.stop(state.id, effect.run, "withdrawn")
+            case f.StartChild():
+                await self._start_child(state.id, effect)
+            case f.CancelChild():
+                reason = effect.reason
+                self.tell(effect.child, lambda now: c.Cancel(now=now, reason=reason))
+            case f.Finish():
+                self._tell_parent(state)
+            case f.Notify():
+                pass
+
+    async def _start_child(self, parent: str, effect: f.StartChild) -> None:
+        stored = await self.store.find_playbook(
+            effect.path, None if effect.version is None else str(effect.version)
+        )
+        if stored is None:
+            error = Error(kind="not_found", message=f"there is no playbook '{effect.path}'")
+            self.tell(
+                parent,
+                lambda now: c.ChildEnded(now=now, child=effect.child, status="failed", error=error),
+            )
+            return
+        program = await self.entries.program(stored.digest)
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+
+        def refused(done: asyncio.Future[Answered]) -> None:
+            if not done.cancelled() and done.exception() is None and done.result().refused:
+                error = Error(kind="schema", message=done.result().refused)
+                self.tell(
+                    parent,
+                    lambda now: c.ChildEnded(
+                        now=now, child=effect.child, status="failed", error=error
+                    ),
+                )
+
+        answer.add_done_callback(refused)
+
+        def make(now: float) -> c.AnyCommand:
+            return c.Start(now=now, workload=effect.workload, parent=parent, depth=effect.depth)
+
+        self._inbox.put_nowait(_Request(effect.child, make, answer, program=program))
+
+    def _tell_parent(self, state: State) -> None:
+        if state.parent:
+            status, output, error = state.terminal, state.output, state.error
+            self.tell(
+                state.parent,
+                lambda now: c.ChildEnded(
+                    now=now, child=state.id, status=status, output=output, error=error
+                ),
+            )
+
+    # Time
+
+    def _wake(self, execution: str, due: float | None) -> None:
+        if due is None:
+            self._wakes.pop(execution, None)
+        elif self._wakes.get(execution) != due:
+            self._wakes[execution] = due
+            heapq.heappush(self._heap, (due, execution))
+            if self._heap[0] == (due, execution):
+                self._woken.set()
+
+    async def _time_loop(self) -> None:
+        while True:
+            now = self.clock.now()
+            while self._heap and self._heap[0][0] <= now:
+                due, execution = heapq.heappop(self._heap)
+                if self._wakes.get(execution) == due:
+                    del self._wakes[execution]
+                    self.tell(execution, lambda at: c.Tick(now=at))
+            wait = min(self._heap[0][0] - now, POLL_S) if self._heap else POLL_S
+            self._woken.clear()
+            sleep = asyncio.ensure_future(self.clock.sleep(max(wait, 0.0)))
+            woken = asyncio.ensure_future(self._woken.wait())
+            await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)
+            sleep.cancel()
+            woken.cancel()
+
+    async def _sweep_loop(self) -> None:
+        while True:
+            await self.clock.sleep(SWEEP_S)
+            self.dispatcher.sweep()
+            for wake in await self.store.due(self.clock.now(), limit=DUE_MAX):
+                self._wake(wake.execution, wake.due)
+            await self.dispatcher.pump()
+
+    # Coming back
+
+    async def _recover(self) -> None:
+        """Take up what an earlier process left: assignments that were out, timers, children."""
+        after = ("", "", "")
+        while True:
+            found = await self.store.pending(after=after)
+            for row in found:
+                self._lease_expired(row)
+            if not found:
+                break
+            after = (found[-1].execution, found[-1].pending.run, found[-1].pending.chunk)
+        for wake in await self.store.due(self.clock.now() + POLL_S, limit=DUE_MAX):
+            self._wake(wake.execution, wake.due)
+        await self._recover_children()
+
+    async def _recover_children(self) -> None:
+        after = ""
+        while True:
+            live = await self.store.live(after=after)
+            for stored in live:
+                if stored.row.reason == "child":
+                    await self._look_after(stored.row.id)
+            if not live:
+                return
+            after = live[-1].row.id
+
+    async def _look_after(self, execution: str) -> None:
+        """Start children that were decided and never begun; take the end of those that are over."""
+        entry = await self.entries.load(execution)
+        for run in entry.state.runs.values():
+            for holder in (run, *run.chunks.values()):
+                if not holder.child:  # type: ignore[attr-defined]
+                    continue
+                child: str = holder.child  # type: ignore[attr-defined]
+                call: dict[str, Any] = holder.call  # type: ignore[attr-defined]
+                stored = await self.store.execution(child)
+                if stored is None:
+                    await self._start_child(
+                        execution,
+                        f.StartChild(
+                            child=child,
+                            path=call["path"],
+                            version=call["version"],
+                            workload=call["workload"],
+                            depth=entry.state.depth + 1,
+                            run=run.id,
+                        ),
+                    )
+                elif stored.row.ended is not None:
+                    self._tell_parent((await self.entries.load(child)).state)
+
+    def _break(self, error: BaseException) -> None:
+        self._broken = error
+
+
+def _pool(entry: Entry, run_id: str) -> str:
+    run = entry.state.runs.get(run_id)
+    return entry.program.steps[run.step].step.spec.pool if run is not None else "default"
+
+
+def _note_assigned(draft: _Draft, entry: Entry, effect: f.Assign) -> None:
+    """Note that an assignment is out now."""
+    if effect.run not in entry.state.runs:
+        return
+    key = (effect.run, effect.chunk)
+    draft.released.pop(key, None)
+    entry.out.setdefault(effect.run, set()).add(effect.chunk)
+    draft.assigned[key] = rows.Pending(
+        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=_pool(entry, effect.run)
+    )
+
+
+def _note_released(draft: _Draft, entry: Entry, event: e.AnyEvent) -> None:
+    """Note which assignments an event ends: they are no longer out."""
+    match event:
+        case e.StepEnded():
+            ended = {event.run: entry.out.pop(event.run, set())}
+        case e.Withdrawn():
+            ended = {run: entry.out.pop(run, set()) for run in event.runs}
+        case e.IterationsEnded():
+            entry.out.get(event.run, set()).discard(event.chunk)
+            ended = {event.run: {event.chunk}}
+        case _:
+            return
+    for run, chunks in ended.items():
+        for chunk in chunks:
+            draft.assigned.pop((run, chunk), None)
+            draft.released[run, chunk] = None
+
+
+def _answer(request: _Request, refused: str, state: State, at: float) -> rows.Answer:
+    body = msgspec.json.encode({"execution": state.id, "refused": refused, "version": state.seq})
+    return rows.Answer(command=request.command, request=request.request, body=body, at=at)
+
+
+def _known_answer(known: rows.Answer, request: bytes) -> Answered:
+    if known.request != request:
+        raise UsageError(
+            f"command id '{known.command}' was used before for a different request; use a fresh id"
+        )
+    return Answered(**msgspec.json.decode(known.body))
+
+
+def _hash(request: Any) -> bytes:
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()
+
+
+def _forget(done: asyncio.Future[Answered]) -> None:
+    if not done.cancelled():
+        done.exception()  # nobody waits for it

@@ -1,0 +1,73 @@
+"""An engine with a worker in the same process, for tests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from petra.clock import Clock, SystemClock
+from petra.embedded import Local
+from petra.engine import Engine
+from petra.keychain import Keychain
+from petra.playbook import Playbook, read
+from petra.store.base import Store
+from petra.tools.registry import Registry
+from petra.worker import Offer, Transport, Worker, in_process
+from petra.worker.transport import ClosedError
+
+
+def playbook(workflow: str, name: str = "test", **head: str) -> Playbook:
+    """Read a playbook from its workflow."""
+    text = f"apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: {name}}}\n"
+    text += "".join(f"{key}: {value}\n" for key, value in head.items())
+    return read(text + "workflow:\n" + workflow).checked()
+
+
+def chain(length: int, task: str = "{kind: python, code: 'result = 1'}") -> Playbook:
+    """Return a playbook of steps one after the other."""
+    steps = ""
+    for number in range(length):
+        steps += f"  - step: s{number}\n    tool: {task}\n"
+        if number + 1 < length:
+            steps += f"    next: {{arcs: [{{step: s{number + 1}}}]}}\n"
+    return playbook(steps)
+
+
+@asynccontextmanager
+async def local(
+    store: Store, *, clock: Clock | None = None, slots: int = 32
+) -> AsyncIterator[Local]:
+    """Give an engine on a store, with one worker in this process."""
+    chosen = clock or SystemClock()
+    async with Engine(store, clock=chosen) as engine:
+        found = Local(engine, chosen)
+        server, client = in_process()
+        ends: list[Transport] = [client]
+
+        async def connect() -> Transport:
+            if not ends:
+                raise ClosedError("once is enough")
+            return ends.pop()
+
+        registry, keychain = Registry(), Keychain()
+        worker = Worker(
+            connect,
+            Offer(name="w", slots=slots),
+            registry=registry,
+            keychain=keychain,
+            jitter=lambda: 0.5,
+            clock=chosen,
+        )
+        working = asyncio.create_task(worker.run())
+        talking = asyncio.create_task(found._talk(server))
+        try:
+            yield found
+        finally:
+            talking.cancel()
+            working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(talking, working, return_exceptions=True)
+            await registry.close()
+            await keychain.close()

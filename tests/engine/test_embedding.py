@@ -1,0 +1,36 @@
+"""Petra inside a program: what the how-to shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import petra
+from petra.playbook import InvalidPlaybookError
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -> None:
+    page = (root / "docs/how-to/embed-petra.md").read_text()
+    programs = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "examples").symlink_to(root / "examples")
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+        for text in programs
+    ]
+    assert outputs[0].startswith("completed ")
+    assert outputs[1] == "['completed', 'completed']\n"
+
+
+def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: x}\nworkflow: []\n")
+    with pytest.raises(InvalidPlaybookError, match="is empty"):
+        petra.run(bad, home=tmp_path / "home")
+    assert not (tmp_path / "home").exists()
