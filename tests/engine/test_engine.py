@@ -164,3 +164,22 @@ def test_an_unknown_execution_is_an_error_and_the_engine_goes_on(tmp_path: Path)
             assert entry_result == result_of(await petra.engine.entries.load("e1"))
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S9", "S10")
+def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        book = playbook(
+            "  - step: add\n    loop: {in: '{{ range(200) }}', iterator: n}\n"
+            "    tool:\n      kind: noop\n      spec: {policy: {rules: [{else: {then: {do: continue,"
+            ' set_ctx: {sum: "{{ (ctx.sum | default(0)) + iter.n }}"}}}}]}}\n'
+        )
+        async with opened("memory", tmp_path) as store, local(store) as petra:
+            result = await petra.run(book, execution="e1")
+            assert (result.status, result.ctx["sum"]) == ("completed", sum(range(200)))
+            started = [row for row in await store.read("e1") if row.type == "loop.iterations.started"]
+            assert len(started) < 50  # they were handed out together
+
+    asyncio.run(scenario())

@@ -11,6 +11,7 @@ the task run again, and that belongs to the same attempt (S20).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
@@ -24,6 +25,7 @@ from petra.kinds import Fields
 from petra.objects import ExecutionObjects
 from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Machine, Run
+from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import IterationReport, RunReport
@@ -57,6 +59,7 @@ class Work:
         self.ready = ready
         self.reason: str | None = None
         self.room = Room()
+        self.ctx: Mapping[str, Any] = given.scope.get("ctx") or {}
         self._failed = False
         self._parts: set[Cancellation] = set()
 
@@ -78,6 +81,14 @@ class Work:
     def end(self, part: Cancellation) -> None:
         """Forget a pipeline that has ended."""
         self._parts.discard(part)
+
+    def remember(self, report: Report) -> None:
+        """Let iterations that start later see what this one wrote, as if each were handed out by itself."""
+        if report.writes:
+            with contextlib.suppress(
+                ValueError
+            ):  # the server judges the write, and fails the iteration
+                self.ctx = patch_ctx(self.ctx, report.writes, self.ready.settings.reducers)
 
     def fail(self) -> None:
         """End a chunk because one of its iterations failed: stop the others that run now."""
@@ -145,6 +156,7 @@ class Runner:
             if work.has_failed():
                 return  # another one failed, and this one was stopped
             done[iteration.path] = report
+            work.remember(report)
             if report.status == "error" and not work.ready.best_effort:
                 work.fail()
             if number % _BREATH == 0:
@@ -156,9 +168,10 @@ class Runner:
         objects = None
         if self._objects is not None:
             objects = ExecutionObjects(self._objects, given.execution)
+        scope = {**given.scope, "ctx": work.ctx}
         machine = Machine(
             ready.tasks,
-            {**given.scope, "keychain": ready.secrets.view} if ready.used else given.scope,
+            {**scope, "keychain": ready.secrets.view} if ready.used else scope,
             settings=ready.settings,
             jitter=self._jitter,
             iter=iteration.iter if iteration is not None else None,
