@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.kernel.evolve import level_at
+from petra.kernel.fold.loops import level_at
 from petra.kernel.loops import iter_data
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from petra.kernel.evolve import scopes_of
+from petra.kernel.fold.writes import scopes_of
 from petra.kernel.state import Stack, State
 from petra.kernel.turn import Turn
 from petra.reduce import reduce_value

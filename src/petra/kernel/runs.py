@@ -15,7 +15,7 @@ from petra.kernel import cancel, completion
 from petra.kernel import events as e
 from petra.kernel.ctx import after, fault
 from petra.kernel.effects import Assign
-from petra.kernel.evolve import activation_of
+from petra.kernel.fold.steps import activation_of
 from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, route

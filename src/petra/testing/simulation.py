@@ -17,7 +17,7 @@ from petra.kernel import Ledger, Program, Record, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
-from petra.kernel.evolve import level_at
+from petra.kernel.fold.loops import level_at
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.pipeline import Finished, Machine, Run, Settings

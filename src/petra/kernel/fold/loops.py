@@ -1,0 +1,115 @@
+"""Loops as recorded: iterations handed out and ended, in chunks (S9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.fold.tasks import arm
+from petra.kernel.fold.tokens import withdraw_items
+from petra.kernel.fold.writes import write
+from petra.kernel.state import Chunk, LoopState, Run, State
+
+
+def level_at(loop: LoopState, path: tuple[int, ...]) -> LoopState:
+    """Return the level of a loop that the iteration with this path belongs to."""
+    for index in path[:-1]:
+        inner = loop.active[index]
+        assert inner is not None
+        loop = inner
+    return loop
+
+
+def iterations_started(state: State, event: e.IterationsStarted) -> None:
+    """Iterations were handed out, or an inner list became known."""
+    run = state.runs[event.run]
+    assert run.loop is not None
+    for path, items, limit in event.opened:
+        level = level_at(run.loop, path)
+        level.active[path[-1]] = LoopState(len(items), items, limit)
+        level.next = max(level.next, path[-1] + 1)
+    for path in event.paths:
+        level = level_at(run.loop, path)
+        level.active[path[-1]] = None
+        level.next = max(level.next, path[-1] + 1)
+    close_levels(run.loop)
+    if event.chunk:
+        chunk = Chunk(event.chunk, list(event.paths))
+        level_at(run.loop, event.paths[0]).chunks += 1
+        run.chunks[event.chunk] = chunk
+        run.chunks_made += 1
+        if event.armed is not None:
+            arm(state, run, chunk, event.armed)
+
+
+def iterations_ended(state: State, event: e.IterationsEnded) -> None:
+    """Iterations ended: their results, counts and writes."""
+    run = state.runs[event.run]
+    assert run.loop is not None
+    chunk = run.chunks[event.chunk]
+    if not event.more:
+        del run.chunks[event.chunk]
+        level_at(run.loop, chunk.paths[0]).chunks -= 1
+    durations = 0.0
+    for ended in event.ended:
+        for made in ended.writes:
+            write(state, made, run.stack, loop=(run.id, ended.path))
+        level = level_at(run.loop, ended.path)
+        del level.active[ended.path[-1]]
+        put(level.results, ended.path[-1], ended.result if ended.ok else None)
+        level.done += 1
+        level.succeeded += ended.ok
+        level.failed += not ended.ok
+        durations += sum(attempt.duration_ms for attempt in ended.attempts)
+        if not ended.ok and ended.error is not None and len(run.errors) < 100:
+            run.errors.append(ended.error)
+    state.drop_timers(run.id, group=chunk.id)
+    withdraw_items(state, chunk)
+    close_levels(run.loop)
+    adapt(run, durations / max(1, len(event.ended)))
+
+
+def put(results: list[Any], index: int, value: Any) -> None:
+    """Set a result at its index, whatever came before."""
+    while len(results) <= index:
+        results.append(None)
+    results[index] = value
+
+
+def close_levels(loop: LoopState) -> None:
+    """Turn inner levels that are through into results of the outer one."""
+    for index, inner in list(loop.active.items()):
+        if inner is None:
+            continue
+        close_levels(inner)
+        if inner.is_over:
+            del loop.active[index]
+            put(
+                inner.results,
+                inner.total - 1,
+                inner.results[-1] if len(inner.results) == inner.total else None,
+            ) if inner.total else None
+            put(loop.results, index, inner.results)
+            loop.done += inner.done
+            loop.succeeded += inner.succeeded
+            loop.failed += inner.failed
+
+
+CHUNK_MAX = 256
+
+
+FAST_MS = 5.0
+
+
+SLOW_MS = 50.0
+
+
+def adapt(run: Run, mean_ms: float) -> None:
+    """Hand out more at a time while iterations are quick, one by one when they are slow."""
+    if mean_ms <= FAST_MS:
+        run.chunk_size = min(CHUNK_MAX, run.chunk_size * 2)
+    elif mean_ms >= SLOW_MS:
+        run.chunk_size = 1
+
+
+# ctx

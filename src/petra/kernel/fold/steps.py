@@ -1,0 +1,268 @@
+"""Steps as recorded: started, ended, withdrawn, discarded, returned (S2, S5, S7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.fold.groups import forget
+from petra.kernel.fold.tasks import arm
+from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, withdraw_items
+from petra.kernel.fold.writes import write
+from petra.kernel.state import (
+    Activation,
+    Branch,
+    Group,
+    LoopState,
+    Run,
+    Seen,
+    Stack,
+    State,
+    Token,
+    Undo,
+)
+from petra.wire import Error
+
+FAILURES_MAX = 100
+
+
+def step_started(state: State, event: e.StepStarted) -> None:
+    """Tokens became a run."""
+    tokens = [state.ready[token_id] for token_id in event.consumed]
+    consume(state, tokens, event.step, event.group)
+    first = tokens[0] if tokens else None
+    stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
+    undone = state.undo.pop() if event.compensates else None
+    run = Run(
+        id=event.run,
+        step=event.step,
+        args=event.args if event.args is not None else (first.args if first else {}),
+        stack=stack,
+        seen=undone.seen if undone else history(state, tokens, event.group),
+        source=first.source if first else None,
+        output=first.output if first else None,
+        started_at=state.now,
+        seq=state.seq,
+        token=first.id if first else "",
+        arrow=first.arrow if first else None,
+        resources=list(event.resources),
+        compensates=event.compensates,
+    )
+    if event.items is not None:
+        run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
+    for name, key, units in event.resources:
+        state.held[name, key] = state.held.get((name, key), 0) + units
+    state.add_run(run)
+    state.once.add(event.step)
+    count(state, "started")
+    timers(state, event.timers)
+    if event.armed is not None:
+        arm(state, run, None, event.armed)
+    if event.merge is not None:
+        write(state, event.merge, stack)
+    state.firings += 1
+
+
+def consume(state: State, tokens: list[Token], step: str, group_id: str | None) -> None:
+    """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
+    group = state.groups.get(group_id) if group_id is not None else None
+    if group is not None:
+        group.fired = True
+        state.fired_groups[step] = group.id
+    for token in tokens:
+        take_token(state, token.id)
+        for level in token.stack[len(group.stack) + 1 :] if group is not None else ():
+            inner = state.groups.get(level.group)
+            if inner is not None and not inner.members:
+                forget(state, inner)
+
+
+def history(state: State, tokens: list[Token], group_id: str | None) -> Seen:
+    """Return the history a run begins with."""
+    if len(tokens) == 1:
+        return tokens[0].seen
+    if tokens or group_id is None:
+        return united(tokens)
+    return state.groups[group_id].seen
+
+
+def united(tokens: list[Token]) -> Seen:
+    """Unite the histories of joined tokens: of each step, the activation that ended last."""
+    seen: Seen = {}
+    for token in tokens:
+        for step, activation in token.seen.items():
+            if step not in seen or seen[step].seq < activation.seq:
+                seen[step] = activation
+    return seen
+
+
+def to_stack(pairs: list[e.Pair] | None) -> Stack:
+    """Read a stack from an event."""
+    return tuple(Branch(group, index) for group, index in pairs or ())
+
+
+def step_ended(state: State, event: e.StepEnded) -> None:
+    """A run ended: its writes, its sum, and the tokens it produced."""
+    run = ended_run(state, event)
+    activation = activation_of(state, run, event)
+    for made in event.writes:
+        write(state, made, run.stack)
+    last_error(state, event)
+    if event.has_branch and run.stack:
+        override_branch(state, run.stack[-1], event.branch)
+    if not run.compensates:
+        remember(state, run, activation, event)
+    if event.stains:
+        state.stained = True
+    output = event.result if event.has_result and activation.ok else run.output
+    if event.has_branch:
+        output = event.branch
+    produce(state, run, event, activation, output)
+    timers(state, event.timers)
+    state.firings += 1
+
+
+def ended_run(state: State, event: e.StepEnded) -> Run:
+    """Take the run; one that never started is made up from the tokens it consumed."""
+    if event.run in state.runs:
+        run = take_run(state, event.run)
+        withdraw_items(state, run, *run.chunks.values())  # alternatives that did not win
+        return run
+    group = state.groups.get(event.closes) if event.closes else None
+    tokens = [state.ready[token_id] for token_id in event.consumed]
+    consume(state, tokens, event.step, event.closes)
+    first = tokens[0] if tokens else None
+    stack = group.stack if group is not None else first.stack if first else ()
+    seen = united(tokens) if tokens else (group.seen if group else {})
+    source = first.source if first else group.source if group else None
+    return Run(
+        id=event.run, step=event.step, args=first.args if first else {}, stack=stack, seen=seen, source=source,
+        output=None, started_at=state.now, seq=state.seq, token=first.id if first else "",
+    )  # fmt: skip
+
+
+def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
+    """Sum up a run that ended."""
+    ok = not isinstance(event, e.StepFailed)
+    before = None if ok else run.seen.get(run.step) or state.latest.get(run.step)
+    return Activation(
+        step=run.step,
+        run=run.id,
+        ok=ok,
+        result=event.result,
+        has_result=event.has_result,
+        error=event.error,
+        name=_NAMES[type(event)],
+        args=run.args,
+        started_at=run.started_at,
+        finished_at=state.now,
+        seq=state.seq,
+        counts=event.counts,
+        actor=event.actor,
+        before=before.done if before is not None else None,
+    )
+
+
+_NAMES: dict[type, str] = {
+    e.StepDone: "step.done",
+    e.StepFailed: "step.failed",
+    e.LoopDone: "loop.done",
+}
+
+
+def last_error(state: State, event: e.StepEnded) -> None:
+    """Keep the last error in ctx, for handlers to read."""
+    if isinstance(event, e.StepFailed) and event.error is not None:
+        last = {
+            "step": event.step,
+            "code": event.error.code or event.error.kind,
+            "message": event.error.message,
+        }
+        state.ctx = {**state.ctx, "_last_error": last}
+
+
+def override_branch(state: State, branch: Branch, value: Any) -> None:
+    """Note the output that a branch was given by name."""
+    group = state.groups.get(branch.group)
+    if group is not None:
+        group.overrides[branch.branch] = value
+
+
+def remember(state: State, run: Run, activation: Activation, event: e.StepEnded) -> None:
+    """Remember an activation: as the latest, to be undone, as a failure."""
+    state.latest[run.step] = activation
+    if activation.ok:
+        count(state, "done")
+        if event.undoable:
+            seen = {**run.seen, run.step: activation}
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack))
+        elif state.phase == "normal":
+            state.not_compensated[run.step] = None
+        if not event.produced and state.phase == "normal":
+            state.last_done = activation
+    else:
+        count(state, "failed")
+        if not event.handled and len(state.failures) < FAILURES_MAX:
+            error = event.error or Error()
+            state.failures.append({"step": run.step, **error.as_data()})
+
+
+def produce(
+    state: State, run: Run, event: e.StepEnded, activation: Activation, output: Any
+) -> None:
+    """Put the tokens of a boundary event, and its group, where they belong."""
+    if not event.produced and event.group is None:
+        return
+    seen = {**run.seen, run.step: activation}
+    if event.group is not None:
+        new = event.group
+        state.groups[new.id] = Group(
+            id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
+            join=new.join, items=new.items, arcs=new.arcs, source=activation,
+        )  # fmt: skip
+    for made in event.produced:
+        stack = run.stack
+        carried = output
+        if made.index is not None and event.group is not None:
+            stack = (*stack, Branch(event.group.id, made.index))
+            carried = None  # a branch begins without an output of its own
+        add(state, made, stack, seen, activation, carried, run.step)
+
+
+def withdrawn(state: State, event: e.Withdrawn) -> None:
+    """Tokens and runs were taken away."""
+    for token_id in event.tokens:
+        take_token(state, token_id)
+    for run_id in event.runs:
+        run = take_run(state, run_id)
+        count(state, "cancelled")
+        withdraw_items(state, run, *run.chunks.values())
+    for group_id in event.groups:
+        if group_id in state.groups:
+            forget(state, state.groups[group_id])
+
+
+def discarded(state: State, event: e.TokenDiscarded) -> None:
+    """A token left without effect; a late one may change a merge."""
+    if event.closes is not None and event.closes in state.groups:
+        state.groups[event.closes].fired = True
+    token = take_token(state, event.token)
+    if event.group is not None and event.index is not None:
+        group = state.groups.get(event.group)
+        if group is not None and event.merge is not None:
+            group.arrived[event.index] = event.token
+            group.outputs[event.index] = group.overrides.get(event.index, token.output)
+            group.order.append(event.index)
+    if event.merge is not None:
+        write(state, event.merge, token.stack[:-1])
+    state.firings += 1
+
+
+def returned(state: State, event: e.RunReturned) -> None:
+    """A run went back to waiting."""
+    run = take_run(state, event.run)
+    state.once.discard(run.step)
+    withdraw_items(state, run)
+    origin = run.arrow[0] if run.arrow else ""
+    add(state, event.token, run.stack, run.seen, run.source, run.output, origin)
+    state.firings += 1

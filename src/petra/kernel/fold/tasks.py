@@ -1,0 +1,92 @@
+"""Tasks of the server as recorded: what they wait for, work items, signals (S14, S15, S16)."""
+
+from __future__ import annotations
+
+from petra.kernel import events as e
+from petra.kernel.fold.tokens import timers, withdraw_items
+from petra.kernel.fold.writes import write
+from petra.kernel.state import Chunk, Run, Signal, State, Wait, WorkItem
+
+TASK_TIMERS = frozenset({"wait", "due", "remind", "escalate", "retry"})
+
+
+def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
+    """Set up what a server task waits for."""
+    waits = [
+        Wait(which=w.which, kind=w.kind, name=w.name, key=w.key, delivery=w.delivery, item=w.item)  # type: ignore[arg-type]
+        for w in armed.waits
+    ]
+    holder = chunk if chunk is not None else run
+    holder.waits = waits
+    holder.attempt = armed.attempt
+    holder.child = armed.child
+    holder.call = armed.call
+    run.retrying = False
+    if armed.child:
+        state.children[armed.child] = run.id
+    for new in armed.items:
+        state.items[new.id] = WorkItem(
+            id=new.id, run=run.id, step=run.step, state="offered", spec=new.spec, offered_at=state.now,
+            chunk=chunk.id if chunk else "", attempt=new.attempt,
+        )  # fmt: skip
+    timers(state, armed.timers)
+
+
+def attempt_ended(state: State, event: e.AttemptEnded) -> None:
+    """A try of a server task ended, and there will be another."""
+    run = state.runs[event.run]
+    disarm(state, run, event.chunk)
+    run.retrying = True
+    if event.attempt.error is not None:
+        run.errors.append(event.attempt.error)
+    for made in event.writes:
+        write(state, made, run.stack)
+    timers(state, event.timers)
+
+
+def disarm(state: State, run: Run, chunk_id: str) -> None:
+    """Withdraw what a try of a server task waited for."""
+    holder: Run | Chunk = run.chunks[chunk_id] if chunk_id else run
+    withdraw_items(state, holder)
+    holder.waits = []
+    holder.child = ""
+    state.drop_timers(run.id, TASK_TIMERS, chunk_id)
+
+
+def attempt_started(state: State, event: e.AttemptStarted) -> None:
+    """A server task is tried again."""
+    run = state.runs[event.run]
+    chunk = run.chunks[event.chunk] if event.chunk else None
+    state.drop_timers(run.id, TASK_TIMERS, event.chunk)
+    arm(state, run, chunk, event.armed)
+
+
+def item_changed(state: State, event: e.ItemChanged) -> None:
+    """An act on a work item, or something time did to it."""
+    item = state.items[event.item]
+    if event.act == "suspend":
+        item.resumed_state = item.state
+    item.state = event.state  # type: ignore[assignment]
+    item.holder = event.holder
+    item.owner = event.owner
+    if event.holder is not None:
+        item.past.add(event.holder)
+    if event.act == "save":
+        item.draft = event.data
+    elif event.act == "comment":
+        item.comments.append({"actor": event.actor, "at": state.now, "text": event.data})
+    elif event.act == "complete":
+        item.decision = {"action": event.reason, "data": event.data, "actor": event.actor}
+    if event.assignees is not None:
+        item.spec = {**item.spec, "assignees": event.assignees}
+
+
+def signal_received(state: State, event: e.SignalReceived) -> None:
+    """A signal was kept, or used up."""
+    if event.kept:
+        state.mailbox.append(Signal(event.name, event.key, event.payload))
+    elif event.run is not None:
+        for index, kept in enumerate(state.mailbox):
+            if kept.name == event.name and kept.key == event.key and kept.payload == event.payload:
+                del state.mailbox[index]
+                break

@@ -1,0 +1,96 @@
+"""Tokens as they enter and leave: the one place where evolve moves them, with their groups and timers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from petra.kernel import events as e
+from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Timer, Token
+
+
+def add(
+    state: State,
+    made: e.Produced,
+    stack: Stack,
+    seen: Seen,
+    source: Activation | None,
+    output: Any,
+    origin: str,
+) -> None:
+    """Put a token into ``S.ready``; one that closes a group arrives there."""
+    token = Token(
+        id=made.id,
+        step=made.step,
+        args=made.args,
+        stack=stack,
+        seen=seen,
+        source=source,
+        arrow=(origin, made.arc) if origin else None,
+        output=output,
+        since=state.seq,
+        empty=made.empty,
+    )
+    state.add_token(token)
+    if made.arrives is not None:
+        group = state.groups[made.arrives]
+        index = next(level.branch for level in stack if level.group == made.arrives)
+        group.join = made.step
+        if index not in group.arrived:
+            group.arrived[index] = made.id
+            group.outputs[index] = group.overrides.get(index, output)
+            group.order.append(index)
+        touch(state, stack, made.step)
+
+
+def touch(state: State, stack: Stack, where: str) -> None:
+    """Note that something happened in these branches."""
+    for level in stack:
+        state.touched.setdefault(level.group, {})[level.branch] = where
+
+
+def take_token(state: State, token_id: str) -> Token:
+    """Take a token out; one that had arrived at a join has not, unless the join fired."""
+    token = state.take_token(token_id)
+    for level in token.stack:
+        group = state.groups.get(level.group)
+        if group is not None and group.arrived.get(level.branch) == token_id and not group.fired:
+            del group.arrived[level.branch]
+    touch(state, token.stack, token.step)
+    return token
+
+
+def take_run(state: State, run_id: str) -> Run:
+    """Take a run out, with everything it holds."""
+    run = state.take_run(run_id)
+    state.children.pop(run.child, None)
+    for chunk in run.chunks.values():
+        state.children.pop(chunk.child, None)
+    if run.loop is not None:
+        for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
+            del state.writers[scope]
+    touch(state, run.stack, run.step)
+    return run
+
+
+def timers(state: State, made: list[e.NewTimer]) -> None:
+    """Arm timers."""
+    for new in made:
+        state.add_timer(
+            Timer(
+                id=new.id, due=new.due, kind=new.kind, run=new.run, group=new.group, index=new.index
+            )
+        )
+
+
+def count(state: State, word: str) -> None:
+    """Count something that happened."""
+    state.counts[word] = state.counts.get(word, 0) + 1
+
+
+def withdraw_items(state: State, *holders: Run | Chunk) -> None:
+    """Withdraw the work items that somebody still waits for."""
+    for holder in holders:
+        for wait in holder.waits:
+            item = state.items.get(wait.item)
+            if item is not None and item.is_open:
+                item.state = "withdrawn"
