@@ -16,8 +16,8 @@ from petra.cli.run import hint
 from petra.cli.show import status_text, summary
 from petra.cli.workload import workload_of
 from petra.embedded import Local, Result, result_of
+from petra.engine import Make
 from petra.engine.codec import from_row
-from petra.engine.engine import Make
 from petra.engine.entries import Entries
 from petra.kernel import Record, verify
 from petra.kernel import commands as c

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from petra.engine.engine import Answered, Engine
+from petra.engine.draft import Answered, Make
+from petra.engine.engine import Engine
 
-__all__ = ["Answered", "Engine"]
+__all__ = ["Answered", "Engine", "Make"]

@@ -13,23 +13,30 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import heapq
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine.codec import execution_row, item_row, status_of, to_row
 from petra.engine.dispatch import SWEEP_S, Dispatcher, Link
+from petra.engine.draft import (
+    Answered,
+    Draft,
+    Make,
+    Request,
+    change_of,
+    note_assigned,
+    note_released,
+    pool_of,
+)
 from petra.engine.entries import Entries, Entry
+from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Program, Record, State, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
-from petra.kernel import events as e
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.base import Fate, Store
@@ -44,43 +51,6 @@ DUE_MAX = 1_000
 
 _log = logging.getLogger(__name__)
 
-Make = Callable[[float], c.AnyCommand]
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What came of a command: the execution it concerned, and why it was refused, if it was."""
-
-    execution: str
-    refused: str = ""
-    version: int = 0
-
-
-@dataclass(slots=True)
-class _Request:
-    execution: str
-    make: Make
-    answer: asyncio.Future[Answered]
-    command: str = ""
-    request: bytes = b""
-    program: Program | None = None
-    lease: tuple[Link, str] | None = None
-
-
-@dataclass(slots=True)
-class _Draft:
-    """What a batch will do to one execution."""
-
-    entry: Entry
-    expected: int
-    records: list[Record] = field(default_factory=list)
-    effects: list[f.AnyEffect] = field(default_factory=list)
-    assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
-    released: dict[tuple[str, str], None] = field(default_factory=dict)
-    answers: list[rows.Answer] = field(default_factory=list)
-    requests: list[tuple[_Request, str]] = field(default_factory=list)
-    created: bool = False
-
 
 class Engine:
     """Runs executions durably on a store."""
@@ -91,10 +61,8 @@ class Engine:
         self.entries = Entries(store)
         self.dispatcher = Dispatcher(self.entries, self.clock, self._lease_expired, lease_s)
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
-        self._inbox: asyncio.Queue[_Request] = asyncio.Queue(INBOX_MAX)
-        self._wakes: dict[str, float] = {}
-        self._heap: list[tuple[float, str]] = []
-        self._woken = asyncio.Event()
+        self._inbox: asyncio.Queue[Request] = asyncio.Queue(INBOX_MAX)
+        self._wakes = Wakes(self.clock)
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
         self._stored: set[str] = set()
@@ -157,14 +125,14 @@ class Engine:
             if known is not None:
                 return _known_answer(known, request)
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        await self._inbox.put(_Request(execution, make, answer, command, request, program))
+        await self._inbox.put(Request(execution, make, answer, command, request, program))
         return await answer
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_forget)
-        self._inbox.put_nowait(_Request(execution, make, answer))
+        self._inbox.put_nowait(Request(execution, make, answer))
 
     # Workers
 
@@ -216,7 +184,7 @@ class Engine:
         self.dispatcher.reported(given.lease)
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_forget)
-        self._inbox.put_nowait(_Request(given.execution, make, answer, lease=(link, given.lease)))
+        self._inbox.put_nowait(Request(given.execution, make, answer, lease=(link, given.lease)))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         pending = row.pending
@@ -246,14 +214,14 @@ class Engine:
             self._break(error)
             raise
 
-    async def _collect(self) -> list[_Request]:
+    async def _collect(self) -> list[Request]:
         requests = [await self._inbox.get()]
         while len(requests) < BATCH_MAX and not self._inbox.empty():
             requests.append(self._inbox.get_nowait())
         return requests
 
-    async def _decide_all(self, requests: list[_Request]) -> dict[str, _Draft]:
-        drafts: dict[str, _Draft] = {}
+    async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
+        drafts: dict[str, Draft] = {}
         for request in requests:
             try:
                 await self._decide(drafts, request)
@@ -261,7 +229,7 @@ class Engine:
                 self._undecidable(drafts, request, error)
         return drafts
 
-    def _undecidable(self, drafts: dict[str, _Draft], request: _Request, error: Exception) -> None:
+    def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
         if not isinstance(error, PetraError):
             _log.exception("execution %s: a command could not be decided", request.execution)
@@ -272,13 +240,13 @@ class Engine:
         if not request.answer.done():
             request.answer.set_exception(error)
 
-    async def _decide(self, drafts: dict[str, _Draft], request: _Request) -> None:
+    async def _decide(self, drafts: dict[str, Draft], request: Request) -> None:
         draft = drafts.get(request.execution)
         if draft is None:
             entry = await self._entry(request)
             if entry is None:
                 return
-            draft = drafts[request.execution] = _Draft(
+            draft = drafts[request.execution] = Draft(
                 entry, entry.state.seq, created=entry.state.seq == 0
             )
             entry.busy += 1
@@ -288,17 +256,17 @@ class Engine:
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
             draft.records.append(entry.ledger.record(event, at, old, new))
-            _note_released(draft, entry, event)
+            note_released(draft, entry, event)
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
-                _note_assigned(draft, entry, effect)
+                note_assigned(draft, entry, effect)
         draft.effects += decision.effects
         refused = decision.refused if entry.state.seq == before else ""
         draft.requests.append((request, refused or decision.refused))
         if request.command:
             draft.answers.append(_answer(request, refused, entry.state, at))
 
-    async def _entry(self, request: _Request) -> Entry | None:
+    async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:
             return await self.entries.load(request.execution)
         known = self.entries.cached(request.execution)
@@ -314,7 +282,7 @@ class Engine:
 
     # Committing
 
-    async def _commit(self, drafts: dict[str, _Draft]) -> None:
+    async def _commit(self, drafts: dict[str, Draft]) -> None:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
@@ -343,41 +311,19 @@ class Engine:
                 self._break(error)
                 raise
 
-    def _again(self, draft: _Draft) -> None:
+    def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
         draft.entry.busy -= 1
         for request, _ in draft.requests:
             self._inbox.put_nowait(request)
 
-    def _change(self, draft: _Draft) -> rows.Change:
-        entry, state = draft.entry, draft.entry.state
-        shown = status_of(entry.program, state)
-        row = execution_row(entry.program, state) if draft.created or shown != entry.shown else None
-        entry.shown = shown
+    def _change(self, draft: Draft) -> rows.Change:
+        state = draft.entry.state
         due = state.next_due() if not state.terminal else None
-        self._wake(state.id, due)
-        return rows.Change(
-            execution=state.id,
-            expected_version=draft.expected,
-            records=tuple(to_row(record) for record in draft.records),
-            row=row,
-            wake=due,
-            items=self._changed_items(entry),
-            assigned=tuple(draft.assigned.values()),
-            released=tuple(key for key in draft.released if key not in draft.assigned),
-            answers=tuple(draft.answers),
-        )
+        self._wakes.set(state.id, due)
+        return change_of(draft, due)
 
-    def _changed_items(self, entry: Entry) -> tuple[rows.WorkItemRow, ...]:
-        changed = []
-        for item in entry.state.items.values():
-            mark = f"{item.state}\0{item.holder}\0{item.spec.get('assignees')}\0{len(item.comments)}\0{item.draft}"
-            if entry.items.get(item.id) != mark:
-                entry.items[item.id] = mark
-                changed.append(item_row(entry.state, item))
-        return tuple(changed)
-
-    def _new_playbooks(self, drafts: dict[str, _Draft]) -> tuple[rows.Playbook, ...]:
+    def _new_playbooks(self, drafts: dict[str, Draft]) -> tuple[rows.Playbook, ...]:
         found = {}
         for draft in drafts.values():
             program = draft.entry.program
@@ -392,7 +338,7 @@ class Engine:
 
     # Releasing
 
-    async def _release(self, draft: _Draft) -> None:
+    async def _release(self, draft: Draft) -> None:
         """What was decided is durable: carry it out and say so."""
         entry = draft.entry
         entry.busy -= 1
@@ -417,7 +363,7 @@ class Engine:
                     run=effect.run,
                     chunk=effect.chunk,
                     delivery=effect.delivery,
-                    pool=_pool(entry, effect.run),
+                    pool=pool_of(entry, effect.run),
                 )
                 self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
             case f.Stop():
@@ -461,7 +407,7 @@ class Engine:
         def make(now: float) -> c.AnyCommand:
             return c.Start(now=now, workload=effect.workload, parent=parent, depth=effect.depth)
 
-        self._inbox.put_nowait(_Request(effect.child, make, answer, program=program))
+        self._inbox.put_nowait(Request(effect.child, make, answer, program=program))
 
     def _tell_parent(self, state: State) -> None:
         if state.parent:
@@ -475,37 +421,16 @@ class Engine:
 
     # Time
 
-    def _wake(self, execution: str, due: float | None) -> None:
-        if due is None:
-            self._wakes.pop(execution, None)
-        elif self._wakes.get(execution) != due:
-            self._wakes[execution] = due
-            heapq.heappush(self._heap, (due, execution))
-            if self._heap[0] == (due, execution):
-                self._woken.set()
-
     async def _time_loop(self) -> None:
-        while True:
-            now = self.clock.now()
-            while self._heap and self._heap[0][0] <= now:
-                due, execution = heapq.heappop(self._heap)
-                if self._wakes.get(execution) == due:
-                    del self._wakes[execution]
-                    self.tell(execution, lambda at: c.Tick(now=at))
-            wait = min(self._heap[0][0] - now, POLL_S) if self._heap else POLL_S
-            self._woken.clear()
-            sleep = asyncio.ensure_future(self.clock.sleep(max(wait, 0.0)))
-            woken = asyncio.ensure_future(self._woken.wait())
-            await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)
-            sleep.cancel()
-            woken.cancel()
+        async for execution in self._wakes.due():
+            self.tell(execution, lambda at: c.Tick(now=at))
 
     async def _sweep_loop(self) -> None:
         while True:
             await self.clock.sleep(SWEEP_S)
             self.dispatcher.sweep()
             for wake in await self.store.due(self.clock.now(), limit=DUE_MAX):
-                self._wake(wake.execution, wake.due)
+                self._wakes.set(wake.execution, wake.due)
             await self.dispatcher.pump()
 
     # Coming back
@@ -521,7 +446,7 @@ class Engine:
                 break
             after = (found[-1].execution, found[-1].pending.run, found[-1].pending.chunk)
         for wake in await self.store.due(self.clock.now() + POLL_S, limit=DUE_MAX):
-            self._wake(wake.execution, wake.due)
+            self._wakes.set(wake.execution, wake.due)
         await self._recover_children()
 
     async def _recover_children(self) -> None:
@@ -564,42 +489,7 @@ class Engine:
         self._broken = error
 
 
-def _pool(entry: Entry, run_id: str) -> str:
-    run = entry.state.runs.get(run_id)
-    return entry.program.steps[run.step].step.spec.pool if run is not None else "default"
-
-
-def _note_assigned(draft: _Draft, entry: Entry, effect: f.Assign) -> None:
-    """Note that an assignment is out now."""
-    if effect.run not in entry.state.runs:
-        return
-    key = (effect.run, effect.chunk)
-    draft.released.pop(key, None)
-    entry.out.setdefault(effect.run, set()).add(effect.chunk)
-    draft.assigned[key] = rows.Pending(
-        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=_pool(entry, effect.run)
-    )
-
-
-def _note_released(draft: _Draft, entry: Entry, event: e.AnyEvent) -> None:
-    """Note which assignments an event ends: they are no longer out."""
-    match event:
-        case e.StepEnded():
-            ended = {event.run: entry.out.pop(event.run, set())}
-        case e.Withdrawn():
-            ended = {run: entry.out.pop(run, set()) for run in event.runs}
-        case e.IterationsEnded():
-            entry.out.get(event.run, set()).discard(event.chunk)
-            ended = {event.run: {event.chunk}}
-        case _:
-            return
-    for run, chunks in ended.items():
-        for chunk in chunks:
-            draft.assigned.pop((run, chunk), None)
-            draft.released[run, chunk] = None
-
-
-def _answer(request: _Request, refused: str, state: State, at: float) -> rows.Answer:
+def _answer(request: Request, refused: str, state: State, at: float) -> rows.Answer:
     body = msgspec.json.encode({"execution": state.id, "refused": refused, "version": state.seq})
     return rows.Answer(command=request.command, request=request.request, body=body, at=at)
 
