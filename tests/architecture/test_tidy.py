@@ -23,12 +23,40 @@ LARGE_FILES = {
     "src/petra/expr/list_filters.py": "a table of small filters",
     "src/petra/expr/parse.py": "one grammar, read top to bottom",
     "src/petra/expr/text_filters.py": "a table of small filters",
+    "src/petra/engine/engine.py": "where everything meets: take, decide, commit, release, come back",
+    "src/petra/expr/operators.py": "a table of operators, each with its limits",
+    "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
+    "src/petra/kernel/events.py": "every event of the log on one page",
+    "src/petra/kernel/fan_in.py": "all join modes side by side",
+    "src/petra/kernel/human.py": "a table of acts, one function each",
+    "src/petra/kernel/program.py": "everything that is compiled once",
+    "src/petra/kernel/runs.py": "the life of a run, from start to boundary event",
+    "src/petra/kernel/state.py": "the whole state on one page",
+    "src/petra/net/soundness/reduction.py": "one reduction rule per function",
     "src/petra/playbook/decode.py": "one decoder: a method per shape, and the words for each mistake",
     "src/petra/playbook/legacy.py": "the older dialect, construct by construct, in one place",
     "src/petra/playbook/model.py": "the whole model is one page to read",
     "src/petra/playbook/yaml12.py": "one pass over the parser's events",
+    "src/petra/store/memory.py": "the reference of the protocol, method by method",
+    "src/petra/store/postgres.py": "the protocol, method by method",
+    "src/petra/store/sqlite.py": "the protocol, method by method",
+    "src/petra/store/sqlite_read.py": "a query per function",
+    "src/petra/testing/checker.py": "the invariants, one after the other",
+    "src/petra/testing/generate.py": "a construct per function",
+    "src/petra/testing/runner.py": "triggers, acts and expectations of test files",
+    "src/petra/testing/simulation.py": "the shell of the kernel in virtual time",
+    "src/petra/testing/store_conformance.py": "a claim per function",
+    "src/petra/testing/suite.py": "the grammar of test files",
+    "src/petra/testing/walk.py": "one walk through a playbook, step by step",
+    "src/petra/tools/ends.py": "an end of a transfer per kind",
+    "src/petra/tools/http.py": "one request from fields to outcome",
+    "src/petra/tools/postgres.py": "types, errors and pools of one database",
+    "src/petra/worker/runner.py": "one assignment from start to report",
+    "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "src/petra/kernel/runs.py:start": "half of it is the event it makes, a field per line",
+}
 
 
 def name(path: Path) -> str:

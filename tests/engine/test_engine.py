@@ -179,7 +179,9 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
         async with opened("memory", tmp_path) as store, local(store) as petra:
             result = await petra.run(book, execution="e1")
             assert (result.status, result.ctx["sum"]) == ("completed", sum(range(200)))
-            started = [row for row in await store.read("e1") if row.type == "loop.iterations.started"]
+            started = [
+                row for row in await store.read("e1") if row.type == "loop.iterations.started"
+            ]
             assert len(started) < 50  # they were handed out together
 
     asyncio.run(scenario())

@@ -41,11 +41,7 @@ def start(
     held = _acquire(turn, plan, view)
     if held is None:
         return
-    run_id = (
-        derive("run", *(token.id for token in tokens))
-        if tokens
-        else derive("run", group.id if group else "")
-    )
+    run_id = run_id_of(tokens, group)
     if group is not None:
         cancel.leave_others(turn, group, {token.id for token in tokens})
     found, trouble = Opened(), None
@@ -69,6 +65,22 @@ def start(
             timers=_timers(turn, plan, run_id),
         )
     )
+    _after_start(turn, plan, run_id)
+    if trouble is not None:
+        end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
+    else:
+        _go(turn, plan, turn.state.runs[run_id])
+
+
+def run_id_of(tokens: list[Token], group: Group | None) -> str:
+    """Derive the id of a run from the tokens it takes, or from the group it closes without any."""
+    if tokens:
+        return derive("run", *(token.id for token in tokens))
+    return derive("run", group.id if group is not None else "")
+
+
+def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
+    """See to what the start of a step means for other tokens."""
     turn.changed_steps.add(plan.name)
     admit = plan.step.spec.policy.admit
     if admit is not None and admit.once:
@@ -76,10 +88,6 @@ def start(
             turn.agenda.add(turn.state.ready[token_id])  # those that still wait will be discarded
     if plan.cancels and plan.step.spec.cancels is not None and plan.step.spec.cancels.on == "start":
         cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run_id)
-    if trouble is not None:
-        end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
-    else:
-        _go(turn, plan, turn.state.runs[run_id])
 
 
 def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
@@ -287,30 +295,11 @@ def _record(
     actor: str | None = None,
     administrative: str | None = None,
 ) -> None:
-    ok = _is_ok(event)
     final = turn.state.phase != "normal"
+    if not final:
+        routed, event = _unless_unmatched(turn, plan, run, event, routed)
+    ok = _is_ok(event)
     failures = event.counts["failed"] if isinstance(event, e.LoopDone) and event.counts else 0
-    unmatched = (
-        ok
-        and not routed.arcs
-        and bool(plan.arcs)
-        and turn.program.spec.no_next_is_error
-        and not final
-    )
-    if unmatched:
-        error = Error(
-            kind="unknown", code="no_next", message=f"no arc of step '{plan.name}' matches"
-        )
-        event = e.StepFailed(
-            run=event.run,
-            step=event.step,
-            error=error,
-            attempts=event.attempts,
-            writes=event.writes,
-            has_result=False,
-        )
-        routed, event = _route(turn, plan, run, event)
-        ok = False
     handled = not ok and routed.handled
     stains = not final and (
         (not ok and not handled and plan.best_effort) or (failures > 0 and not routed.counts_read)
@@ -329,6 +318,21 @@ def _record(
         completion.fail(turn, event.error or Error(), plan.name)
     elif ok and plan.step.spec.terminate:
         completion.terminate(turn, plan.name)
+
+
+def _unless_unmatched(
+    turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded, routed: Routed
+) -> tuple[Routed, e.StepEnded]:
+    """Turn a success that no arc matches into a failure, where the playbook says so (S7)."""
+    matched = bool(routed.arcs) or not plan.arcs
+    if matched or not _is_ok(event) or not turn.program.spec.no_next_is_error:
+        return routed, event
+    error = Error(kind="unknown", code="no_next", message=f"no arc of step '{plan.name}' matches")
+    failed = e.StepFailed(
+        run=event.run, step=event.step, error=error, attempts=event.attempts, writes=event.writes,
+        has_result=False,
+    )  # fmt: skip
+    return _route(turn, plan, run, failed)
 
 
 def _with(
