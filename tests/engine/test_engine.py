@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from engine.support import chain, local, playbook
+from engine_support import chain, local, playbook
 
 from petra.clock import SystemClock
 from petra.embedded import result_of

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from engine.support import chain
+from engine_support import chain
 
 from petra.embedded import DATABASE, Local
 from petra.engine.codec import from_row
