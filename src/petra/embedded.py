@@ -22,6 +22,7 @@ from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
+from petra.tools.registry import learn_plug_ins
 from petra.worker.child import Child, start_child
 from petra.worker.transport import LostError, Transport
 
@@ -85,6 +86,7 @@ class Local:
         """
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
+        learn_plug_ins()
         if store is None:
             from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
 
@@ -163,6 +165,7 @@ def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) 
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
     """
+    learn_plug_ins()
     playbook = read_bytes(file.read_bytes(), str(file)).checked()
 
     async def running() -> Result:

@@ -6,6 +6,7 @@ struct of its own. ``KNOBS`` are settings that may also stand in a ``spec`` furt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -245,23 +246,33 @@ class Wait(Fields, frozen=True):
     ] = None
 
 
-KINDS = MappingProxyType(
-    {
-        "noop": Noop,
-        "http": Http,
-        "postgres": Postgres,
-        "sqlite": Sqlite,
-        "duckdb": Duckdb,
-        "python": Python,
-        "shell": Shell,
-        "artifact": Artifact,
-        "transfer": Transfer,
-        "playbook": SubPlaybook,
-        "human": Human,
-        "wait": Wait,
-    }
-)
-"""The built-in kinds."""
+_KNOWN: dict[str, type[Fields]] = {
+    "noop": Noop,
+    "http": Http,
+    "postgres": Postgres,
+    "sqlite": Sqlite,
+    "duckdb": Duckdb,
+    "python": Python,
+    "shell": Shell,
+    "artifact": Artifact,
+    "transfer": Transfer,
+    "playbook": SubPlaybook,
+    "human": Human,
+    "wait": Wait,
+}
+KINDS: Mapping[str, type[Fields]] = MappingProxyType(_KNOWN)
+"""The kinds that are known: the built-in ones, and those of plug-ins once a shell has found them."""
+
+
+def add_kind(kind: str, fields: type[Fields]) -> None:
+    """Let a plug-in's kind be known, so that playbooks may use it.
+
+    Raises:
+        ValueError: the kind is taken by another struct.
+    """
+    if _KNOWN.setdefault(kind, fields) is not fields:
+        raise ValueError(f"the kind '{kind}' is taken")
+
 
 SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""

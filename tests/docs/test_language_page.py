@@ -38,7 +38,7 @@ def every_struct() -> set[type[msgspec.Struct]]:
 
 @pytest.mark.spec("S1")
 def test_every_key_of_the_grammar_has_a_row_with_a_meaning() -> None:
-    kinds = {struct: f"kind: {kind}" for kind, struct in KINDS.items()}
+    kinds: dict[type, str] = {struct: f"kind: {kind}" for kind, struct in KINDS.items()}
     for struct in every_struct():
         chapter = CHAPTERS[kinds.get(struct, struct.__name__)]
         rows = re.findall(r"^\| `(\w+)` \| .+ \| .* \| (.+) \|$", chapter, re.MULTILINE)

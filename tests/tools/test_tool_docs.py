@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 import subprocess
 import sys
@@ -88,6 +90,41 @@ def test_the_tool_of_the_how_to_is_found_through_its_entry_point(
     assert good(outcome) == [{"a": "1", "b": "2"}]
     wrong = asyncio.run(registry.attempt("csv", {**fields, "delimiter": "--"}, ToolContext()))
     assert bad(wrong).kind == "client_error"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S22")
+def test_a_playbook_may_use_the_tool_of_the_how_to_as_any_other(tmp_path: Path) -> None:
+    code, _ = snippets("docs/how-to/write-a-tool.md", "python")
+    install(tmp_path, "csv_tool", code, "[petra.tools]\ncsv = csv_tool:CsvTool\n")
+    (tmp_path / "rows.yaml").write_text(
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: rows}\nworkflow:\n"
+        '  - step: rows\n    tool: {kind: csv, text: "{{ workload.text }}"}\n'
+    )
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [
+        sys.executable,
+        "-m",
+        "petra",
+        "run",
+        "rows.yaml",
+        "-o",
+        "json",
+        "--set",
+        "text=a\n1",
+    ]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
+    assert json.loads(ran.stdout)["output"] == [{"a": "1"}], ran.stderr
+    (tmp_path / "typo.yaml").write_text(
+        (tmp_path / "rows.yaml").read_text().replace("text:", "txt:")
+    )
+    checked = subprocess.run(
+        [sys.executable, "-m", "petra", "check", "typo.yaml"],
+        cwd=tmp_path, env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "unknown key 'txt' in this task; did you mean 'text'?" in checked.stdout
 
 
 def test_the_last_snippet_of_the_how_to_prints_what_it_says(tmp_path: Path) -> None:

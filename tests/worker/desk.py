@@ -53,7 +53,7 @@ class ProbeTools:
         return kind in {"http", "noop", "python"}
 
     def specs(self) -> Mapping[str, type[Fields]]:
-        return dict(KINDS)  # type: ignore[arg-type]
+        return dict(KINDS)
 
     async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         assert kind == "http"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from petra.playbook import Reading, read_bytes
@@ -33,8 +35,18 @@ def _is_playbook(path: Path) -> bool:
     )
 
 
+@cache
+def _learn_kinds() -> None:
+    """Find the kinds of plug-ins, once; without any installed the tools are not even imported."""
+    if entry_points(group="petra.tools"):
+        from petra.tools.registry import learn_plug_ins  # noqa: PLC0415 - only where there are some
+
+        learn_plug_ins()
+
+
 def load(path: Path) -> Reading:
     """Read a playbook file; what keeps it from being read is a problem like any other."""
+    _learn_kinds()
     try:
         return read_bytes(_content(path), str(path))
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from petra.kinds import KINDS, Fields
 from petra.pipeline.fields import Render, compile_fields, compile_map, secret_keys
@@ -13,7 +13,7 @@ from petra.playbook.overlay import effective_spec
 from petra.policy import Rules
 from petra.reduce import Reducer
 
-BUILT_IN_KINDS = cast("Mapping[str, type[Fields]]", KINDS)
+BUILT_IN_KINDS = KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ that is called without arguments. A module is imported when its kind is first us
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from petra.errors import UsageError
-from petra.kinds import KINDS, SERVER_KINDS, Fields
+from petra.kinds import KINDS, SERVER_KINDS, Fields, add_kind
 from petra.tools.base import Tool, ToolContext, ToolError, ToolSettings, attempt, failed
 from petra.wire import Outcome
 
@@ -64,7 +65,7 @@ class Registry:
     def specs(self) -> Mapping[str, type[Fields]]:
         """Return the struct of every kind, the server's own included."""
         own = {kind: self.tool(kind).spec for kind in self if kind not in BUILT_IN}
-        return {**cast("Mapping[str, type[Fields]]", KINDS), **own}
+        return {**KINDS, **own}
 
     def tool(self, kind: str) -> Tool:
         """Return the tool of a kind.
@@ -108,6 +109,17 @@ class Registry:
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")
+
+
+def learn_plug_ins() -> None:
+    """Let playbooks use the kinds of the plug-ins that are installed; one that cannot be loaded stays unknown."""
+    points = _plug_ins()
+    if not points:
+        return
+    registry = Registry()
+    for kind in points:
+        with contextlib.suppress(ToolError):
+            add_kind(kind, registry.tool(kind).spec)
 
 
 def _plug_ins() -> dict[str, EntryPoint]:

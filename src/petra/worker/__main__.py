@@ -20,7 +20,7 @@ from random import SystemRandom  # noqa: TID251 - the spread of retries, not a d
 
 from petra.keychain import FileCredentials, Keychain
 from petra.objects import LocalObjects
-from petra.tools.registry import Registry
+from petra.tools.registry import Registry, learn_plug_ins
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport
 from petra.worker.worker import Offer, Worker
@@ -68,6 +68,7 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
         return found
 
     credentials = FileCredentials(options.credentials) if options.credentials else None
+    learn_plug_ins()
     registry, keychain = Registry(), Keychain(credentials=credentials)
     worker = Worker(
         connect,
