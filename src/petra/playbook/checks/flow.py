@@ -206,9 +206,16 @@ def _multiplies_any(step: Step) -> bool:
     return any(_multiplies(arc) for arc in step.arcs)
 
 
+def _may_make_none(arc: Arc) -> bool:
+    """Whether an arc may turn out to make no token; a list or a number that is written out says so itself."""
+    if isinstance(arc.foreach, list) or isinstance(arc.copies, int):
+        return not (arc.foreach or arc.copies)
+    return arc.foreach is not None or arc.copies is not None
+
+
 def _empty_groups(document: Document, path: Path, step: Step, looks: int) -> None:
     """A group that may be empty needs exactly one join to fire."""
-    if not _multiplies_any(step):
+    if not any(_may_make_none(arc) for arc in step.arcs):
         return
     named = [
         s.step for s in document.playbook.workflow if s.spec.join and s.spec.join.of == step.step
