@@ -365,10 +365,10 @@ FIELDS = [
         "workflow:\n- {step: a, next: ☞{arcs: [{step: b, foreach: '{{ ctx.x }}'}, {step: c}]}}\n"
         "- {step: b, tool: {kind: noop}, spec: {join: {}}}\n- {step: c, tool: {kind: noop}, spec: {join: {}}}\n"),
     row("P123", "S8", "one join closes empty copies", "add 'of: a' to the one that should",
-        "workflow:\n- {step: a, next: ☞{arcs: [{step: b, copies: 2}, {step: c}]}}\n"
+        "workflow:\n- {step: a, next: ☞{arcs: [{step: b, copies: '{{ ctx.n }}'}, {step: c}]}}\n"
         "- {step: b, tool: {kind: noop}, spec: {join: {}}}\n- {step: c, tool: {kind: noop}, spec: {join: {}}}\n"),
     row("P123", "S8", "only one join says of", "remove 'of: a' from all but one",
-        "workflow:\n- {step: a, next: ☞{arcs: [{step: b, copies: 2}, {step: c}]}}\n"
+        "workflow:\n- {step: a, next: ☞{arcs: [{step: b, copies: '{{ ctx.n }}'}, {step: c}]}}\n"
         "- {step: b, tool: {kind: noop}, spec: {join: {of: a}}}\n- {step: c, tool: {kind: noop}, spec: {join: {of: a}}}\n"),
     row("P125", "S22", "SQL is constant", "'command' is constant text: its template is never rendered; bind values with 'params'",
         task("kind: sqlite, command: ☞'SELECT {{ ctx.x }}'")),
