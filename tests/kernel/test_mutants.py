@@ -17,7 +17,7 @@ from petra.kernel.state import Group, State
 from petra.testing import load_suite, run_case
 
 decide: Any = import_module("petra.kernel.decide")  # the package has a function of that name
-evolve: Any = import_module("petra.kernel.evolve")
+writes: Any = import_module("petra.kernel.fold.writes")
 
 CASES = Path(__file__).parent / "cases"
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -101,13 +101,14 @@ def _nested_branches_live_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def _writes_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    true = evolve.write
+    true = writes.write
 
     def write(state: State, made: Any, stack: Any, loop: Any = None) -> None:
         if state.seq % 5:
             true(state, made, stack, loop)
 
-    patch.setattr(evolve, "write", write)
+    for chapter in ("steps", "tasks", "loops"):
+        patch.setattr(import_module(f"petra.kernel.fold.{chapter}"), "write", write)
 
 
 MUTANTS: list[Patch] = [
