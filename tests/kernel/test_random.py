@@ -7,6 +7,9 @@ import os
 import pytest
 from kernel.paths import walk
 
+from petra.net import compile as compile_net
+from petra.testing.conformance import violations
+
 PATHS = int(os.environ.get("PETRA_PATHS", "2000"))
 SHARDS = 20
 
@@ -25,3 +28,14 @@ def test_the_same_seed_gives_the_same_log() -> None:
     for seed in range(20):
         first, second = (walk(seed)[1].root.log for _ in range(2))
         assert [record.hash for record in first] == [record.hash for record in second]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S2", "S19")
+def test_every_firing_of_a_random_log_is_a_firing_of_the_analysed_net() -> None:
+    for seed in range(300):
+        _, simulation, _ = walk(seed)
+        for execution in simulation.executions.values():
+            compiled = compile_net(execution.program.playbook)
+            found = violations(compiled, (record.event for record in execution.log))
+            assert not found, (seed, str(found[0]))

@@ -308,14 +308,13 @@ class Program:
         for plan in self.steps.values():
             if not fans_out(plan.step):
                 continue
-            named = [
-                s.name for s in self.steps.values() if s.join is not None and s.join.of == plan.name
-            ]
-            joins = named or [
+            reached = [
                 name
                 for name in closing_joins(self.by_name, plan.step)
                 if not self.steps[name].pairs_arcs
             ]
+            named = [name for name in reached if self.by_name[name].spec.join.of == plan.name]  # type: ignore[union-attr]
+            joins = named or reached
             found[plan.name] = joins[0] if len(joins) == 1 else None
         return found
 

@@ -7,15 +7,12 @@ tokens, where the playbook says how many.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from petra.net.contexts import Contexts, pairs_arcs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petra.net.routes import Option, Routing
-    from petra.playbook.model import Step
+from petra.net.routes import Option, Routing
+from petra.playbook.checks.flow import closing_joins
+from petra.playbook.model import Step
 
 
 def admits(
@@ -113,12 +110,8 @@ def _is_empty_group(contexts: Contexts, routing: Routing, made: Mapping[str, int
         return False
     if routing.inclusive and any(o.sure and 0 not in o.counts for o in routing.options):
         return False
-    joins = {
-        f"{join}.ready"
-        for group in contexts.groups.values()
-        if group.step == routing.step
-        for join in group.joins
-    }
+    closing = closing_joins(contexts.steps, contexts.steps[routing.step])
+    joins = {f"{join}.ready" for join in closing}
     return not made or (len(made) == 1 and set(made) <= joins and sum(made.values()) == 1)
 
 
