@@ -29,6 +29,9 @@ def markers(tests: Path) -> dict[str, list[str]]:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 for rule in module | set(_rules_in(node.decorator_list)):
                     found[rule].add(f"{path.relative_to(tests).with_suffix('')}::{node.name}")
+    for path in sorted(tests.rglob("S[0-9][0-9]*.test.yaml")):  # a file of cases per chapter
+        for case in re.findall(r"^  - name: (.+)$", path.read_text("utf-8"), re.MULTILINE):
+            found[f"S{int(path.name[1:3])}"].add(f"{path.relative_to(tests)}::{case}")
     return {rule: sorted(names) for rule, names in found.items()}
 
 

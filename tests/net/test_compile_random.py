@@ -10,6 +10,8 @@ from petra.playbook import read
 from petra.playbook.problems import headline
 from petra.testing.structured import DEFECTS, planted, structured
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(100)
 
 

@@ -35,6 +35,8 @@ from petra.store import (
 from petra.store.postgres import PostgresStore
 from petra.testing.store_rows import make_answer, make_item, make_records, make_rival, make_row
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("a", "b", "c")
 STATUSES = ("running", "waiting", "failed")
 PEOPLE = ("ada", "bob")

@@ -17,6 +17,8 @@ from petra.tools.base import ToolContext
 from petra.tools.registry import Registry
 from petra.wire import Report
 
+pytestmark = pytest.mark.slow
+
 BOOK = """
 apiVersion: petra/v1
 kind: Playbook

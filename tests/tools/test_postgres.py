@@ -12,6 +12,8 @@ from petra.tools.base import Cancellation, ToolContext, ToolSettings
 from petra.tools.registry import Registry
 from petra.wire import Outcome
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(name="sql")
 def sql_fixture(postgres_url: str) -> Any:
