@@ -46,6 +46,9 @@ def reconsider(turn: Turn) -> None:
         return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
+    for plan in turn.program.conditional:
+        if _concerns(plan.join_reads, ctx, steps):
+            turn.judged.extend(g.id for g in turn.state.groups.values() if g.join == plan.name)
     if not turn.program.gated:
         return
     concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]

@@ -136,7 +136,8 @@ def _unreachable(turn: Turn, plan: StepPlan, group: Group) -> str | None:
         shown = ", ".join(map(str, missing[:5])) + ("…" if len(missing) > 5 else "")
         return f"the time is up and branch {shown} has not arrived" if missing else "the time is up"
     if plan.join_when is not None:
-        gone = group.open == 0
+        # a condition that reads ctx can still become true: somebody may patch it
+        gone = group.open == 0 and not plan.join_reads.ctx
     else:
         gone = len(group.arrived) + group.open < _needed(turn, plan, group)
     if not gone:

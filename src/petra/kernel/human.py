@@ -219,7 +219,9 @@ def _delegate(turn: Turn, item: WorkItem, command: Act) -> None:
 
 
 def _reassign(turn: Turn, item: WorkItem, command: Act) -> None:
-    if not command.admin:
+    if item.holder is None:
+        _may_act(turn, item, command)
+    elif not command.admin:
         _only_holder(item, command)
     target = _target(command)
     _four_eyes(turn, item, target)

@@ -94,6 +94,11 @@ class Guard:
         """The paths it reads."""
         return self.template.reads if self.template is not None else frozenset()
 
+    @property
+    def reads(self) -> Reads:
+        """What it depends on; names of steps are left out."""
+        return _reads([(self, True)], {})
+
 
 def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors write
     """Compile a condition; none at all holds always."""
@@ -126,6 +131,9 @@ class Reads:
     steps: frozenset[str]
     token: bool
     """Whether two tokens at the same gate may get different answers."""
+
+
+NOTHING = Reads(frozenset(), frozenset(), token=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,11 @@ class StepPlan:
     def name(self) -> str:
         """The step's name."""
         return self.step.step
+
+    @property
+    def join_reads(self) -> Reads:
+        """What the condition of its join depends on, beside the branches."""
+        return self.join_when.reads if self.join_when is not None else NOTHING
 
     @property
     def pairs_arcs(self) -> bool:
@@ -215,6 +228,9 @@ class Program:
         self.has_blocking_joins = any(
             p.join is not None and p.join.blocking for p in self.steps.values()
         )
+        self.conditional = [
+            p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps
+        ]
         self.gated = [plan for plan in self.steps.values() if plan.gated]
         self.reducers: dict[str, str] = {
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce

@@ -94,6 +94,8 @@ def _what(kind: str, name: str) -> str:
 
 def _gate(program: Program, state: State, token: Token) -> Rest | None:
     plan = program.steps[token.step]
+    if plan.join_reads.ctx:
+        return Rest("waiting", "gate", f"the join '{token.step}' waits for its condition", token.id)
     if not plan.rules or not plan.reads.ctx or not _stands_at_gate(state, plan, token):
         return None
     return Rest("waiting", "gate", f"a token waits to be admitted to '{token.step}'", token.id)

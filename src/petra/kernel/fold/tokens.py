@@ -55,6 +55,8 @@ def take_token(state: State, token_id: str) -> Token:
         group = state.groups.get(level.group)
         if group is not None and group.arrived.get(level.branch) == token_id and not group.fired:
             del group.arrived[level.branch]
+            del group.outputs[level.branch]
+            group.order.remove(level.branch)
     touch(state, token.stack, token.step)
     return token
 
