@@ -121,6 +121,12 @@ class ArcPlan:
     foreach: Value | None
     copies: Value | None
     is_handler: bool
+    reads_counts: bool
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it makes a token per item or copy."""
+        return self.foreach is not None or self.copies is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +285,10 @@ class Program:
             copies=compiled(arc.copies) if arc.copies is not None else None,
             is_handler=any(
                 path[0] in _HANDLER_READS or path[:2] == ("ctx", "_last_error")
+                for path in when.names
+            ),
+            reads_counts=any(
+                path[:2] in (("event", "counts"), ("event", "error")) or path == ("event",)
                 for path in when.names
             ),
         )

@@ -44,21 +44,20 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     """
     chosen = _matching(turn, plan, view, ok=ok)
     made = Routed(arcs=[arc.number for arc in chosen])
-    made.handled = any(arc.is_handler for arc in chosen)
-    made.counts_read = any(
-        path[:2] in (("event", "counts"), ("event", "error")) or path == ("event",)
-        for arc in chosen
-        for path in arc.guard.names
-    )
     if not chosen:
         return made
-    tokens = [token for arc in chosen for token in _tokens(turn, arc, view)]
-    multiplies = any(arc.foreach is not None or arc.copies is not None for arc in chosen)
-    if plan.step.inclusive or multiplies:
+    tokens = []
+    multiplies = plan.step.inclusive
+    for arc in chosen:
+        made.handled = made.handled or arc.is_handler
+        made.counts_read = made.counts_read or arc.reads_counts
+        multiplies = multiplies or arc.multiplies
+        tokens += _tokens(turn, arc, view)
+    if multiplies:
         _group(turn, plan, run, made, tokens)
     else:
-        arc, args, _ = tokens[0]
-        made.produced.append(_token(turn, run, arc, args, run.stack, None, None))
+        first, args, _ = tokens[0]
+        made.produced.append(_token(turn, run, first, args, run.stack, None, None))
     made.timers += _timers(turn, made)
     return made
 
