@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
-import msgspec
 
 from petra.errors import UsageError
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_write import Connection
@@ -31,7 +31,6 @@ from petra.store.rows import (
     Batch,
     Credential,
     ExecutionFilter,
-    ExecutionRow,
     Expired,
     Page,
     Pending,
@@ -238,7 +237,7 @@ class PostgresStore:
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
         row = await self._one("execution", execution)
-        return None if row is None else _execution(row)
+        return None if row is None else execution_of(row)
 
     async def executions(
         self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
@@ -257,7 +256,7 @@ class PostgresStore:
             name,
             limit + 1,
         )
-        rows = [_execution(row) for row in found]
+        rows = [execution_of(row) for row in found]
         last = rows[limit - 1].row if len(rows) > limit else None
         return Page(
             rows=tuple(rows[:limit]),
@@ -268,7 +267,9 @@ class PostgresStore:
         self, *, shards: Collection[int] | None = None, after: str = "", limit: int = PAGE
     ) -> list[StoredExecution]:
         """List executions that have not ended."""
-        return [_execution(row) for row in await self._fetch("live", after, _shards(shards), limit)]
+        return [
+            execution_of(row) for row in await self._fetch("live", after, _shards(shards), limit)
+        ]
 
     async def snapshot(self, execution: str) -> Snapshot | None:
         """Return the latest snapshot, or None."""
@@ -410,25 +411,6 @@ def _items_wanted(wanted: WorkItemFilter) -> tuple[object, ...]:
         wanted.execution,
         None if words is None else list(words),
         wanted.user,
-    )
-
-
-def _execution(row: Sequence[Any]) -> StoredExecution:
-    return StoredExecution(
-        row=ExecutionRow(
-            id=row[0],
-            playbook=row[1],
-            digest=row[2],
-            status=row[3],
-            started=row[4],
-            updated=row[5],
-            reason=row[6],
-            ended=row[7],
-            parent=row[8],
-            labels=msgspec.json.decode(row[9], type=dict[str, str]),
-        ),
-        version=row[10],
-        head=row[11],
     )
 
 

@@ -10,13 +10,13 @@ import apsw
 import msgspec
 
 from petra.errors import UsageError
+from petra.store.columns import execution_of
 from petra.store.judge import read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Credential,
     ExecutionFilter,
-    ExecutionRow,
     Page,
     Pending,
     PendingRow,
@@ -52,7 +52,7 @@ def read(connection: apsw.Connection, execution: str, after: int, limit: int) ->
 def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
     """Return an execution, or None."""
     row = connection.execute(_SQL["execution"], (name,)).get
-    return None if row is None else _execution(row)
+    return None if row is None else execution_of(row)
 
 
 def executions(
@@ -84,7 +84,7 @@ def executions(
         started, name = read_cursor(cursor, tuple[float, str])
         narrow("behind", started=started, id=name)
     sql = _SQL["executions"].format(where=" AND ".join(where) or "true")
-    rows = [_execution(row) for row in connection.execute(sql, values)]
+    rows = [execution_of(row) for row in connection.execute(sql, values)]
     more = len(rows) > limit
     last = rows[limit - 1].row if more else None
     return Page(
@@ -98,7 +98,7 @@ def live(
 ) -> list[StoredExecution]:
     """List executions that have not ended."""
     values = {"shards": _shards(shards), "after": after, "limit": limit}
-    return [_execution(row) for row in connection.execute(_SQL["live"], values)]
+    return [execution_of(row) for row in connection.execute(_SQL["live"], values)]
 
 
 def snapshot(connection: apsw.Connection, name: str) -> Snapshot | None:
@@ -298,25 +298,6 @@ def _items_wanted(wanted: WorkItemFilter) -> tuple[list[str], dict[str, Any]]:
     if words is not None:
         narrow("concern", words=_json(words), user=wanted.user)
     return where, values
-
-
-def _execution(row: Sequence[Any]) -> StoredExecution:
-    return StoredExecution(
-        row=ExecutionRow(
-            id=row[0],
-            playbook=row[1],
-            digest=row[2],
-            status=row[3],
-            started=row[4],
-            updated=row[5],
-            reason=row[6],
-            ended=row[7],
-            parent=row[8],
-            labels=msgspec.json.decode(row[9], type=dict[str, str]),
-        ),
-        version=row[10],
-        head=row[11],
-    )
 
 
 def _work_item(row: Sequence[Any]) -> WorkItemRow:

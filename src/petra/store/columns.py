@@ -1,0 +1,30 @@
+"""Rows as the databases give them back: the columns in the order of the named queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from petra.store.rows import ExecutionRow, StoredExecution
+
+
+def execution_of(row: Sequence[Any]) -> StoredExecution:
+    """Read an execution with the end of its log."""
+    return StoredExecution(
+        row=ExecutionRow(
+            id=row[0],
+            playbook=row[1],
+            digest=row[2],
+            status=row[3],
+            started=row[4],
+            updated=row[5],
+            reason=row[6],
+            ended=row[7],
+            parent=row[8],
+            labels=msgspec.json.decode(row[9], type=dict[str, str]),
+        ),
+        version=row[10],
+        head=row[11],
+    )
