@@ -28,6 +28,8 @@ from petra.worker.transport import LostError, Transport
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
+CLOSED = "closed-in-order"
+"""A file that says: whoever had the folder last closed it, so no delivery was lost."""
 SLOTS = 64
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 
@@ -91,8 +93,11 @@ class Local:
             from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
 
             store = await SqliteStore.open(home / DATABASE)
+        closed = home / CLOSED
+        in_order = closed.exists()
+        closed.unlink(missing_ok=True)
         try:
-            async with Engine(store, clock=clock) as engine:
+            async with Engine(store, clock=clock, handed_back=in_order) as engine:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
@@ -102,6 +107,7 @@ class Local:
                     await asyncio.gather(keeper, return_exceptions=True)
         finally:
             await store.close()
+            closed.touch()
 
     async def _keep_worker(self, home: Path, slots: int) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
@@ -110,8 +116,8 @@ class Local:
             self.worker = child
             try:
                 await self._talk(child.transport)
+                self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
             finally:
-                self.engine.lost(child.transport)
                 child.kill()
                 with contextlib.suppress(asyncio.CancelledError):
                     await child.wait()
@@ -135,7 +141,12 @@ class Local:
     # Using it
 
     async def run(
-        self, playbook: Playbook, workload: dict[str, Any] | None = None, *, execution: str = ""
+        self,
+        playbook: Playbook,
+        workload: dict[str, Any] | None = None,
+        *,
+        execution: str = "",
+        until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or new_id(self.clock)
@@ -144,7 +155,7 @@ class Local:
             return Result(
                 chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
             )
-        return await self.rest(chosen)
+        return await self.rest(chosen, until)
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests."""

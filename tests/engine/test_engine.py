@@ -11,11 +11,12 @@ import pytest
 from engine_support import chain, local, playbook
 
 from petra.clock import SystemClock
-from petra.embedded import result_of
+from petra.embedded import CLOSED, Local, result_of
 from petra.engine.codec import execution_row, from_row
+from petra.engine.entries import Entry
 from petra.errors import UsageError
+from petra.kernel import Record, replay, verify
 from petra.kernel import commands as c
-from petra.kernel import replay, verify
 from petra.store.base import Store
 from petra.store.memory import MemoryStore
 from petra.store.rows import ExecutionFilter, WorkItemFilter
@@ -185,3 +186,38 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
             assert len(started) < 50  # they were handed out together
 
     asyncio.run(scenario())
+
+
+def test_a_listener_that_fails_hears_no_more_and_stops_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened("memory", tmp_path) as store, local(store) as petra:
+            heard: list[int] = []
+
+            def gone(_entry: Entry, records: list[Record]) -> None:
+                heard.append(len(records))
+                raise BrokenPipeError
+
+            petra.engine.listeners.append(gone)
+            assert (await petra.run(chain(3), execution="e1")).status == "completed"
+            assert len(heard) == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_closing_in_order_loses_no_delivery_and_dying_does(tmp_path: Path) -> None:
+    async def started(home: Path, *, die: bool) -> int:
+        book = chain(1, "{kind: python, code: 'import time; time.sleep(0.6); result = 1'}")
+        async with Local.open(home) as petra:
+            await petra.engine.start(book, execution="e1")
+            await asyncio.sleep(0.5)
+        if die:
+            (home / CLOSED).unlink()  # what a kill -9 leaves
+        async with Local.open(home) as petra:
+            result = await petra.rest("e1")
+            assert result.status == "completed"
+            rows = await petra.engine.store.read("e1")
+        return sum(row.type == "run.redelivered" for row in rows)
+
+    assert asyncio.run(started(tmp_path / "order", die=False)) == 0
+    assert asyncio.run(started(tmp_path / "dead", die=True)) == 1

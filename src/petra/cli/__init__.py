@@ -42,6 +42,7 @@ _VERBS = MappingProxyType(
         "pause": "Stop new firings of an execution.",
         "resume": "Let a paused execution go on.",
         "cancel": "Stop an execution.",
+        "override": "Decide the outcome of a step.",
     }
 )
 # Verbs that share a file.
@@ -62,6 +63,7 @@ _PLACES = MappingProxyType(
                 "pause",
                 "resume",
                 "cancel",
+                "override",
             )
         },
     }
@@ -142,3 +144,15 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output, e.g. head, has gone
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("PETRA_DEBUG"):
+            raise
+        words = f"error: {type(error).__name__}: {error}"
+        click.echo(
+            f"{words}\nthis is a bug in Petra; PETRA_DEBUG=1 shows where, please report it",
+            err=True,
+        )
+        sys.exit(1)

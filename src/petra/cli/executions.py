@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, act, find, home_option, look, result_data
+from petra.cli.home import EXIT, act, comes_soon, find, home_option, json_value, look, result_data
 from petra.cli.output import as_json, print_json
 from petra.cli.run import hint
 from petra.cli.show import status_text, summary
@@ -24,6 +24,7 @@ from petra.kernel import commands as c
 from petra.kernel.explain import explain
 from petra.store.rows import ExecutionFilter
 from petra.store.sqlite import SqliteStore
+from petra.wire import Error
 
 _PAGE = 1_000
 execution_argument = click.argument("execution", metavar="ID")
@@ -31,7 +32,9 @@ execution_argument = click.argument("execution", metavar="ID")
 
 @click.command("ps")
 @click.option("--status", multiple=True, help="Only these.")
-@click.option("--limit", default=20, show_default=True, help="How many.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many."
+)
 @home_option
 @as_json
 def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
@@ -172,8 +175,9 @@ def verify_command(execution: str, home: Path, output: str) -> None:
 
 def _steer(home: Path, execution: str, make: Make, output: str) -> None:
     async def asking(local: Local) -> tuple[str, Result]:
-        answered = await local.engine.ask(execution, make)
-        return answered.refused, await local.rest(execution)
+        chosen = (await find(local.engine.store, local.engine.entries, execution)).state.id
+        answered = await local.engine.ask(chosen, make)
+        return answered.refused, await local.rest(chosen, comes_soon(local))
 
     refused, found = act(home, asking)
     if output == "json":
@@ -183,7 +187,7 @@ def _steer(home: Path, execution: str, make: Make, output: str) -> None:
             click.echo(f"refused: {refused}", err=True)
         click.echo(summary(found))
         hint(found)
-    sys.exit(1 if refused else EXIT.get(found.status, 1))
+    sys.exit(1 if refused else 0)
 
 
 @click.command("signal")
@@ -197,7 +201,7 @@ def signal(
     execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
 ) -> None:
     """Send a signal to an execution."""
-    data = msgspec.json.decode(payload) if payload is not None else None
+    data = json_value(payload, "--payload") if payload is not None else None
     _steer(
         home, execution, lambda now: c.SendSignal(now=now, name=name, key=key, payload=data), output
     )
@@ -246,3 +250,33 @@ def resume(execution: str, home: Path, output: str) -> None:
 def cancel(execution: str, reason: str, home: Path, output: str) -> None:
     """Stop everything an execution does; it ends aborted."""
     _steer(home, execution, lambda now: c.Cancel(now=now, reason=reason, actor="operator"), output)
+
+
+@click.command("override")
+@execution_argument
+@click.argument("step")
+@click.option("--ok", "result", metavar="JSON", help="Let it have succeeded with this result.")
+@click.option("--error", metavar="TEXT", help="Let it have failed with this message.")
+@click.option("--reason", required=True, help="Why; it is kept in the log.")
+@home_option
+@as_json
+def override(
+    execution: str,
+    step: str,
+    home: Path,
+    output: str,
+    *,
+    result: str | None,
+    error: str | None,
+    reason: str,
+) -> None:
+    """Decide the outcome of a step that runs, waits or is an incident."""
+    value = json_value(result, "--ok") if result is not None else None
+    failure = Error(message=error) if error is not None else None
+    _steer(
+        home, execution,
+        lambda now: c.Override(
+            now=now, step=step, ok=failure is None, result=value, error=failure, actor="operator", reason=reason
+        ),
+        output,
+    )  # fmt: skip

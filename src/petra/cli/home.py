@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from petra.embedded import DATABASE, Local, Result
+from petra.embedded import DATABASE, REST, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import UsageError
+from petra.store.base import Store
+from petra.store.errors import HeldError
 from petra.store.sqlite import SqliteStore
 
 T = TypeVar("T")
@@ -53,16 +57,64 @@ def look(home: Path, ask: Callable[[SqliteStore, Entries], Awaitable[T]]) -> T:
 
 
 def act(home: Path, ask: Callable[[Local], Awaitable[T]]) -> T:
-    """Do something in the home, with an engine and a worker."""
+    """Do something in the home, with an engine and a worker.
+
+    Raises:
+        UsageError: the home cannot be used, or another process is using it.
+    """
 
     async def acting() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with Local.open(home) as local:
             return await ask(local)
 
-    return asyncio.run(acting())
+    try:
+        return asyncio.run(acting())
+    except HeldError as error:
+        words = f"another petra is using {home}: {error}".partition(";")[0]
+        raise UsageError(f"{words}; wait for it, stop it, or choose another --home") from None
+    except OSError as error:
+        raise UsageError(
+            f"{home} cannot be used: {error.strerror or error}; choose another --home"
+        ) from None
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
-async def find(store: SqliteStore, entries: Entries, execution: str) -> Entry:
+FOLLOWED_S = 60.0
+"""A timer that is due so soon is waited for; nobody else would fire it."""
+
+
+def comes_soon(local: Local) -> Callable[[Result], bool]:
+    """Tell when to stop following: at the end, or at a rest that time will not soon end."""
+
+    def rests(result: Result) -> bool:
+        if result.status not in REST:
+            return False
+        if (result.status, result.reason) != ("waiting", "timer"):
+            return True
+        entry = local.engine.entries.cached(result.id)
+        due = entry.state.next_due() if entry is not None else None
+        return due is None or due - local.clock.now() > FOLLOWED_S
+
+    return rests
+
+
+def json_value(text: str, option: str) -> Any:
+    """Read the JSON of an option.
+
+    Raises:
+        click.UsageError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"{option} is not JSON: {error}") from None
+
+
+async def find(store: Store, entries: Entries, execution: str) -> Entry:
     """Load an execution by its id, or by the beginning of it.
 
     Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from petra.cli.files import load
-from petra.cli.home import EXIT, act, home_option, result_data
+from petra.cli.home import EXIT, act, comes_soon, find, home_option, result_data
 from petra.cli.output import as_json, print_json, print_problem
 from petra.cli.show import Teller, status_text, summary
 from petra.cli.workload import with_workload, workload_of
@@ -70,7 +69,7 @@ async def _run(
     if detach:
         await local.engine.start(playbook, workload, execution=execution)
         return await local.rest(execution, lambda _: True)
-    return await local.run(playbook, workload, execution=execution)
+    return await local.run(playbook, workload, execution=execution, until=comes_soon(local))
 
 
 def follow(local: Local, execution: str) -> None:
@@ -80,7 +79,7 @@ def follow(local: Local, execution: str) -> None:
     def tell(entry: Entry, records: list[Record]) -> None:
         if entry.state.id == execution:
             for line in teller.lines(records):
-                click.echo(line)
+                click.echo(line)  # a reader that has gone ends the telling, not the execution
 
     local.engine.listeners.append(tell)
 
@@ -102,10 +101,10 @@ def watch(execution: str, home: Path, output: str) -> None:
     """Go on with an execution that was interrupted or detached, and follow it."""
 
     async def following(local: Local) -> Result:
+        chosen = (await find(local.engine.store, local.engine.entries, execution)).state.id
         if output != "json":
-            follow(local, execution)
-        await asyncio.sleep(0)
-        return await local.rest(execution)
+            follow(local, chosen)
+        return await local.rest(chosen, comes_soon(local))
 
     result = act(home, following)
     if output == "json":

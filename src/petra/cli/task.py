@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import act, home_option, look, result_data
+from petra.cli.home import act, comes_soon, find, home_option, json_value, look, result_data
 from petra.cli.output import as_json, print_json
 from petra.cli.run import hint
 from petra.cli.show import summary
@@ -87,13 +87,14 @@ def complete(
     execution: str, step: str, action: str, *, home: Path, output: str, data: str | None, actor: str
 ) -> None:
     """Complete the work item of a step."""
-    given = msgspec.json.decode(data) if data is not None else None
+    given = json_value(data, "--data") if data is not None else None
     _act(home, execution, step, output, act="complete", actor=actor, action=action, data=given)
 
 
 def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None:
     async def asking(local: Local) -> tuple[str, Result]:
-        entry = await local.engine.entries.load(execution)
+        entry = await find(local.engine.store, local.engine.entries, execution)
+        chosen = entry.state.id
         item = next(
             (one for one in entry.state.items.values() if one.step == step and one.is_open), None
         )
@@ -108,9 +109,9 @@ def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None
             )
         )
         await local.engine.ask(
-            execution, lambda now: c.Act(now=now, item=item.id, roles=[ANY_ROLE], **how)
+            chosen, lambda now: c.Act(now=now, item=item.id, roles=[ANY_ROLE], **how)
         )
-        return (refusals or [""])[0], await local.rest(execution)
+        return (refusals or [""])[0], await local.rest(chosen, comes_soon(local))
 
     refused, result = act(home, asking)
     if output == "json":

@@ -55,7 +55,16 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
-    def __init__(self, store: Store, *, clock: Clock | None = None, lease_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        lease_s: float = 30.0,
+        handed_back: bool = False,
+    ) -> None:
+        """Make an engine; ``handed_back`` says that the last one closed in order, so that no delivery was lost."""
+        self._handed_back = handed_back
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.entries = Entries(store)
@@ -342,8 +351,7 @@ class Engine:
         """What was decided is durable: carry it out and say so."""
         entry = draft.entry
         entry.busy -= 1
-        for listener in self.listeners:
-            listener(entry, draft.records)
+        self._tell_listeners(entry, draft.records)
         for effect in draft.effects:
             await self._carry_out(entry, effect)
         acks: dict[Link, list[str]] = {}
@@ -354,6 +362,15 @@ class Engine:
                 request.answer.set_result(Answered(entry.state.id, refused, entry.state.seq))
         for link, leases in acks.items():
             link.send(frames.Ack(leases=leases))
+
+    def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
+        """Tell who listens; one that fails (its reader has gone, say) hears no more."""
+        for listener in tuple(self.listeners):
+            try:
+                listener(entry, records)
+            except Exception:  # noqa: BLE001 - a listener is not the engine
+                _log.debug("a listener failed", exc_info=True)
+                self.listeners.remove(listener)
 
     async def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
         state = entry.state
@@ -441,7 +458,10 @@ class Engine:
         while True:
             found = await self.store.pending(after=after)
             for row in found:
-                self._lease_expired(row)
+                if self._handed_back:
+                    self.dispatcher.offer(row)
+                else:
+                    self._lease_expired(row)
             if not found:
                 break
             after = (found[-1].execution, found[-1].pending.run, found[-1].pending.chunk)

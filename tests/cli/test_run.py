@@ -1,0 +1,104 @@
+"""``petra run`` and its verbs, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PAY = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: pay}
+workflow:
+  - step: ask
+    tool: {kind: human, assignees: {users: [ada]}}
+    next: {arcs: [{step: pay}]}
+  - step: pay
+    tool: {kind: python, code: "result = 'paid'"}
+"""
+
+
+def petra(folder: Path, *arguments: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "petra", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout or done.stderr
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> tuple[Path, str]:
+    (tmp_path / "pay.yaml").write_text(PAY)
+    found = json.loads(petra(tmp_path, "run", "pay.yaml", "-o", "json", code=3))
+    assert (found["status"], found["waiting_on"]) == ("waiting", "human")
+    return tmp_path, found["id"]
+
+
+def test_a_person_decides_in_another_process(waiting: tuple[Path, str]) -> None:
+    folder, execution = waiting
+    assert "refused: 'bob' is not among the assignees" in subprocess.run(
+        [sys.executable, "-m", "petra", "task", "complete", execution, "ask", "--as", "bob"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    ).stderr  # fmt: skip
+    petra(folder, "task", "complete", execution[:14], "ask", "approve", "--as", "ada")
+    assert json.loads(petra(folder, "result", execution)) == "paid"
+    assert "the chain holds" in petra(folder, "verify", execution)
+
+
+def test_an_operator_decides_for_a_step(waiting: tuple[Path, str]) -> None:
+    folder, execution = waiting
+    petra(folder, "override", execution, "ask", "--ok", "{}", "--reason", "ada is on holiday")
+    assert json.loads(petra(folder, "get", execution, "-o", "json"))["output"] == "paid"
+
+
+def test_what_is_accepted_exits_with_0(waiting: tuple[Path, str]) -> None:
+    folder, execution = waiting
+    petra(folder, "patch", execution, "a=1")
+    petra(folder, "pause", execution)
+    petra(folder, "resume", execution)
+    petra(folder, "cancel", execution, "--reason", "enough")
+    assert json.loads(petra(folder, "ps", "-o", "json"))[0]["status"] == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("get", "nobody"), 1, "there is no execution that begins with 'nobody'"),
+        (("ps", "--limit", "0"), 2, "not in the range"),
+        (("signal", "x", "go", "--payload", "{"), 2, "--payload is not JSON"),
+        (("run", "nothing.yaml"), 1, "there is no such file"),
+        (("run", "pay.yaml", "--home", "pay.yaml"), 1, "pay.yaml cannot be used"),
+    ],
+)
+def test_bad_input_gets_a_sentence(
+    waiting: tuple[Path, str], arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    assert words in petra(waiting[0], *arguments, code=code)
+
+
+def test_a_short_wait_is_followed_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text(
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: w}\nworkflow:\n"
+        "  - {step: s, tool: {kind: wait, for_s: 0.3}}\n"
+    )
+    assert json.loads(petra(tmp_path, "run", "w.yaml", "-o", "json"))["status"] == "completed"
+
+
+def test_a_reader_that_leaves_does_not_stop_the_execution(tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(
+        PAY.replace("kind: human, assignees: {users: [ada]}", "kind: noop")
+    )
+    command = f"{sys.executable} -m petra run pay.yaml | head -1"
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    assert json.loads(petra(tmp_path, "ps", "-o", "json"))[0]["status"] == "completed"
