@@ -128,10 +128,14 @@ def _group(
         arcs=[arc.number for arc, _, _ in tokens],
     )
     claimed: set[str] = set()
+    owner = join
     for index, (one, args, _) in enumerate(tokens):
         stack = (*run.stack, Branch(made.group.id, index))
         token = _token(turn, run, one, args, stack, index, made.group)
-        if token.arrives in claimed:  # all of them are the same branch of an outer group
+        if token.arrives == made.group.id:
+            owner = owner or token.step
+        # the first join to receive a branch owns the group; and an outer branch arrives once
+        if token.arrives in claimed or (token.arrives == made.group.id and token.step != owner):
             token = msgspec.structs.replace(token, arrives=None)
         elif token.arrives is not None and token.arrives != made.group.id:
             claimed.add(token.arrives)
