@@ -163,9 +163,13 @@ class Local:
         while True:
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(execution, []).append(waiter)
-            result = result_of(await self.engine.entries.load(execution))
-            if wanted(result):
-                return result
+            entry = await self.engine.entries.load(execution)
+            if (
+                not entry.busy
+            ):  # otherwise the state is ahead of what is durable, and nobody may see it
+                result = result_of(entry)
+                if wanted(result):
+                    return result
             await waiter
 
 

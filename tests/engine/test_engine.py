@@ -17,9 +17,9 @@ from petra.engine.entries import Entry
 from petra.errors import UsageError
 from petra.kernel import Record, replay, verify
 from petra.kernel import commands as c
-from petra.store.base import Store
+from petra.store.base import Committed, Store
 from petra.store.memory import MemoryStore
-from petra.store.rows import ExecutionFilter, WorkItemFilter
+from petra.store.rows import Batch, ExecutionFilter, WorkItemFilter
 from petra.store.sqlite import SqliteStore
 
 Opener = Callable[[Path], "AsyncIterator[Store]"]
@@ -221,3 +221,32 @@ def test_closing_in_order_loses_no_delivery_and_dying_does(tmp_path: Path) -> No
 
     assert asyncio.run(started(tmp_path / "order", die=False)) == 0
     assert asyncio.run(started(tmp_path / "dead", die=True)) == 1
+
+
+class SlowStore(MemoryStore):
+    """A store that takes its time to commit, so that decisions run ahead of it."""
+
+    async def commit(self, batch: Batch) -> Committed:
+        await asyncio.sleep(0.02)
+        return await super().commit(batch)
+
+
+def test_nobody_sees_the_end_before_it_is_durable(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SlowStore(clock=SystemClock().now)
+        async with local(store) as petra:
+            book = playbook(
+                "  - step: ask\n    tool: {kind: wait, signal: {name: go}}\n    next: {arcs: [{step: end}]}\n"
+                "  - {step: end, next: {arcs: []}}\n"
+            )
+            await petra.run(book, execution="e1")
+            asking = asyncio.create_task(
+                petra.engine.ask("e1", lambda now: c.PatchCtx(now=now, values={"a": 1}))
+            )
+            await asyncio.sleep(0.01)  # the patch is being committed while the signal is decided
+            petra.engine.tell("e1", lambda now: c.SendSignal(now=now, name="go"))
+            await asking
+            await petra.rest("e1", lambda found: found.status == "completed")
+            assert (await store.read("e1"))[-1].type == "execution.ended"
+
+    asyncio.run(scenario())
