@@ -164,9 +164,8 @@ class Local:
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(execution, []).append(waiter)
             entry = await self.engine.entries.load(execution)
-            if (
-                not entry.busy
-            ):  # otherwise the state is ahead of what is durable, and nobody may see it
+            # while it is busy, the state is ahead of what is durable, and nobody may see it
+            if not entry.busy:
                 result = result_of(entry)
                 if wanted(result):
                     return result
