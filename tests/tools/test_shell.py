@@ -124,3 +124,22 @@ def test_everything_a_script_started_dies_when_it_is_cancelled(tmp_path: Path) -
     outcome, pid = with_tools(use)
     assert bad(outcome).kind == "cancelled"
     assert ends(pid)
+
+
+@pytest.mark.spec("S5")
+def test_a_program_that_is_cancelled_while_it_starts_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+
+    async def use(registry: Registry) -> Outcome:
+        cancelled = Cancellation()
+        fields = {"script": f"sleep 600 & echo $! > {file}; wait"}
+        running = asyncio.create_task(
+            registry.attempt("shell", fields, ToolContext(cancelled=cancelled))
+        )
+        await asyncio.sleep(0)  # the program has been forked, and asyncio is not through with it
+        cancelled.set()
+        async with asyncio.timeout(20):
+            return await running
+
+    assert bad(with_tools(use)).kind == "cancelled"
+    assert not file.exists() or not file.read_text() or ends(int(file.read_text()))

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -47,12 +47,14 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
     """
     loop = asyncio.get_running_loop()
     try:
-        transport, output = await loop.subprocess_exec(
-            lambda: _Output(max_stdout, max_stderr),
-            *argv,
-            env=env,
-            cwd=cwd,
-            start_new_session=True,
+        transport, output = await _started(
+            loop.subprocess_exec(
+                lambda: _Output(max_stdout, max_stderr),
+                *argv,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+            )
         )
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
@@ -74,6 +76,25 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
         kill_group(transport.get_pid())
         await _reaped(output)
         transport.close()
+
+
+_Started = tuple[asyncio.SubprocessTransport, "_Output"]
+
+
+async def _started(starting: Awaitable[_Started]) -> _Started:
+    """Start a process; one that is cancelled on the way has begun all the same, and its group must end.
+
+    asyncio itself would kill the first process only, and wait for those that it has started.
+    """
+    task = asyncio.ensure_future(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        transport, output = await task
+        kill_group(transport.get_pid())
+        await _reaped(output)
+        transport.close()
+        raise
 
 
 def kill_group(group: int) -> None:
