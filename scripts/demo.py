@@ -58,15 +58,23 @@ async def tour(home: Path, url: str) -> Result:
         )
         result = await petra.rest("tour-1")
         records = [from_row(row) for row in await petra.engine.store.read("tour-1")]
-    started = sum(isinstance(record.event, e.StepStarted) for record in records)
-    ended = sum(isinstance(record.event, e.StepEnded) for record in records)
-    cut = sum(len(record.event.runs) for record in records if isinstance(record.event, e.Withdrawn))
+    started = [record.event.run for record in records if isinstance(record.event, e.StepStarted)]
+    ended = [record.event.run for record in records if isinstance(record.event, e.StepEnded)]
+    cut = [
+        run
+        for record in records
+        if isinstance(record.event, e.Withdrawn)
+        for run in record.event.runs
+    ]
+    lost = len(set(started) - set(ended) - set(cut))
+    twice = len(ended) - len(set(ended))
     again = sum(isinstance(record.event, e.RunRedelivered) for record in records)
     say("Afterwards")
     click.echo(summary(result))
     click.echo(
-        f"  {started} steps started, {ended} ended, {cut} withdrawn by the join: none lost, none decided twice"
+        f"  {len(started)} steps started, {len(ended)} ended, {len(cut)} withdrawn by the join"
     )
+    click.echo(f"  {lost} steps lost, {twice} decided twice")
     click.echo(f"  {again} assignments were handed out again after the worker died")
     bad = verify("tour-1", records)
     click.echo(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -355,6 +355,3 @@ def _inline(given: Map) -> Reading:
 
     text = safe_dump(plain(given), sort_keys=False, allow_unicode=True)
     return read(text, INLINE)
-
-
-Finder = Callable[[str], Playbook | None]
