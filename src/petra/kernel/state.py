@@ -16,11 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 from petra.wire import Error
 
-Status = Literal[
-    "running", "paused", "waiting", "stuck", "cancelling", "compensating",
-    "completed", "partial", "failed", "aborted",
-]  # fmt: skip
-TERMINAL = frozenset({"completed", "partial", "failed", "aborted"})
 DELIVERIES_MAX = 5
 LEASE_S = 30.0
 
