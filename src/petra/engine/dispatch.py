@@ -10,7 +10,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 from __future__ import annotations
 
 import secrets
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,14 +19,12 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
+from petra.engine.limits import ASSIGN_MAX, LEASE_S
 from petra.kernel import assignment
 from petra.playbook import to_yaml
-from petra.store.rows import PendingRow
+from petra.store.errors import UnavailableError
+from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, frames
-
-LEASE_S = 30.0
-SWEEP_S = 1.0
-ASSIGN_MAX = 256
 
 
 class Link(Protocol):
@@ -68,7 +66,10 @@ class Dispatcher:
         clock: Clock,
         expired: Callable[[PendingRow], None],
         lease_s: float = LEASE_S,
+        hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self._hands_out = hands_out
         self._entries = entries
         self._clock = clock
         self._expired = expired
@@ -86,12 +87,11 @@ class Dispatcher:
 
     async def pump(self) -> None:
         """Send what workers have room for."""
-        for pool, waiting in self._waiting.items():
+        for pool, waiting in tuple(self._waiting.items()):
             while waiting:
                 worker = self._free(pool)
-                if worker is None:
+                if worker is None or not await self._fill(worker, waiting):
                     break
-                await self._fill(worker, waiting)
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
@@ -99,19 +99,29 @@ class Dispatcher:
         ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
+    async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> bool:
+        """Send a worker what it has room for; return False when the store cannot be reached."""
         made: list[Assignment] = []
+        reached = True
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
             row = waiting.popleft()
-            given = await self._assignment(worker, row)
+            try:
+                given = await self._assignment(worker, row)
+            except UnavailableError:
+                waiting.appendleft(row)
+                reached = False
+                break
             if given is not None:
                 worker.credit -= 1
                 made.append(given)
         if made:
             worker.link.send(frames.Assign(assignments=made))
+        return reached
 
     async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
         entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
+        if not self._hands_out(row.execution) or self._is_out(row):
+            return None
         run = entry.state.runs.get(row.pending.run)
         if run is None or (row.pending.chunk and row.pending.chunk not in run.chunks):
             return None  # it was withdrawn before a worker had room
@@ -129,6 +139,17 @@ class Dispatcher:
         return msgspec.structs.replace(
             given, playbook=digest, lease=lease.id, lease_s=self._lease_s
         )
+
+    def _is_out(self, row: PendingRow) -> bool:
+        """Whether a worker has this very delivery already."""
+        known = self._by_run.get((row.execution, row.pending.run))
+        return known is not None and any(
+            self._leases[lease].row.pending == row.pending for lease in known
+        )
+
+    def out(self) -> Counter[int]:
+        """Count the runs that are with workers, by shard."""
+        return Counter(shard_of(lease.row.execution) for lease in self._leases.values())
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop; its leases end here."""

@@ -6,16 +6,20 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import UNSET
 
 from petra.engine.codec import execution_row, item_row, status_of
 from petra.engine.dispatch import Link
 from petra.engine.entries import Entry
+from petra.engine.references import objects_of
+from petra.errors import UsageError
 from petra.kernel import Program, Record
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.store import rows
+from petra.wire import frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -40,6 +44,7 @@ class Request:
     request: bytes = b""
     program: Program | None = None
     lease: tuple[Link, str] | None = None
+    letter: str = ""
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
@@ -50,6 +55,34 @@ class Request:
         """Tell who waits that it could not be decided."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
+
+
+def reported(link: Link, given: frames.RunReport) -> Request:
+    """Return the request that a worker's report makes."""
+
+    def make(now: float) -> c.AnyCommand:
+        if given.chunk:
+            reports = [
+                c.IterationReport(path=one.path, report=one.report) for one in given.iterations
+            ]
+            return c.ChunkReport(
+                now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery
+            )
+        assert given.report is not None
+        return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
+
+    return Request(given.execution, make, lease=(link, given.lease))
+
+
+def lost_delivery(row: rows.PendingRow) -> Request:
+    """Return the request that a lost delivery makes."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.LeaseExpired(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
 
 
 @dataclass(slots=True)
@@ -66,6 +99,13 @@ class Draft:
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
     created: bool = False
+    letters: tuple[rows.Letter, ...] = ()
+    taken: list[str] = field(default_factory=list)
+
+    @property
+    def version(self) -> int:
+        """The version after it."""
+        return self.expected + len(self.records)
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
@@ -84,8 +124,31 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         items=changed_items(entry),
         assigned=tuple(draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
+        snapshot=entry.snapshot_at(draft.version),
         answers=tuple(draft.answers),
+        objects=objects_of(draft.lines),
+        letters=draft.letters,
+        taken=tuple(draft.taken),
     )
+
+
+def answer_of(request: Request, refused: str, version: int, at: float) -> rows.Answer:
+    """Return what is stored as the answer to a command."""
+    body = msgspec.json.encode(Answered(request.execution, refused, version))
+    return rows.Answer(command=request.command, request=request.request, body=body, at=at)
+
+
+def known_answer(known: rows.Answer, request: bytes) -> Answered:
+    """Return the stored answer to a command.
+
+    Raises:
+        UsageError: the command id was used before for a different request.
+    """
+    if known.request != request:
+        raise UsageError(
+            f"command id '{known.command}' was used before for a different request; use a fresh id"
+        )
+    return msgspec.json.decode(known.body, type=Answered)
 
 
 def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
