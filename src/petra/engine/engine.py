@@ -500,7 +500,7 @@ class Engine:
             entry = draft.entry
             entry.busy -= 1
             if self.listeners:
-                self._tell_listeners(entry, draft.records)
+                self.tell_listeners(entry, draft.records)
             for effect in draft.effects:
                 self._carry_out(entry, effect)
             self._post.closed(draft.taken)
@@ -515,7 +515,7 @@ class Engine:
             for letter in draft.letters:
                 await self._post.take(letter)
 
-    def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
+    def tell_listeners(self, entry: Entry, records: list[Record]) -> None:
         """Tell who listens; one that fails (its reader has gone, say) hears no more."""
         for listener in tuple(self.listeners):
             try:
