@@ -117,16 +117,27 @@ class Entries:
         Raises:
             UnknownExecutionError: there is none of that id.
         """
+        entry, version = await self._begin(execution)
+        if version >= SNAPSHOT_EVERY:
+            await self._restore(entry, version)
+        await self._replay(entry)
+        entry.find_out()
+        return entry
+
+    async def blank(self, execution: str) -> Entry:
+        """Return an execution as it was before its first record; ``advance`` leads on.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
+        return (await self._begin(execution))[0]
+
+    async def _begin(self, execution: str) -> tuple[Entry, int]:
         stored = await self._store.execution(execution)
         if stored is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
         program = await self.program(stored.row.digest)
-        entry = Entry(program, State(id=execution), Ledger(execution, 0, GENESIS))
-        if stored.version >= SNAPSHOT_EVERY:
-            await self._restore(entry, stored.version)
-        await self._replay(entry)
-        entry.find_out()
-        return entry
+        return Entry(program, State(id=execution), Ledger(execution, 0, GENESIS)), stored.version
 
     async def _restore(self, entry: Entry, version: int) -> None:
         """Begin with the snapshot, if there is one that can be read and that the log bears out."""
