@@ -199,10 +199,7 @@ class Local:
                     return result
             await woken
 
-
-    async def _follow(
-        self, execution: str, wanted: Callable[[Result], bool]
-    ) -> Result | None:
+    async def _follow(self, execution: str, wanted: Callable[[Result], bool]) -> Result | None:
         """Look at an execution of another engine now and then; None: this engine acts for it now."""
         entry = await self.engine.view(execution)
         self.engine.tell_listeners(entry, [])
@@ -229,7 +226,7 @@ async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
         from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
 
         return await SqliteStore.open(where, readonly=readonly)
-    if not where.startswith(("postgresql://", "postgres://")):
+    if not str(where).startswith(("postgresql://", "postgres://")):
         raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
     try:
         from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
