@@ -34,6 +34,8 @@ DATABASE = "petra.db"
 OBJECTS = "objects"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
+STORE = "PETRA_STORE"
+"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 SLOTS = 64
 ID_TRIES = 1_000
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
@@ -102,8 +104,8 @@ class Local:
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
-        With the address of a PostgreSQL database as ``store``, executions are kept there, and other engines
-        may share it; the folder holds large results only.
+        With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
+        there, and other engines may share it; the folder holds large results only.
 
         Raises:
             HeldError: another process has the folder open.
@@ -112,7 +114,9 @@ class Local:
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
-        holder = new_name() if isinstance(store, str) else ""
+        if store is None:
+            store = os.environ.get(STORE)
+        holder = new_name() if isinstance(store, str) and store else ""
         if store is None or isinstance(store, str):
             store = await open_store(store or home / DATABASE)
         closed = home / CLOSED
@@ -264,7 +268,7 @@ async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
         from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
 
         return await SqliteStore.open(where, readonly=readonly)
-    if not where.startswith(("postgresql://", "postgres://")):  # noqa: ASYNC240 - it is a str
+    if not str(where).startswith(("postgresql://", "postgres://")):
         raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
     try:
         from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used

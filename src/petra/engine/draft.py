@@ -14,12 +14,12 @@ from petra.engine.dispatch import Link
 from petra.engine.entries import Entry
 from petra.engine.references import objects_of
 from petra.errors import UsageError
-from petra.kernel import Program, Record
+from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.store import rows
-from petra.wire import frames
+from petra.wire import Assignment, frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -94,7 +94,7 @@ class Draft:
     records: list[Record] = field(default_factory=list)
     lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
-    assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
+    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
@@ -122,7 +122,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         row=row,
         wake=UNSET if due == known else due,
         items=changed_items(entry),
-        assigned=tuple(draft.assigned.values()),
+        assigned=tuple(pending for pending, _ in draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
         snapshot=entry.snapshot_at(draft.version),
         answers=tuple(draft.answers),
@@ -162,25 +162,22 @@ def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
     return tuple(changed)
 
 
-def pool_of(entry: Entry, run_id: str) -> str:
-    """Return the worker pool of a run."""
-    run = entry.state.runs.get(run_id)
-    return entry.program.steps[run.step].step.spec.pool if run is not None else "default"
-
-
 def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
-    """Note that an assignment is out now."""
-    if effect.run not in entry.state.runs:
+    """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
+    run = entry.state.runs.get(effect.run)
+    if run is None:
         return
     key = (effect.run, effect.chunk)
     draft.released.pop(key, None)
     entry.out.setdefault(effect.run, set()).add(effect.chunk)
-    draft.assigned[key] = rows.Pending(
+    pending = rows.Pending(
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=pool_of(entry, effect.run),
+        pool=entry.program.steps[run.step].step.spec.pool,
     )
+    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, made
 
 
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:

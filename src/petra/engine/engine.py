@@ -34,7 +34,6 @@ from petra.engine.draft import (
     lost_delivery,
     note_assigned,
     note_released,
-    pool_of,
     reported,
 )
 from petra.engine.entries import Entries, Entry
@@ -353,7 +352,8 @@ class Engine:
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
-        draft.effects += decision.effects
+            else:
+                draft.effects.append(effect)
         refused = decision.refused if entry.state.seq == before else ""
         draft.requests.append((request, refused or decision.refused))
         if request.letter:
@@ -503,14 +503,13 @@ class Engine:
             entry.busy -= 1
             if self.listeners:
                 self.tell_listeners(entry, draft.records)
-            for effect in draft.effects:
-                self._carry_out(entry, effect)
+            self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.lease is not None:
                     acks.setdefault(request.lease[0], []).append(request.lease[1])
                 if request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, entry.state.seq))
+                    request.reply(Answered(entry.state.id, refused, draft.version))
         for link, leases in acks.items():
             link.send(frames.Ack(leases=leases))
         for draft in drafts:
@@ -526,21 +525,15 @@ class Engine:
                 _log.debug("a listener failed", exc_info=True)
                 self.listeners.remove(listener)
 
-    def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
-        state = entry.state
-        match effect:
-            case f.Assign():
-                pending = rows.Pending(
-                    run=effect.run,
-                    chunk=effect.chunk,
-                    delivery=effect.delivery,
-                    pool=pool_of(entry, effect.run),
-                )
-                self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
-            case f.Stop():
-                self.dispatcher.stop(state.id, effect.run, "withdrawn")
-            case f.Notify() | f.StartChild() | f.CancelChild() | f.Finish():
-                pass  # those that others must know of are letters
+    def _carry_out(self, draft: Draft) -> None:
+        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
+        entry = draft.entry
+        for effect in draft.effects:
+            if isinstance(effect, f.Stop):
+                self.dispatcher.stop(entry.state.id, effect.run, "withdrawn")
+        for pending, given in draft.assigned.values():
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.offer(row, given, entry.program)
 
     # Time
 

@@ -63,7 +63,7 @@ def _wanted(turn: Turn) -> list[AnyEffect]:
     if not turn.effects:
         return turn.effects
     runs = turn.state.runs
-    return [x for x in turn.effects if not isinstance(x, Assign) or x.run in runs]
+    return [x for x in turn.effects if type(x) is not Assign or x.run in runs]
 
 
 # Settling

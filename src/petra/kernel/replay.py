@@ -53,6 +53,7 @@ class Ledger:
         self.execution = execution
         self.seq = seq
         self.last = last
+        self._name = _encoder.encode(execution)
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
@@ -64,7 +65,7 @@ class Ledger:
         receipt = receipt_of(event, before, after)
         body = encode_body(event, receipt)
         previous = self.last
-        self.last = digest = chain(self.execution, self.seq, body, previous)
+        self.last = digest = chain(self._name, self.seq, body, previous)
         made = Record(
             seq=self.seq, at=at, event=event, receipt=receipt, previous=previous, hash=digest
         )
@@ -76,11 +77,12 @@ def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
     return _encoder.encode((event, receipt))
 
 
-def chain(execution: str, seq: int, body: bytes, previous: str) -> str:
-    """Hash a record: everything but the time. The bytes are a JSON list, with the body's two in its middle."""
-    content = b'[%b,%d,%b,"%b"]' % (
-        _encoder.encode(execution), seq, body[1:-1], previous.encode(),
-    )  # fmt: skip
+def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
+    """Hash a record: everything but the time, as a JSON list with the two parts of the body in its middle.
+
+    ``name`` is the execution's id, encoded.
+    """
+    content = b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], previous.encode())
     return hashlib.sha256(content).hexdigest()
 
 
@@ -140,7 +142,7 @@ def replay(execution: str, records: Iterable[Record]) -> State:
 
 def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
     """Recompute the chain and the markings; name the first record that is not as it was written."""
-    state = State(id=execution)
+    state, name = State(id=execution), _encoder.encode(execution)
     previous = GENESIS
     for number, record in enumerate(records, start=1):
         if record.seq != number:
@@ -148,7 +150,7 @@ def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
         if record.previous != previous:
             return BadRecord(seq=number, reason="it does not follow the record before it")
         body = encode_body(record.event, record.receipt)
-        if chain(execution, number, body, previous) != record.hash:
+        if chain(name, number, body, previous) != record.hash:
             return BadRecord(seq=number, reason="its content does not match its hash")
         before = state.marking
         try:
