@@ -14,6 +14,7 @@ from petra.engine.limits import SHARD_LEASE_S
 from petra.keychain import Keychain
 from petra.playbook import Playbook, read
 from petra.store.base import Store
+from petra.store.postgres import PostgresStore
 from petra.tools.registry import Registry
 from petra.worker import Offer, Transport, Worker, in_process
 from petra.worker.transport import ClosedError
@@ -53,8 +54,10 @@ async def local(
     holder: str = "",
     shard_lease_s: float = SHARD_LEASE_S,
 ) -> AsyncIterator[Local]:
-    """Give an engine on a store, with one worker in this process."""
+    """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
+    if isinstance(store, PostgresStore):
+        holder = holder or "here"
     made = Engine(store, clock=chosen, holder=holder, shard_lease_s=shard_lease_s)
     async with made as engine:
         found = Local(engine, chosen)
