@@ -89,6 +89,9 @@ class Entries:
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._compiled: dict[int, tuple[Playbook, Program]] = {}
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def cached(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
         entry = self._entries.get(execution)
