@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from petra.clock import SystemClock
@@ -21,7 +22,6 @@ from petra.engine import Engine
 from petra.engine.entries import Entries
 from petra.playbook import Playbook, read
 from petra.store.base import Store
-from petra.store.rows import ExecutionFilter
 from petra.wire import frames
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: bench}\nworkflow:\n"
@@ -33,14 +33,18 @@ def step() -> Playbook:
 
 
 def nap(until: float) -> Playbook:
-    return read(HEAD + f"  - step: nap\n    tool: {{kind: wait, until: {until}}}\n").checked()
+    when = datetime.fromtimestamp(until, UTC).isoformat()
+    return read(HEAD + f"  - step: nap\n    tool: {{kind: wait, until: '{when}'}}\n").checked()
 
 
 def rounds(count: int, width: int) -> Playbook:
-    text = HEAD + f"  - step: split\n    next: {{arcs: [{{step: w, foreach: '{{{{ range({width}) }}}}'}}]}}\n"
+    text = (
+        HEAD
+        + f"  - step: split\n    next: {{arcs: [{{step: w, foreach: '{{{{ range({width}) }}}}'}}]}}\n"
+    )
     text += "  - step: w\n    tool: {kind: python, code: 'result = 1'}\n    next: {arcs: [{step: join}]}\n"
     text += "  - step: join\n    spec: {join: {merge: {into: xs}}}\n    tool:\n      kind: python\n      code: 'result = 1'\n"
-    text += "      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: \"{{ (ctx.n | default(0)) + 1 }}\"}}}}]}}\n"
+    text += '      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: "{{ (ctx.n | default(0)) + 1 }}"}}}}]}}\n'
     text += f'    next: {{arcs: [{{step: split, when: "{{{{ ctx.n < {count} }}}}"}}]}}\n'
     return read(text).checked()
 
@@ -101,8 +105,7 @@ async def restart(place: Place, live: int) -> list[tuple[str, str]]:
         await engine.receive(link, frames.Hello(worker="w", slots=live, credit=live))
         await link.first.wait()
         first = time.perf_counter() - began
-        while link.taken < live:
-            await asyncio.sleep(0.05)
+        await come_true(lambda: is_true(link.taken >= live))
         every = time.perf_counter() - began
     return [
         (f"restart with {live:,} live executions: opened", f"{opened:.2f} s"),
@@ -124,8 +127,7 @@ async def herd(place: Place, timers: int) -> list[tuple[str, str]]:
     before = rss_mb()
     began = time.perf_counter()
     async with place.engine() as engine:
-        while await count(engine.store, "nap-", "waiting", timers):
-            await asyncio.sleep(0.2)
+        await come_true(lambda: nothing_due(engine.store))
         drained = time.perf_counter() - began
         grown = rss_mb() - before
         fired = 0
@@ -134,15 +136,27 @@ async def herd(place: Place, timers: int) -> list[tuple[str, str]]:
             assert kinds.count("step.done") == 1, kinds
             fired += 1
     return [
-        (f"{timers:,} executions begin to wait", f"{timers / taken:,.0f}/s, {in_memory:,} in memory"),
+        (
+            f"{timers:,} executions begin to wait",
+            f"{timers / taken:,.0f}/s, {in_memory:,} in memory",
+        ),
         (f"{timers:,} timers due at once, each fired once", f"{drained:.1f} s"),
         ("  memory grew by", f"{grown:.0f} MB"),
         ("  logs looked at", f"{fired:,}"),
     ]
 
 
-async def count(store: Store, _prefix: str, status: str, _most: int) -> int:
-    return (await store.stats()).executions.get(status, 0)
+async def is_true(found: bool) -> bool:  # noqa: FBT001
+    return found
+
+
+async def nothing_due(store: Store) -> bool:
+    return await store.next_due() is None
+
+
+async def come_true(condition: Callable[[], Awaitable[bool]]) -> None:
+    while not await condition():  # noqa: ASYNC110 - what it waits for is in a database
+        await asyncio.sleep(0.05)
 
 
 async def long_log(place: Place, records: int) -> list[tuple[str, str]]:

@@ -109,6 +109,11 @@ class Store(Protocol):
     ) -> list[Record]:
         """Return up to ``limit`` records with ``seq > after``, oldest first, without gaps."""
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs, without those of more than ``most`` records."""
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
 

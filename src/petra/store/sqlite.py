@@ -317,6 +317,12 @@ class SqliteStore:
         """Return records, oldest first."""
         return await self._read(lambda c: reading.read(c, execution, after, limit))
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs."""
+        return await self._read(lambda c: reading.logs(c, executions, most))
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
         return await self._read(lambda c: reading.execution(c, execution))

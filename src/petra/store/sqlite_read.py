@@ -51,6 +51,18 @@ def read(connection: apsw.Connection, execution: str, after: int, limit: int) ->
     ]
 
 
+def logs(
+    connection: apsw.Connection, executions: Collection[str], most: int
+) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    """Return several executions with their whole logs."""
+    found = {}
+    for name in executions:
+        stored = execution(connection, name)
+        if stored is not None and stored.version <= most:
+            found[name] = stored, read(connection, name, 0, most)
+    return found
+
+
 def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
     """Return an execution, or None."""
     row = connection.execute(_SQL["execution"], (name,)).get

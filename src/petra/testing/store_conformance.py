@@ -76,6 +76,18 @@ async def records_come_back_as_given_and_in_order(store: Store) -> None:
 
 
 @claim
+async def several_logs_are_read_at_once(store: Store) -> None:
+    await applied(store, make_start("a", count=3), make_start("b", count=9), make_start("c"))
+    await applied(store, make_next("a", 3, 2))
+    found = await store.logs(["a", "b", "c", "nobody"], most=5)
+    assert sorted(found) == ["a", "c"]
+    for name, (stored, records) in found.items():
+        assert stored == await store.execution(name)
+        assert records == await store.read(name)
+    assert await store.logs([]) == {}
+
+
+@claim
 async def the_row_tells_where_the_log_ends(store: Store) -> None:
     await applied(store, make_start("a", count=3))
     await applied(store, make_next("a", 3, 2))
