@@ -18,8 +18,11 @@ from typing import Protocol
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.entries import Entries
+from petra.engine.entries import Entries, Entry
 from petra.kernel import assignment
+from petra.kernel.assignment import iterations
+from petra.kernel.chunks import goes_on
+from petra.kernel.effects import Extend
 from petra.playbook import to_yaml
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, frames
@@ -140,20 +143,50 @@ class Dispatcher:
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
+    def extend(self, entry: Entry, effect: Extend) -> None:
+        """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
+        run = entry.state.runs.get(effect.run)
+        chunk = run.chunks.get(effect.chunk) if run is not None else None
+        if run is None or chunk is None:
+            return
+        for lease_id in self._by_run.get((entry.state.id, effect.run), ()):
+            lease = self._leases[lease_id]
+            pending = lease.row.pending
+            if (pending.chunk, pending.delivery) == (effect.chunk, effect.delivery):
+                made = iterations(entry.program, run, effect.paths)
+                more = goes_on(entry.program.steps[run.step], run, chunk)
+                lease.worker.link.send(frames.Further(lease=lease_id, iterations=made, more=more))
+
     # From workers
 
-    def hello(self, link: Link, hello: frames.Hello) -> None:
+    async def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
         worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in set(hello.leases) - set(lost):
             lease = self._leases[lease_id]
+            lease.worker.leases.discard(lease_id)
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
+            await self._again(lease)
         if lost:
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+
+    async def _again(self, lease: Lease) -> None:
+        """Send the iterations that are out once more: what was sent on the last connection may be lost."""
+        pending = lease.row.pending
+        if not pending.chunk:
+            return
+        entry = await self._entries.load(lease.row.execution)
+        run = entry.state.runs.get(pending.run)
+        chunk = run.chunks.get(pending.chunk) if run is not None else None
+        if run is None or chunk is None or chunk.gather:
+            return
+        made = iterations(entry.program, run, chunk.paths)
+        more = goes_on(entry.program.steps[run.step], run, chunk)
+        lease.worker.link.send(frames.Further(lease=lease.id, iterations=made, more=more))
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""

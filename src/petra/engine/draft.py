@@ -29,7 +29,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Request:
-    """A command on its way to be decided, and whom to tell."""
+    """A command on its way to be decided, and whom to tell; ``part`` is what a worker reported, and under which lease."""
 
     execution: str
     make: Make
@@ -37,7 +37,7 @@ class Request:
     command: str = ""
     request: bytes = b""
     program: Program | None = None
-    lease: tuple[Link, str] | None = None
+    part: tuple[Link, str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
             ended = {event.run: entry.out.pop(event.run, set())}
         case e.Withdrawn():
             ended = {run: entry.out.pop(run, set()) for run in event.runs}
-        case e.IterationsEnded():
+        case e.IterationsEnded(more=False):
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
         case _:

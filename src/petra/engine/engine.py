@@ -149,7 +149,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                self.dispatcher.hello(link, frame)
+                await self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -184,16 +184,22 @@ class Engine:
                     chunk=given.chunk,
                     reports=reports,
                     delivery=given.delivery,
+                    more=given.more,
+                    gathered=given.report,
                 )
             assert given.report is not None
             return c.StepReport(
                 now=now, run=given.run, report=given.report, delivery=given.delivery
             )
 
-        self.dispatcher.reported(given.lease)
+        if given.more:
+            self.dispatcher.heartbeat(link, [given.lease])
+        else:
+            self.dispatcher.reported(given.lease)
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_forget)
-        self._inbox.put_nowait(Request(given.execution, make, answer, lease=(link, given.lease)))
+        part = (link, given.lease, given.part)
+        self._inbox.put_nowait(Request(given.execution, make, answer, part=part))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         pending = row.pending
@@ -354,14 +360,15 @@ class Engine:
         self._tell_listeners(entry, draft.records)
         for effect in draft.effects:
             await self._carry_out(entry, effect)
-        acks: dict[Link, list[str]] = {}
+        acks: dict[Link, list[tuple[str, int]]] = {}
         for request, refused in draft.requests:
-            if request.lease is not None:
-                acks.setdefault(request.lease[0], []).append(request.lease[1])
+            if request.part is not None:
+                link, lease, number = request.part
+                acks.setdefault(link, []).append((lease, number))
             if not request.answer.done():
                 request.answer.set_result(Answered(entry.state.id, refused, entry.state.seq))
-        for link, leases in acks.items():
-            link.send(frames.Ack(leases=leases))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
 
     def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
         """Tell who listens; one that fails (its reader has gone, say) hears no more."""
@@ -383,6 +390,8 @@ class Engine:
                     pool=pool_of(entry, effect.run),
                 )
                 self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
+            case f.Extend():
+                self.dispatcher.extend(entry, effect)
             case f.Stop():
                 self.dispatcher.stop(state.id, effect.run, "withdrawn")
             case f.StartChild():

@@ -123,10 +123,15 @@ class LoopState:
 
 @dataclass(slots=True)
 class Chunk:
-    """Iterations that were handed out together, by their paths of indices."""
+    """Iterations that are out under one lease, by their paths of indices; ``at`` is the outer iteration.
+
+    With ``gather`` it has none: a worker stores the results of the loop.
+    """
 
     id: str
     paths: list[tuple[int, ...]]
+    at: tuple[int, ...] = ()
+    gather: bool = False
     delivery: int = 1
     waits: list[Wait] = field(default_factory=list)
     child: str = ""
