@@ -26,6 +26,9 @@ Arrow = tuple[str, int]
 CHUNK_MAX = 256
 """At most so many iterations are handed out together."""
 
+WINDOW = 512
+"""So many iterations of a local loop are with its worker, at least; more as it reports."""
+
 EVENTS_MAX = 1_000_000
 """A decision that makes more events goes round for ever."""
 
@@ -220,10 +223,12 @@ class Program:
         seed: int | None = None,
         selection: str | None = None,
         chunk_max: int = CHUNK_MAX,
+        window: int = WINDOW,
     ) -> None:
         """Compile a playbook; a test may set another seed, selection strategy or size of chunks."""
         self.playbook = playbook
         self.chunk_max = chunk_max
+        self.window = window
         self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
