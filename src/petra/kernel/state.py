@@ -335,7 +335,8 @@ class State(Struct, gc=False):
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
-        self.drop_timers(run_id)
+        if self.timers_of:
+            self.drop_timers(run_id)
         return run
 
     def _mark(self, token: str, step: str, place: str) -> None:
