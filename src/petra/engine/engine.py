@@ -33,6 +33,7 @@ from petra.engine.draft import (
     known_answer,
     lost_delivery,
     note_assigned,
+    note_extended,
     note_released,
     reported,
 )
@@ -232,7 +233,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                self.dispatcher.hello(link, frame)
+                await self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -258,7 +259,10 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
-        self.dispatcher.reported(given.lease)
+        if given.more:
+            self.dispatcher.heartbeat(link, [given.lease])
+        else:
+            self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
@@ -352,6 +356,8 @@ class Engine:
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
+            elif isinstance(effect, f.Extend):
+                note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
         refused = decision.refused if entry.state.seq == before else ""
@@ -497,7 +503,7 @@ class Engine:
 
     async def _release(self, drafts: list[Draft]) -> None:
         """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[str]] = {}
+        acks: dict[Link, list[tuple[str, int]]] = {}
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
@@ -506,12 +512,12 @@ class Engine:
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
-                if request.lease is not None:
-                    acks.setdefault(request.lease[0], []).append(request.lease[1])
+                if request.part is not None:
+                    acks.setdefault(request.part[0], []).append(request.part[1:])
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, leases in acks.items():
-            link.send(frames.Ack(leases=leases))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
         for draft in drafts:
             for letter in draft.letters:
                 await self._post.take(letter)
@@ -534,6 +540,8 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
+        for place, more in draft.further:
+            self.dispatcher.extend(entry.state.id, place, more)
 
     # Time
 
