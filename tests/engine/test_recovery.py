@@ -9,9 +9,9 @@ import pytest
 from engine_support import chain, local, playbook, until
 
 from petra.clock import FakeClock, SystemClock, settle
-from petra.engine import Engine, wakes
+from petra.engine import Engine
 from petra.engine.inbox import Inbox
-from petra.engine.limits import RECOVER_MAX
+from petra.engine.limits import DUE_MAX, RECOVER_MAX
 from petra.engine.wakes import Wakes
 from petra.kernel import commands as c
 from petra.store.base import Store
@@ -109,7 +109,7 @@ def test_timers_that_are_due_at_once_each_fire_once(tmp_path: Path) -> None:
                 return await fired()
 
             await until(watched)
-        assert most <= wakes.DUE_MAX
+        assert most <= DUE_MAX
         for number in range(0, count, 7):
             kinds = [row.type for row in await store.read(f"e{number}")]
             assert kinds.count("step.done") == 1
