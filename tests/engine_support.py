@@ -11,6 +11,7 @@ from petra.clock import Clock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.retention import Retention
 from petra.keychain import Keychain
 from petra.playbook import Playbook, read
 from petra.store.base import Store
@@ -46,19 +47,22 @@ async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 6
 
 
 @asynccontextmanager
-async def local(
+async def local(  # noqa: PLR0913 - each is a choice of its own
     store: Store,
     *,
     clock: Clock | None = None,
     slots: int = 32,
     holder: str = "",
     shard_lease_s: float = SHARD_LEASE_S,
+    retention: Retention | None = None,
 ) -> AsyncIterator[Local]:
     """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
     if isinstance(store, PostgresStore):
         holder = holder or "here"
-    made = Engine(store, clock=chosen, holder=holder, shard_lease_s=shard_lease_s)
+    made = Engine(
+        store, clock=chosen, holder=holder, shard_lease_s=shard_lease_s, retention=retention
+    )
     async with made as engine:
         found = Local(engine, chosen)
         server, client = in_process()

@@ -21,8 +21,10 @@ from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.retention import Retention
 from petra.errors import UsageError
 from petra.kernel import Record
+from petra.objects import LocalObjects
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.store.rows import shard_of
@@ -101,11 +103,13 @@ class Local:
         slots: int = SLOTS,
         store: Store | str | None = None,
         shard_lease_s: float = SHARD_LEASE_S,
+        keep_s: float | None = None,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
         With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
-        there, and other engines may share it; the folder holds large results only.
+        there, and other engines may share it; the folder holds large results only. With ``keep_s``,
+        executions that ended so many seconds ago are deleted.
 
         Raises:
             HeldError: another process has the folder open.
@@ -122,9 +126,14 @@ class Local:
         closed = home / CLOSED
         in_order = closed.exists()
         closed.unlink(missing_ok=True)
+        retention = None
+        if keep_s is not None:
+            objects = LocalObjects(home / OBJECTS)
+            retention = Retention(store, keep_s, objects=objects, clock=clock)
         made = Engine(
-            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s
-        )
+            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+            retention=retention,
+        )  # fmt: skip
         try:
             async with made as engine:
                 local = cls(engine, clock)

@@ -226,6 +226,9 @@ class Store(Protocol):
         nothing is left; answers of commands without execution go with their age.
         """
 
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""
 

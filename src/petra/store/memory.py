@@ -378,6 +378,11 @@ class MemoryStore:
         records = sum(len(stream.records) for stream in streams)
         return Expired(executions=tuple(gone), records=records)
 
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        keys = (key for stream in self._streams.values() for key in stream.objects)
+        return any(key.startswith(prefix) for key in keys)
+
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""
         return sorted(self._orphans)[:limit]

@@ -23,7 +23,7 @@ from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
 from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
-from petra.store.judge import check_batch, read_cursor, seeks, write_cursor
+from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -426,6 +426,10 @@ class PostgresStore:
     async def credentials(self) -> list[str]:
         """List the names of all credentials."""
         return [row[0] for row in await self._fetch("credentials")]
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        return bool((await self._fetch("refers_to", prefix, behind(prefix)))[0][0])
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

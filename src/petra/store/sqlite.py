@@ -407,6 +407,10 @@ class SqliteStore:
         """List the names of all credentials."""
         return await self._read(reading.credentials)
 
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        return await self._read(lambda c: reading.refers_to(c, prefix))
+
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""
         return await self._read(lambda c: reading.orphans(c, limit))

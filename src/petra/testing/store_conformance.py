@@ -398,6 +398,17 @@ async def retention_deletes_whole_executions(store: Store) -> None:
 
 
 @claim
+async def objects_that_are_referred_to_are_found_by_their_beginning(store: Store) -> None:
+    row = make_row("a", status="completed", ended=1.0)
+    await applied(store, make_start("a", row=row, objects=("a/1", "ab/2")))
+    assert await store.refers_to("a/")
+    assert await store.refers_to("ab/")
+    assert not await store.refers_to("b/")
+    await store.expire(5.0)
+    assert not await store.refers_to("a/")
+
+
+@claim
 async def an_object_that_is_used_again_is_no_orphan(store: Store) -> None:
     row = make_row("a", status="completed", ended=1.0)
     await applied(store, make_start("a", row=row, objects=("key",)))

@@ -299,6 +299,9 @@ SELECT count(*) FROM gone
 -- name: undoom
 DELETE FROM doomed WHERE stream = $1
 
+-- name: refers_to
+SELECT EXISTS (SELECT 1 FROM objects WHERE key >= $1 AND key < $2)
+
 -- name: orphans
 SELECT key FROM orphans o WHERE NOT EXISTS (SELECT 1 FROM objects r WHERE r.key = o.key) -- used again meanwhile
 ORDER BY key LIMIT $1
