@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.clock import Clock, SystemClock
+from petra.collector import look_less_often
 from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
@@ -104,6 +105,7 @@ class Local:
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
+        look_less_often()
         holder = new_name() if isinstance(store, str) else ""
         if store is None or isinstance(store, str):
             store = await open_store(store or home / DATABASE)
