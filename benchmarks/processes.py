@@ -6,6 +6,7 @@ profile itself: ``sitecustomize`` in ``profiling/`` does so, and writes what it 
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PROFILING = Path(__file__).parent / "profiling"
@@ -52,6 +54,18 @@ def peak_mb(pid: int) -> float:
     return _status_mb(pid, "VmHWM")
 
 
+def memory(pids: list[int]) -> float:
+    """Return what some processes hold together in MB; a page they share counts once."""
+    return sum(_pss_kb(pid) for pid in pids) / 1024
+
+
+def _pss_kb(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1])
+    raise AssertionError(f"the kernel shows no Pss of process {pid}")
+
+
 def forget_peak(pid: int) -> None:
     """Let the peak begin anew, from what is resident now."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", "utf-8")
@@ -62,6 +76,35 @@ def _status_mb(pid: int, field: str) -> float:
         if line.startswith(field):
             return int(line.split()[1]) / 1024
     raise AssertionError(f"the kernel shows no {field} of process {pid}")
+
+
+@contextmanager
+def measured(pids: list[int]) -> Iterator[dict[str, float]]:
+    """Fill in, at the end: wall seconds, CPU seconds of these processes, and the share that others had.
+
+    ``others`` is the part of the machine that was neither idle nor ours, 0 to 1: other processes, the system
+    itself, a database server, and what the host took away.
+    """
+    figures: dict[str, float] = {}
+    ours, (busy, all_) = sum(used(pid).total for pid in pids), _machine()
+    began = time.perf_counter()
+    yield figures
+    figures["seconds"] = time.perf_counter() - began
+    figures["cpu"] = sum(used(pid).total for pid in pids) - ours
+    busy, all_ = _machine()[0] - busy, _machine()[1] - all_
+    figures["others"] = max(0.0, busy - figures["cpu"]) / max(all_, TICK_S)
+
+
+def _machine() -> tuple[float, float]:
+    """Return busy and all CPU seconds of the machine; the time it waits for a disk is idle."""
+    fields = Path("/proc/stat").read_text("utf-8").splitlines()[0].split()[1:9]
+    spent = [int(field) * TICK_S for field in fields]
+    return sum(spent) - spent[3] - spent[4], sum(spent)
+
+
+def show(answer: dict[str, Any]) -> None:
+    """Answer who started this process."""
+    print(json.dumps(answer), flush=True)
 
 
 @contextmanager
