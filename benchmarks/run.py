@@ -1,4 +1,4 @@
-"""``make bench``: every benchmark, one after the other."""
+"""``make bench-parts``: what each part costs on its own, one after the other."""
 
 from __future__ import annotations
 

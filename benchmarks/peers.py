@@ -1,0 +1,218 @@
+"""``make bench``: Petra beside DBOS, on SQLite and on PostgreSQL, interleaved in one run; then Petra alone.
+
+python benchmarks/peers.py [--quick] [--rounds 3] [--into FOLDER]
+
+Every sample is a process of its own on an empty store, and only one of them runs at a time: in each round every
+workload is given to one side after the other, so that both meet the same machine. The results are written into
+``benchmarks/results`` (a quick run writes nothing unless ``--into`` says where).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]
+from machine import describe, filesystem, floor_ms
+from report import page, write
+from workloads import chain_text
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.append(str(ROOT / "tests" / "store"))
+from database import Database  # noqa: E402 - the server of the store's tests, which syncs like any other
+
+LIMIT_S = 180
+"""What is not done after so many seconds has no figure."""
+IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A workload that both sides run: ``size`` is its argument, or a small one for a quick run."""
+
+    key: str
+    name: str
+    title: str
+    unit: str
+    size: int
+    quick: int
+
+
+WORKS = (
+    Work("W1", "W1", "chain of 20 python steps", "ms per step", 10, 2),
+    Work("W2", "W2", "{:,} executions of 5 steps at once", "steps/s", 500, 60),
+    Work("W3", "W3", "fan-out of {:,} with a join", "items/s", 1_000, 200),
+    Work("W3-large", "W3", "fan-out of {:,} with a join", "items/s", 10_000, 400),
+    Work("W4", "W4", "new process to its first result", "s", 1, 1),
+)
+SIDES = ("petra-sqlite", "dbos-sqlite", "petra-postgres", "dbos-postgres")
+ALONE = (("loop", 100_000, 5_000), ("waiting", 4_000, 500), ("kernel", 20_000, 2_000))
+
+
+@dataclass(slots=True)
+class Run:
+    """All samples of one run, and what could not be measured."""
+
+    folder: Path
+    database: Database
+    quick: bool
+    samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    count: int = 0
+
+    def sample(self, side: str, work: Work) -> None:
+        """Take one sample of a side, unless it is known not to be there."""
+        if side in self.notes or f"{side} {work.key}" in self.notes:
+            return
+        self.count += 1
+        size = str(work.quick if self.quick else work.size)
+        answer = ask(self._command(side, work.name, size))
+        if "absent" in answer:
+            self.notes[side] = answer["absent"]
+        elif "failed" in answer:
+            self.notes[f"{side} {work.key}"] = answer["failed"]
+        else:
+            self.samples.setdefault(f"{side} {work.key}", []).append(answer)
+        print(f"{side:<15} {work.key:<9} {json.dumps(answer)}", flush=True)
+
+    def _command(self, side: str, work: str, size: str) -> list[str]:
+        product, store = side.split("-")
+        name = f"bench_{self.count}"
+        url = self.database.make(name) if store == "postgres" else ""
+        if product == "dbos":
+            url = url or f"sqlite:///{self.folder / name}.sqlite"
+            return [str(HERE / "dbos_side.py"), work, size, url]
+        return [str(HERE / "petra_side.py"), work, size, url or "sqlite", str(self.folder / name)]
+
+    def alone(self, rounds: int) -> None:
+        for _ in range(rounds):
+            for work, size, quick in ALONE:
+                self.count += 1
+                folder = self.folder / f"alone_{self.count}"
+                command = [str(HERE / "alone.py"), work, str(quick if self.quick else size)]
+                answer = ask([*command, str(folder)])
+                if "failed" in answer:
+                    self.notes[work] = answer["failed"]
+                else:
+                    self.samples.setdefault(work, []).append(answer)
+                print(f"{'petra':<15} {work:<9} {json.dumps(answer)}", flush=True)
+
+    def start_up(self, times: int) -> None:
+        """Time what a person waits for on the command line."""
+        file = self.folder / "fifty.yaml"
+        file.write_text(chain_text(50), "utf-8")
+        for key, argv in (("help", ["--help"]), ("check", ["check", str(file)])):
+            for _ in range(times):
+                began = time.perf_counter()
+                subprocess.run(
+                    [sys.executable, "-m", "petra", *argv], check=True, stdout=subprocess.DEVNULL
+                )
+                seconds = time.perf_counter() - began
+                self.samples.setdefault(key, []).append({"seconds": seconds})
+
+
+def ask(command: list[str]) -> dict[str, Any]:
+    """Run one sample; the answer is its last line. A line before it tells when W4's result was there."""
+    with tempfile.TemporaryFile("w+") as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True,
+        )  # fmt: skip
+        late = threading.Timer(LIMIT_S, process.kill)
+        late.start()
+        assert process.stdout is not None
+        first, last = 0.0, ""
+        for line in process.stdout:
+            if line.startswith("first result"):
+                first = time.perf_counter() - began
+            last = line
+        code = process.wait()
+        late.cancel()
+        if code == -signal.SIGKILL:
+            return {"failed": f"not done within {LIMIT_S} s"}
+        if code != 0:
+            errors.seek(0)
+            return {
+                "failed": (errors.read().strip().splitlines() or [f"exit code {code}"])[-1][:200]
+            }
+    answer: dict[str, Any] = json.loads(last)
+    return {**answer, "seconds": first} if first else answer
+
+
+def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
+    began = time.perf_counter()
+    database = Database()
+    run = Run(folder, database, quick)
+    floors = []
+    try:
+        for _ in range(rounds):
+            floors.append(floor_ms(folder))
+            for work in WORKS:
+                for side in SIDES:
+                    run.sample(side, work)
+        settings = database_settings(database)
+    finally:
+        database.remove()
+    run.alone(rounds)
+    run.start_up(2 * rounds + 1)
+    works = [
+        {"key": work.key, "name": work.name, "unit": work.unit,
+         "title": work.title.format(work.quick if quick else work.size)}
+        for work in WORKS
+    ]  # fmt: skip
+    return {
+        "machine": describe(folder), "floor_ms": floors, "rounds": rounds, "quick": quick, "works": works,
+        "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
+        "notes": run.notes,
+    }  # fmt: skip
+
+
+def database_settings(database: Database) -> dict[str, str]:
+    """Ask the server itself what it syncs."""
+
+    async def asked() -> dict[str, str]:
+        connection = await asyncpg.connect(database.dsn())
+        names = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
+        found = {name: str(await connection.fetchval(f"SHOW {name}")) for name in names}
+        await connection.close()
+        return found
+
+    return asyncio.run(asked())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Petra beside DBOS, in one run.")
+    parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
+    parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
+    parser.add_argument("--into", type=Path, help="where the results go")
+    given = parser.parse_args()
+    if filesystem(Path(tempfile.gettempdir())) in IN_MEMORY:
+        sys.exit("the temporary folder is in memory, where nothing is synced: set TMPDIR to a disk")
+    folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))
+    try:
+        results = run_all(
+            folder, quick=given.quick, rounds=given.rounds or (1 if given.quick else 3)
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    into = given.into or (None if given.quick else HERE / "results")
+    print(page(results))
+    if into is not None:
+        write(results, into)
+
+
+if __name__ == "__main__":
+    main()
