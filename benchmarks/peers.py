@@ -25,6 +25,7 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]
 from machine import describe, filesystem, floor_ms
+from processes import wait_for_quiet
 from report import page, write
 from workloads import chain_text
 
@@ -33,8 +34,12 @@ ROOT = HERE.parent
 sys.path.append(str(ROOT / "tests" / "store"))
 from database import Database  # noqa: E402 - the server of the store's tests, which syncs like any other
 
+ROUNDS = 5
 LIMIT_S = 180
 """What is not done after so many seconds has no figure."""
+QUIET = 0.15
+"""A moment is quiet when others have less than this share of the machine."""
+QUIET_WITHIN_S = 20.0
 IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
@@ -48,13 +53,15 @@ class Work:
     unit: str
     size: int
     quick: int
+    rounds: int = 99
+    """At most so many samples, for what takes long."""
 
 
 WORKS = (
-    Work("W1", "W1", "chain of 20 python steps", "ms per step", 10, 2),
+    Work("W1", "W1", "chain of 20 python steps", "ms per step", 30, 2),
     Work("W2", "W2", "{:,} executions of 5 steps at once", "steps/s", 500, 60),
     Work("W3", "W3", "fan-out of {:,} with a join", "items/s", 1_000, 200),
-    Work("W3-large", "W3", "fan-out of {:,} with a join", "items/s", 10_000, 400),
+    Work("W3-large", "W3", "fan-out of {:,} with a join", "items/s", 10_000, 400, rounds=3),
     Work("W4", "W4", "new process to its first result", "s", 1, 1),
 )
 SIDES = ("petra-sqlite", "dbos-sqlite", "petra-postgres", "dbos-postgres")
@@ -78,6 +85,7 @@ class Run:
             return
         self.count += 1
         size = str(work.quick if self.quick else work.size)
+        self.settle()
         answer = ask(self._command(side, work.name, size))
         if "absent" in answer:
             self.notes[side] = answer["absent"]
@@ -96,11 +104,17 @@ class Run:
             return [str(HERE / "dbos_side.py"), work, size, url]
         return [str(HERE / "petra_side.py"), work, size, url or "sqlite", str(self.folder / name)]
 
+    def settle(self) -> None:
+        """Wait for a quiet moment, the same way for everyone; after some time go on without one."""
+        if not self.quick:
+            wait_for_quiet(QUIET, QUIET_WITHIN_S)
+
     def alone(self, rounds: int) -> None:
         for _ in range(rounds):
             for work, size, quick in ALONE:
                 self.count += 1
                 folder = self.folder / f"alone_{self.count}"
+                self.settle()
                 command = [str(HERE / "alone.py"), work, str(quick if self.quick else size)]
                 answer = ask([*command, str(folder)])
                 if "failed" in answer:
@@ -153,15 +167,15 @@ def ask(command: list[str]) -> dict[str, Any]:
 
 
 def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
-    began = time.perf_counter()
+    began, machine = time.perf_counter(), describe(folder)
     database = Database()
     run = Run(folder, database, quick)
     floors = []
     try:
-        for _ in range(rounds):
+        for number in range(rounds):
             floors.append(floor_ms(folder))
             for work in WORKS:
-                for side in SIDES:
+                for side in SIDES if number < work.rounds else ():
                     run.sample(side, work)
         settings = database_settings(database)
     finally:
@@ -174,7 +188,7 @@ def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
         for work in WORKS
     ]  # fmt: skip
     return {
-        "machine": describe(folder), "floor_ms": floors, "rounds": rounds, "quick": quick, "works": works,
+        "machine": machine, "floor_ms": floors, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
         "notes": run.notes,
     }  # fmt: skip
@@ -204,7 +218,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))
     try:
         results = run_all(
-            folder, quick=given.quick, rounds=given.rounds or (1 if given.quick else 3)
+            folder, quick=given.quick, rounds=given.rounds or (1 if given.quick else ROUNDS)
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -102,6 +102,17 @@ def _machine() -> tuple[float, float]:
     return sum(spent) - spent[3] - spent[4], sum(spent)
 
 
+def wait_for_quiet(share: float, within_s: float) -> None:
+    """Wait until less than ``share`` of the machine was busy for a second, at most so long."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        busy, all_ = _machine()
+        time.sleep(1.0)
+        now_busy, now_all = _machine()
+        if now_busy - busy < share * (now_all - all_):
+            return
+
+
 def show(answer: dict[str, Any]) -> None:
     """Answer who started this process."""
     print(json.dumps(answer), flush=True)
