@@ -40,6 +40,8 @@ LIMIT_S = 180
 QUIET = 0.15
 """A moment is quiet when others have less than this share of the machine."""
 QUIET_WITHIN_S = 20.0
+QUIET_IN_ALL_S = 240.0
+"""Seconds that a run waits for quiet moments, before one sample and in all."""
 IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
@@ -78,6 +80,7 @@ class Run:
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     count: int = 0
+    patience_s: float = QUIET_IN_ALL_S
 
     def sample(self, side: str, work: Work) -> None:
         """Take one sample of a side, unless it is known not to be there."""
@@ -107,7 +110,9 @@ class Run:
     def settle(self) -> None:
         """Wait for a quiet moment, the same way for everyone; after some time go on without one."""
         if not self.quick:
-            wait_for_quiet(QUIET, QUIET_WITHIN_S)
+            began = time.monotonic()
+            wait_for_quiet(QUIET, min(QUIET_WITHIN_S, self.patience_s))
+            self.patience_s -= time.monotonic() - began
 
     def alone(self, rounds: int) -> None:
         for _ in range(rounds):
@@ -213,6 +218,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
     parser.add_argument("--into", type=Path, help="where the results go")
     given = parser.parse_args()
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # the server is stopped, the folder removed
     if filesystem(Path(tempfile.gettempdir())) in IN_MEMORY:
         sys.exit("the temporary folder is in memory, where nothing is synced: set TMPDIR to a disk")
     folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))
