@@ -78,25 +78,29 @@ class Run:
     database: Database
     quick: bool
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, list[str]] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
     count: int = 0
     patience_s: float = QUIET_IN_ALL_S
 
     def sample(self, side: str, work: Work) -> None:
         """Take one sample of a side, unless it is known not to be there."""
-        if side in self.notes or f"{side} {work.key}" in self.notes:
+        if side in self.absent:
             return
         self.count += 1
         size = str(work.quick if self.quick else work.size)
         self.settle()
         answer = ask(self._command(side, work.name, size))
         if "absent" in answer:
-            self.notes[side] = answer["absent"]
-        elif "failed" in answer:
-            self.notes[f"{side} {work.key}"] = answer["failed"]
-        else:
-            self.samples.setdefault(f"{side} {work.key}", []).append(answer)
-        print(f"{side:<15} {work.key:<9} {json.dumps(answer)}", flush=True)
+            self.absent[side] = answer["absent"]
+        self.note(f"{side} {work.key}", answer)
+
+    def note(self, key: str, answer: dict[str, Any]) -> None:
+        if "failed" in answer:
+            self.failures.setdefault(key, []).append(answer["failed"])
+        elif "absent" not in answer:
+            self.samples.setdefault(key, []).append(answer)
+        print(f"{key:<24} {json.dumps(answer)}", flush=True)
 
     def _command(self, side: str, work: str, size: str) -> list[str]:
         product, store = side.split("-")
@@ -121,12 +125,7 @@ class Run:
                 folder = self.folder / f"alone_{self.count}"
                 self.settle()
                 command = [str(HERE / "alone.py"), work, str(quick if self.quick else size)]
-                answer = ask([*command, str(folder)])
-                if "failed" in answer:
-                    self.notes[work] = answer["failed"]
-                else:
-                    self.samples.setdefault(work, []).append(answer)
-                print(f"{'petra':<15} {work:<9} {json.dumps(answer)}", flush=True)
+                self.note(work, ask([*command, str(folder)]))
 
     def start_up(self, times: int) -> None:
         """Time what a person waits for on the command line."""
@@ -154,12 +153,15 @@ def ask(command: list[str]) -> dict[str, Any]:
         late.start()
         assert process.stdout is not None
         first, last = 0.0, ""
-        for line in process.stdout:
-            if line.startswith("first result"):
-                first = time.perf_counter() - began
-            last = line
-        code = process.wait()
-        late.cancel()
+        try:
+            for line in process.stdout:
+                if line.startswith("first result"):
+                    first = time.perf_counter() - began
+                last = line
+            code = process.wait()
+        finally:
+            late.cancel()
+            process.kill()  # if we are stopped, it is too
         if code == -signal.SIGKILL:
             return {"failed": f"not done within {LIMIT_S} s"}
         if code != 0:
@@ -195,7 +197,7 @@ def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
     return {
         "machine": machine, "floor_ms": floors, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
-        "notes": run.notes,
+        "failures": run.failures, "absent": run.absent,
     }  # fmt: skip
 
 
@@ -217,7 +219,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
     parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
     parser.add_argument("--into", type=Path, help="where the results go")
+    parser.add_argument(
+        "--redraw", action="store_true", help="measure nothing: write the page anew"
+    )
     given = parser.parse_args()
+    into = given.into or (None if given.quick else HERE / "results")
+    if given.redraw and into is not None:
+        write(json.loads((into / "peers.json").read_text("utf-8")), into)
+        return
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # the server is stopped, the folder removed
@@ -230,7 +239,6 @@ def main() -> None:
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    into = given.into or (None if given.quick else HERE / "results")
     print(page(results))
     if into is not None:
         write(results, into)

@@ -54,7 +54,7 @@ def _table(results: Results, store: str) -> str:
         petra, dbos = (figures(results, side, work) for side in sides)
         times = ratio(petra, dbos, work["unit"])
         cells = [
-            spread(values) if values else _why(results, side, work)
+            _cell(results, side, work, values)
             for side, values in zip(sides, (petra, dbos), strict=True)
         ]
         lines.append(
@@ -65,9 +65,12 @@ def _table(results: Results, store: str) -> str:
     return "\n".join(lines)
 
 
-def _why(results: Results, side: str, work: dict[str, str]) -> str:
-    notes = results["notes"]
-    return "not measured" if side in notes else str(notes.get(f"{side} {work['key']}", "–"))
+def _cell(results: Results, side: str, work: dict[str, str], values: list[float]) -> str:
+    if side in results["absent"]:
+        return "not measured"
+    failed = results["failures"].get(f"{side} {work['key']}", [])
+    said = [spread(values)] if values or not failed else []
+    return "; ".join([*said, *([f"{len(failed)} failed"] if failed else [])])
 
 
 def _shares(results: Results, side: str, work: dict[str, str]) -> str:
@@ -114,8 +117,10 @@ def _alone(results: Results) -> str:
 
 
 def _left_out(results: Results) -> str:
-    notes = [f"- {what}: {why}" for what, why in results["notes"].items()]
-    return "\n".join(["## Not measured", "", *notes]) if notes else ""
+    notes = [f"- {SIDES[side]}: {why}" for side, why in results["absent"].items()]
+    for what, failed in results["failures"].items():
+        notes += [f"- {what}, {failed.count(why)} times: {why}" for why in dict.fromkeys(failed)]
+    return "\n".join(["## Not measured, or failed", "", *notes]) if notes else ""
 
 
 def _conditions(results: Results) -> str:
