@@ -1,6 +1,6 @@
 """``make bench``: Petra beside DBOS, on SQLite and on PostgreSQL, interleaved in one run; then Petra alone.
 
-python benchmarks/peers.py [--quick] [--rounds 3] [--into FOLDER]
+python benchmarks/peers.py [--quick] [--rounds 5] [--into FOLDER] [--redraw]
 
 Every sample is a process of its own on an empty store, and only one of them runs at a time: in each round every
 workload is given to one side after the other, so that both meet the same machine. The results are written into
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -147,7 +148,7 @@ def ask(command: list[str]) -> dict[str, Any]:
         began = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *command],
-            stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment(),
         )  # fmt: skip
         late = threading.Timer(LIMIT_S, process.kill)
         late.start()
@@ -171,6 +172,11 @@ def ask(command: list[str]) -> dict[str, Any]:
             }
     answer: dict[str, Any] = json.loads(last)
     return {**answer, "seconds": first} if first else answer
+
+
+def environment() -> dict[str, str]:
+    """Leave out what would choose a store for a sample."""
+    return {name: value for name, value in os.environ.items() if name != "PETRA_STORE"}
 
 
 def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
@@ -227,9 +233,8 @@ def main() -> None:
     if given.redraw and into is not None:
         write(json.loads((into / "peers.json").read_text("utf-8")), into)
         return
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # the server is stopped, the folder removed
+    # stopped by a signal, too, it stops its server and removes its folder
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if filesystem(Path(tempfile.gettempdir())) in IN_MEMORY:
         sys.exit("the temporary folder is in memory, where nothing is synced: set TMPDIR to a disk")
     folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))

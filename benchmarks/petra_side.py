@@ -11,8 +11,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from workloads import chain, fan
 
 from petra import embedded
 from petra.embedded import Local
-from petra.engine import Engine
 from petra.playbook import Playbook
 
 SQLITE = "sqlite"
@@ -35,16 +32,12 @@ class NotOwnedError(Exception):
 async def opened(store: str, folder: Path) -> AsyncIterator[Local]:
     """Open Petra on either store."""
     if store == SQLITE:
-        async with Local.open(folder) as petra:
-            yield petra
-        return
-    from petra.store.postgres import PostgresStore  # noqa: PLC0415 - W4 pays for what it uses only
-
-    if "holder" not in signature(Engine).parameters:
-        raise NotOwnedError
-    # Local opens a folder that is its own; an engine with a name owns shards of what it shares with others.
-    embedded.Engine = partial(Engine, holder=f"bench-{os.getpid()}")  # type: ignore[misc, assignment]
-    async with Local.open(folder, store=await PostgresStore.open(store)) as petra:
+        address = None
+    elif hasattr(embedded, "open_store"):
+        address = store
+    else:
+        raise NotOwnedError  # an engine that knows no addresses does not share databases either
+    async with Local.open(folder, store=address) as petra:
         yield petra
 
 
@@ -85,9 +78,8 @@ async def durability(store: Any) -> str:
     """
     if hasattr(store, "_writing"):
         names = ("journal_mode", "synchronous")
-        ask = partial(asyncio.get_running_loop().run_in_executor, store._writer)  # noqa: SLF001
-        found = [await ask(store._writing.pragma, name) for name in names]  # noqa: SLF001
-        return " ".join(f"{name}={value}" for name, value in zip(names, found, strict=True))
+        writing = store._writing  # noqa: SLF001 - a setting of the connection, not of the file
+        return " ".join(f"{name}={writing.pragma(name)}" for name in names)
     pool = store._pool  # noqa: SLF001
     if not await pool.fetchval("SELECT count(*) FROM shards WHERE holder <> ''"):
         raise NotOwnedError
