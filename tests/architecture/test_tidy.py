@@ -19,6 +19,9 @@ BANNED = frozenset(
 
 # What is over the soft limit, and why that is right. Nothing may be over the hard one.
 LARGE_FILES = {
+    "src/petra/embedded.py": "everything a program meets when it opens Petra",
+    "src/petra/engine/dispatch.py": "the life of a lease, from offer to end",
+    "src/petra/store/sqlite_write.py": "a kind of row per function",
     "src/petra/expr/evaluate.py": "one evaluator, one visitor per node",
     "src/petra/expr/list_filters.py": "a table of small filters",
     "src/petra/expr/parse.py": "one grammar, read top to bottom",

@@ -114,6 +114,11 @@ class Draft:
     taken: list[str] = field(default_factory=list)
 
     @property
+    def is_unborn(self) -> bool:
+        """Whether it would have made an execution, and was refused."""
+        return self.created and not self.records
+
+    @property
     def version(self) -> int:
         """The version after it."""
         return self.expected + len(self.records)
