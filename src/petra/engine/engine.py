@@ -40,7 +40,7 @@ from petra.engine.draft import (
 from petra.engine.entries import Entries, Entry
 from petra.engine.inbox import Inbox
 from petra.engine.letters import ANSWER, TAKEN, Post, failed_start, letters_of
-from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SWEEP_S
+from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -69,6 +69,7 @@ class Engine:
         lease_s: float = LEASE_S,
         handed_back: bool = False,
         holder: str = "",
+        shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
     ) -> None:
         """Make an engine.
@@ -79,12 +80,13 @@ class Engine:
         self._handed_back = handed_back
         self.store = store
         self.clock: Clock = clock or SystemClock()
-        self.shards = Shards(store, self.clock, holder)
+        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.entries = Entries(store, owns=self.shards.owns)
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
+        self.movers: list[Callable[[Collection[int]], None]] = []
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
@@ -572,6 +574,8 @@ class Engine:
 
     def _shards_lost(self, shards: Collection[int]) -> None:
         self.entries.forget(shards)
+        for moved in self.movers:
+            moved(shards)
 
     async def _shards_kept(self, shards: Collection[int]) -> None:
         await self._recovery.find(shards, in_order=True)
