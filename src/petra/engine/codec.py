@@ -5,7 +5,7 @@ The rows are projections: what is in them can be computed from the log at any ti
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -15,28 +15,32 @@ from petra.kernel.program import Program
 from petra.kernel.replay import Receipt
 from petra.kernel.rest import rest_of
 from petra.kernel.state import WorkItem
+from petra.playbook import to_yaml
 from petra.store import rows
 
 _encode = msgspec.json.Encoder().encode
 
 
-class _Body(msgspec.Struct, frozen=True, array_like=True):
+class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     event: AnyEvent
     receipt: Receipt
 
 
 _decode = msgspec.json.Decoder(_Body).decode
 
+TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
+"""The name of every type of event, as it stands in the log."""
 
-def to_row(record: Record) -> rows.Record:
-    """Encode a record for the store."""
+
+def to_row(record: Record, body: bytes) -> rows.Record:
+    """Make the row of a record, with the bytes of its event and receipt."""
     return rows.Record(
         seq=record.seq,
-        type=str(type(record.event).__struct_config__.tag),
+        type=TYPES[type(record.event)],
         at=record.at,
         hash=bytes.fromhex(record.hash),
         previous=bytes.fromhex(record.previous),
-        body=_encode(_Body(record.event, record.receipt)),
+        body=body,
     )
 
 
@@ -115,3 +119,12 @@ def _names(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def playbook_row(program: Program, now: float) -> rows.Playbook:
+    """Return a playbook as the store keeps it."""
+    meta = program.playbook.metadata
+    return rows.Playbook(
+        digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
+        source=to_yaml(program.playbook).encode(), applied=now,
+    )  # fmt: skip

@@ -9,8 +9,9 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import itertools
 import secrets
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,18 +19,13 @@ from typing import Protocol
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.entries import Entries, Entry
-from petra.kernel import assignment
-from petra.kernel.assignment import iterations
-from petra.kernel.chunks import goes_on
-from petra.kernel.effects import Extend
+from petra.engine.entries import Entries
+from petra.engine.limits import ASSIGN_MAX, LEASE_S
+from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
-from petra.store.rows import PendingRow
-from petra.wire import Assignment, frames
-
-LEASE_S = 30.0
-SWEEP_S = 1.0
-ASSIGN_MAX = 256
+from petra.store.errors import UnavailableError
+from petra.store.rows import PendingRow, shard_of
+from petra.wire import Assignment, Iteration, frames
 
 
 class Link(Protocol):
@@ -54,12 +50,30 @@ class _Worker:
 
 @dataclass(slots=True)
 class Lease:
-    """The right of a worker to do an assignment, until it runs out."""
+    """The right of a worker to do an assignment, until it runs out.
+
+    Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
+    """
 
     id: str
     row: PendingRow
     worker: _Worker
     expires: float
+    more: bool = False
+    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Offer:
+    """An assignment that waits for a worker with room.
+
+    It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
+    """
+
+    row: PendingRow
+    given: Assignment | None
+    program: Program | None
+    gone: bool = False
 
 
 class Dispatcher:
@@ -71,30 +85,40 @@ class Dispatcher:
         clock: Clock,
         expired: Callable[[PendingRow], None],
         lease_s: float = LEASE_S,
+        hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self._hands_out = hands_out
         self._entries = entries
         self._clock = clock
         self._expired = expired
         self._lease_s = lease_s
-        self._waiting: dict[str, deque[PendingRow]] = {}
+        # A lease of this dispatcher is never taken for one of another, which had the store before.
+        self._name = secrets.token_hex(6)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, deque[Offer]] = {}
+        self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._workers: dict[Link, _Worker] = {}
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
 
     # From the engine
 
-    def offer(self, row: PendingRow) -> None:
-        """Put an assignment up for the workers of its pool."""
-        self._waiting.setdefault(row.pending.pool, deque()).append(row)
+    def offer(
+        self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
+    ) -> None:
+        """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
+        offer = Offer(row, given, program)
+        self._waiting.setdefault(row.pending.pool, deque()).append(offer)
+        self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     async def pump(self) -> None:
         """Send what workers have room for."""
-        for pool, waiting in self._waiting.items():
+        for pool, waiting in tuple(self._waiting.items()):
             while waiting:
                 worker = self._free(pool)
-                if worker is None:
+                if worker is None or not await self._fill(worker, waiting):
                     break
-                await self._fill(worker, waiting)
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
@@ -102,39 +126,86 @@ class Dispatcher:
         ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
+    async def _fill(self, worker: _Worker, waiting: deque[Offer]) -> bool:
+        """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
+        kept: list[Offer] = []
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
-            row = waiting.popleft()
-            given = await self._assignment(worker, row)
+            offer = waiting.popleft()
+            if offer.given is None and not await self._made(offer):
+                kept.append(offer)
+                continue
+            given = self._leased(worker, offer)
             if given is not None:
                 worker.credit -= 1
                 made.append(given)
+        waiting.extend(kept)
         if made:
             worker.link.send(frames.Assign(assignments=made))
+        return not kept
 
-    async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
-        entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
-        run = entry.state.runs.get(row.pending.run)
-        if run is None or (row.pending.chunk and row.pending.chunk not in run.chunks):
-            return None  # it was withdrawn before a worker had room
-        given = assignment(entry.program, entry.state, row.pending.run, row.pending.chunk)
-        if given.delivery != row.pending.delivery:
-            return None  # a later delivery is waiting too
-        digest = entry.program.digest
-        if digest not in worker.playbooks:
-            worker.playbooks.add(digest)
-            worker.link.send(frames.Playbook(digest=digest, text=to_yaml(entry.program.playbook)))
-        lease = Lease(secrets.token_hex(12), row, worker, self._clock.monotonic() + self._lease_s)
-        self._leases[lease.id] = lease
-        worker.leases.add(lease.id)
-        self._by_run.setdefault((row.execution, row.pending.run), set()).add(lease.id)
-        return msgspec.structs.replace(
-            given, playbook=digest, lease=lease.id, lease_s=self._lease_s
+    async def _made(self, offer: Offer) -> bool:
+        """Make an assignment from the state as it is; False where that cannot be done now.
+
+        A state that is ahead of what is durable is not shown: then the offer waits for the commit.
+        """
+        if offer.gone:
+            return True
+        row, pending = offer.row, offer.row.pending
+        try:
+            entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
+        except UnavailableError:
+            return False
+        if entry.busy:
+            return False
+        run = entry.state.runs.get(pending.run)
+        chunk = run.chunks.get(pending.chunk) if run is not None and pending.chunk else None
+        holder = chunk if pending.chunk else run
+        if holder is None or holder.delivery != pending.delivery:
+            offer.gone = True  # it was withdrawn, or a later delivery is waiting too
+        else:
+            offer.program = entry.program
+            offer.given = assignment(entry.program, entry.state, pending.run, pending.chunk)
+        return True
+
+    def _leased(self, worker: _Worker, offer: Offer) -> Assignment | None:
+        """Give an assignment its lease, unless nobody wants it any more."""
+        row, given = offer.row, offer.given
+        key = (row.execution, row.pending.run)
+        beside = self._offers[key]
+        beside.remove(offer)
+        if not beside:
+            del self._offers[key]
+        if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
+            return None
+        assert offer.program is not None, "an assignment is made with its playbook at hand"
+        if given.playbook not in worker.playbooks:
+            worker.playbooks.add(given.playbook)
+            text = to_yaml(offer.program.playbook)
+            worker.link.send(frames.Playbook(digest=given.playbook, text=text))
+        lease = f"{self._name}-{next(self._numbers)}"
+        expires = self._clock.monotonic() + self._lease_s
+        out = {one.path: one for one in given.iterations} if given.more else {}
+        self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
+        worker.leases.add(lease)
+        self._by_run.setdefault(key, set()).add(lease)
+        return msgspec.structs.replace(given, lease=lease, lease_s=self._lease_s)
+
+    def _is_out(self, row: PendingRow) -> bool:
+        """Whether a worker has this very delivery already."""
+        known = self._by_run.get((row.execution, row.pending.run))
+        return known is not None and any(
+            self._leases[lease].row.pending == row.pending for lease in known
         )
 
+    def out(self) -> Counter[int]:
+        """Count the runs that are with workers, by shard."""
+        return Counter(shard_of(lease.row.execution) for lease in self._leases.values())
+
     def stop(self, execution: str, run: str, reason: str) -> None:
-        """Tell whoever does a run to stop; its leases end here."""
+        """Tell whoever does a run to stop, or was to do it; its leases end here."""
+        for offer in self._offers.get((execution, run), ()):
+            offer.gone = True
         stopped: dict[Link, list[str]] = {}
         for lease_id in self._by_run.pop((execution, run), set()):
             lease = self._end(lease_id)
@@ -143,23 +214,20 @@ class Dispatcher:
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
-    def extend(self, entry: Entry, effect: Extend) -> None:
+    def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
-        run = entry.state.runs.get(effect.run)
-        chunk = run.chunks.get(effect.chunk) if run is not None else None
-        if run is None or chunk is None:
-            return
-        for lease_id in self._by_run.get((entry.state.id, effect.run), ()):
+        for lease_id in self._by_run.get((row.execution, row.pending.run), ()):
             lease = self._leases[lease_id]
-            pending = lease.row.pending
-            if (pending.chunk, pending.delivery) == (effect.chunk, effect.delivery):
-                made = iterations(entry.program, run, effect.paths)
-                more = goes_on(entry.program.steps[run.step], run, chunk)
-                lease.worker.link.send(frames.Further(lease=lease_id, iterations=made, more=more))
+            if lease.row.pending == row.pending:
+                lease.out.update((one.path, one) for one in further)
+                lease.more = more
+                lease.worker.link.send(
+                    frames.Further(lease=lease_id, iterations=further, more=more)
+                )
 
     # From workers
 
-    async def hello(self, link: Link, hello: frames.Hello) -> None:
+    def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
         worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
         self._workers[link] = worker
@@ -170,23 +238,11 @@ class Dispatcher:
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
-            await self._again(lease)
+            if lease.out:  # what was sent on the last connection may be lost
+                again = list(lease.out.values())
+                link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
         if lost:
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
-
-    async def _again(self, lease: Lease) -> None:
-        """Send the iterations that are out once more: what was sent on the last connection may be lost."""
-        pending = lease.row.pending
-        if not pending.chunk:
-            return
-        entry = await self._entries.load(lease.row.execution)
-        run = entry.state.runs.get(pending.run)
-        chunk = run.chunks.get(pending.chunk) if run is not None else None
-        if run is None or chunk is None or chunk.gather:
-            return
-        made = iterations(entry.program, run, chunk.paths)
-        more = goes_on(entry.program.steps[run.step], run, chunk)
-        lease.worker.link.send(frames.Further(lease=lease.id, iterations=made, more=more))
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -200,6 +256,14 @@ class Dispatcher:
             lease = self._leases.get(lease_id)
             if lease is not None and lease.worker.link is link:
                 lease.expires = expires
+
+    def part(self, link: Link, given: frames.RunReport) -> None:
+        """A part of the work under a lease is done; the rest goes on."""
+        self.heartbeat(link, [given.lease])
+        lease = self._leases.get(given.lease)
+        if lease is not None and lease.out:
+            for one in given.iterations:
+                lease.out.pop(one.path, None)
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""
