@@ -233,7 +233,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                await self.dispatcher.hello(link, frame)
+                self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -260,7 +260,7 @@ class Engine:
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         if given.more:
-            self.dispatcher.heartbeat(link, [given.lease])
+            self.dispatcher.part(link, given)
         else:
             self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
@@ -513,7 +513,8 @@ class Engine:
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.part is not None:
-                    acks.setdefault(request.part[0], []).append(request.part[1:])
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
         for link, parts in acks.items():
@@ -540,8 +541,9 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
-        for place, more in draft.further:
-            self.dispatcher.extend(entry.state.id, place, more)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.extend(row, further, more=more)
 
     # Time
 

@@ -249,7 +249,8 @@ class Post:
         )
         for request in sent:
             if request.part is not None:
-                request.part[0].send(frames.Ack(parts=[request.part[1:]]))
+                link, lease, number = request.part
+                link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
                 self._spawn(self._answer(request))
 

@@ -58,12 +58,15 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     return Decision(turn.events, _wanted(turn), turn.markings, refused)
 
 
+_HANDED_OUT = (Assign, Extend)
+
+
 def _wanted(turn: Turn) -> list[AnyEffect]:
     """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
     if not turn.effects:
         return turn.effects
     runs = turn.state.runs
-    return [x for x in turn.effects if not isinstance(x, Assign | Extend) or x.run in runs]
+    return [x for x in turn.effects if type(x) not in _HANDED_OUT or x.run in runs]  # type: ignore[union-attr]
 
 
 # Settling
