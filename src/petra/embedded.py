@@ -66,6 +66,14 @@ def result_of(entry: Entry) -> Result:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiter:
+    """Somebody who waits for an execution; a curious one hears of every change."""
+
+    woken: asyncio.Future[None]
+    curious: bool
+
+
 class Local:
     """An engine with its own store and worker."""
 
@@ -73,7 +81,7 @@ class Local:
         self.engine = engine
         self.clock = clock
         self.worker: Child | None = None
-        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
 
     @classmethod
@@ -134,9 +142,19 @@ class Local:
                 await self.engine.receive(transport, frame)  # type: ignore[arg-type]
 
     def _heard(self, entry: Entry, _records: list[Record]) -> None:
-        for waiter in self._waiting.pop(entry.state.id, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+        """Wake who waits for an execution; most need not know of it while it goes on."""
+        waiting = self._waiting.get(entry.state.id)
+        if waiting is None:
+            return
+        goes_on = entry.shown[0] == "running"
+        kept = [one for one in waiting if goes_on and not one.curious]
+        for one in waiting:
+            if (one.curious or not goes_on) and not one.woken.done():
+                one.woken.set_result(None)
+        if kept:
+            self._waiting[entry.state.id] = kept
+        else:
+            del self._waiting[entry.state.id]
 
     # Using it
 
@@ -161,15 +179,15 @@ class Local:
         """Wait until an execution ends or rests."""
         wanted = until or (lambda result: result.status in REST)
         while True:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(execution, []).append(waiter)
+            woken = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
             entry = await self.engine.entries.load(execution)
             # while it is busy, the state is ahead of what is durable, and nobody may see it
             if not entry.busy:
                 result = result_of(entry)
                 if wanted(result):
                     return result
-            await waiter
+            await woken
 
 
 def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:

@@ -5,7 +5,7 @@ The rows are projections: what is in them can be computed from the log at any ti
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -27,16 +27,19 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
 
 _decode = msgspec.json.Decoder(_Body).decode
 
+TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
+"""The name of every type of event, as it stands in the log."""
 
-def to_row(record: Record) -> rows.Record:
-    """Encode a record for the store."""
+
+def to_row(record: Record, body: bytes) -> rows.Record:
+    """Make the row of a record, with the bytes of its event and receipt."""
     return rows.Record(
         seq=record.seq,
-        type=str(type(record.event).__struct_config__.tag),
+        type=TYPES[type(record.event)],
         at=record.at,
         hash=bytes.fromhex(record.hash),
         previous=bytes.fromhex(record.previous),
-        body=_encode(_Body(record.event, record.receipt)),
+        body=body,
     )
 
 

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from petra.engine.codec import execution_row, item_row, status_of, to_row
+from msgspec import UNSET
+
+from petra.engine.codec import execution_row, item_row, status_of
 from petra.engine.dispatch import Link
 from petra.engine.entries import Entry
 from petra.kernel import Program, Record
@@ -29,15 +31,25 @@ class Answered:
 
 @dataclass(slots=True)
 class Request:
-    """A command on its way to be decided, and whom to tell."""
+    """A command on its way to be decided, and whom to tell, if anybody waits."""
 
     execution: str
     make: Make
-    answer: asyncio.Future[Answered]
+    answer: asyncio.Future[Answered] | None = None
     command: str = ""
     request: bytes = b""
     program: Program | None = None
     lease: tuple[Link, str] | None = None
+
+    def reply(self, answered: Answered) -> None:
+        """Tell who waits what came of it."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(answered)
+
+    def fail(self, error: Exception) -> None:
+        """Tell who waits that it could not be decided."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)
 
 
 @dataclass(slots=True)
@@ -47,6 +59,7 @@ class Draft:
     entry: Entry
     expected: int
     records: list[Record] = field(default_factory=list)
+    lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
     assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -61,12 +74,13 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
     shown = status_of(entry.program, state)
     row = execution_row(entry.program, state) if draft.created or shown != entry.shown else None
     entry.shown = shown
+    known, entry.wake = entry.wake, due
     return rows.Change(
         execution=state.id,
         expected_version=draft.expected,
-        records=tuple(to_row(record) for record in draft.records),
+        records=tuple(draft.lines),
         row=row,
-        wake=due,
+        wake=UNSET if due == known else due,
         items=changed_items(entry),
         assigned=tuple(draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),

@@ -20,6 +20,7 @@ from typing import Any, Self
 import msgspec
 
 from petra.clock import Clock, SystemClock
+from petra.engine.codec import to_row
 from petra.engine.dispatch import SWEEP_S, Dispatcher, Link
 from petra.engine.draft import (
     Answered,
@@ -39,7 +40,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
-from petra.store.base import Fate, Store
+from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import BrokenError, UnavailableError, UncertainError
 from petra.wire import Error, frames
 
@@ -48,6 +49,7 @@ INBOX_MAX = 100_000
 RETRY_S = 0.5
 POLL_S = 1.0
 DUE_MAX = 1_000
+TAKEN = "there is an execution of that id already"
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +77,7 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
         self._stored: set[str] = set()
+        self._asked: dict[str, asyncio.Future[None]] = {}
 
     # Life
 
@@ -105,7 +108,7 @@ class Engine:
 
         The same command id again gives the same answer, and starts nothing.
         """
-        program = self.entries.remember(Program(playbook))
+        program = self.entries.compiled(playbook)
         given = workload or {}
         return await self._ask(
             execution, lambda now: c.Start(now=now, workload=given), command=command,
@@ -129,19 +132,29 @@ class Engine:
     ) -> Answered:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
-        if command:
+        if not command:
+            return await self._answered(Request(execution, make, program=program))
+        while (earlier := self._asked.get(command)) is not None:
+            await asyncio.wait([earlier])
+        self._asked[command] = asyncio.get_running_loop().create_future()
+        try:
             known = await self.store.answer(command)
             if known is not None:
                 return _known_answer(known, request)
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        await self._inbox.put(Request(execution, make, answer, command, request, program))
-        return await answer
+            return await self._answered(
+                Request(execution, make, command=command, request=request, program=program)
+            )
+        finally:
+            self._asked.pop(command).set_result(None)
+
+    async def _answered(self, request: Request) -> Answered:
+        request.answer = asyncio.get_running_loop().create_future()
+        await self._inbox.put(request)
+        return await request.answer
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_forget)
-        self._inbox.put_nowait(Request(execution, make, answer))
+        self._inbox.put_nowait(Request(execution, make))
 
     # Workers
 
@@ -191,9 +204,7 @@ class Engine:
             )
 
         self.dispatcher.reported(given.lease)
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_forget)
-        self._inbox.put_nowait(Request(given.execution, make, answer, lease=(link, given.lease)))
+        self._inbox.put_nowait(Request(given.execution, make, lease=(link, given.lease)))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         pending = row.pending
@@ -233,10 +244,21 @@ class Engine:
         drafts: dict[str, Draft] = {}
         for request in requests:
             try:
-                await self._decide(drafts, request)
+                draft = drafts.get(request.execution)
+                if draft is None:
+                    entry = self._cached(request) or await self._entry(request)
+                    if entry is None:
+                        continue
+                    entry.busy += 1
+                    seq = entry.state.seq
+                    draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                self._decide(draft, request)
             except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
                 self._undecidable(drafts, request, error)
         return drafts
+
+    def _cached(self, request: Request) -> Entry | None:
+        return self.entries.cached(request.execution) if request.program is None else None
 
     def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
@@ -246,25 +268,17 @@ class Engine:
         self.entries.drop(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.put_nowait(earlier)
-        if not request.answer.done():
-            request.answer.set_exception(error)
+        request.fail(error)
 
-    async def _decide(self, drafts: dict[str, Draft], request: Request) -> None:
-        draft = drafts.get(request.execution)
-        if draft is None:
-            entry = await self._entry(request)
-            if entry is None:
-                return
-            draft = drafts[request.execution] = Draft(
-                entry, entry.state.seq, created=entry.state.seq == 0
-            )
-            entry.busy += 1
+    def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
         before = entry.state.seq
         decision = decide(entry.program, entry.state, request.make(self.clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
-            draft.records.append(entry.ledger.record(event, at, old, new))
+            record, body = entry.ledger.write(event, at, old, new)
+            draft.records.append(record)
+            draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
@@ -278,15 +292,12 @@ class Engine:
     async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:
             return await self.entries.load(request.execution)
-        known = self.entries.cached(request.execution)
-        if known is not None or await self.store.execution(request.execution) is not None:
-            request.answer.set_result(
-                Answered(request.execution, "there is an execution of that id already")
-            )
+        if self.entries.cached(request.execution) is not None:
+            request.reply(Answered(request.execution, TAKEN))
             return None
         state = State(id=request.execution)
         return self.entries.add(
-            request.execution, Entry(request.program, state, Ledger(request.execution))
+            request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
         )
 
     # Committing
@@ -305,12 +316,11 @@ class Engine:
             for outcome in outcomes:
                 if outcome.fate is not Fate.APPLIED:
                     self.entries.drop(outcome.execution)
-                    self._again(usable.pop(outcome.execution))
-        for draft in usable.values():
-            await self._release(draft)
+                    self._not_applied(usable.pop(outcome.execution), outcome)
+        await self._release(list(usable.values()))
         await self.dispatcher.pump()
 
-    async def _store(self, batch: rows.Batch) -> tuple[Any, ...]:
+    async def _store(self, batch: rows.Batch) -> tuple[Outcome, ...]:
         while True:
             try:
                 return (await self.store.commit(batch)).outcomes
@@ -319,6 +329,21 @@ class Engine:
             except BrokenError as error:
                 self._break(error)
                 raise
+
+    def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
+        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
+        draft.entry.busy -= 1
+        known = {answer.command: answer for answer in outcome.answers}
+        for request, _ in draft.requests:
+            if request.command in known:
+                try:
+                    request.reply(_known_answer(known[request.command], request.request))
+                except UsageError as error:
+                    request.fail(error)
+            elif outcome.version and request.program is not None:
+                request.reply(Answered(request.execution, TAKEN))
+            else:
+                self._inbox.put_nowait(request)
 
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
@@ -347,21 +372,29 @@ class Engine:
 
     # Releasing
 
-    async def _release(self, draft: Draft) -> None:
+    async def _release(self, drafts: list[Draft]) -> None:
         """What was decided is durable: carry it out and say so."""
-        entry = draft.entry
-        entry.busy -= 1
-        self._tell_listeners(entry, draft.records)
-        for effect in draft.effects:
-            await self._carry_out(entry, effect)
         acks: dict[Link, list[str]] = {}
-        for request, refused in draft.requests:
-            if request.lease is not None:
-                acks.setdefault(request.lease[0], []).append(request.lease[1])
-            if not request.answer.done():
-                request.answer.set_result(Answered(entry.state.id, refused, entry.state.seq))
+        children: list[tuple[str, f.StartChild]] = []
+        for draft in drafts:
+            entry = draft.entry
+            entry.busy -= 1
+            if self.listeners:
+                self._tell_listeners(entry, draft.records)
+            for effect in draft.effects:
+                if isinstance(effect, f.StartChild):
+                    children.append((entry.state.id, effect))
+                else:
+                    self._carry_out(entry, effect)
+            for request, refused in draft.requests:
+                if request.lease is not None:
+                    acks.setdefault(request.lease[0], []).append(request.lease[1])
+                if request.answer is not None:
+                    request.reply(Answered(entry.state.id, refused, entry.state.seq))
         for link, leases in acks.items():
             link.send(frames.Ack(leases=leases))
+        for parent, effect in children:
+            await self._start_child(parent, effect)
 
     def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
         """Tell who listens; one that fails (its reader has gone, say) hears no more."""
@@ -372,7 +405,7 @@ class Engine:
                 _log.debug("a listener failed", exc_info=True)
                 self.listeners.remove(listener)
 
-    async def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
+    def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
         state = entry.state
         match effect:
             case f.Assign():
@@ -385,14 +418,12 @@ class Engine:
                 self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
             case f.Stop():
                 self.dispatcher.stop(state.id, effect.run, "withdrawn")
-            case f.StartChild():
-                await self._start_child(state.id, effect)
             case f.CancelChild():
                 reason = effect.reason
                 self.tell(effect.child, lambda now: c.Cancel(now=now, reason=reason))
             case f.Finish():
                 self._tell_parent(state)
-            case f.Notify():
+            case f.Notify() | f.StartChild():
                 pass
 
     async def _start_child(self, parent: str, effect: f.StartChild) -> None:
@@ -524,8 +555,3 @@ def _known_answer(known: rows.Answer, request: bytes) -> Answered:
 
 def _hash(request: Any) -> bytes:
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()
-
-
-def _forget(done: asyncio.Future[Answered]) -> None:
-    if not done.cancelled():
-        done.exception()  # nobody waits for it

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from msgspec import UNSET, UnsetType
+
 from petra.engine.codec import from_row
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, State, evolve
 from petra.kernel.replay import GENESIS
-from petra.playbook import read
+from petra.playbook import Playbook, read
 from petra.store.base import Store
 
 ENTRIES_MAX = 5_000
@@ -31,6 +33,8 @@ class Entry:
     shown: tuple[str, str] = ("", "")
     items: dict[str, str] = field(default_factory=dict)
     out: dict[str, set[str]] = field(default_factory=dict)
+    wake: float | UnsetType | None = UNSET
+    """The wake-up that is stored; unset while that is not known."""
     busy: int = 0
     stale: bool = False
 
@@ -53,6 +57,7 @@ class Entries:
         self._most = most
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._compiled: dict[int, tuple[Playbook, Program]] = {}
 
     def cached(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
@@ -120,6 +125,17 @@ class Entries:
         if stored is None:
             raise PetraError(f"the store has no playbook with digest {digest}")
         return self.remember(Program(read(stored.source.decode(), stored.name).checked()))
+
+    def compiled(self, playbook: Playbook) -> Program:
+        """Return the compiled form of a playbook; the same object is compiled once."""
+        known = self._compiled.get(id(playbook))
+        if known is not None:
+            return known[1]
+        program = self.remember(Program(playbook))
+        self._compiled[id(playbook)] = playbook, program  # held, so that its id stays its own
+        if len(self._compiled) > PROGRAMS_MAX:
+            del self._compiled[next(iter(self._compiled))]
+        return program
 
     def remember(self, program: Program) -> Program:
         """Keep a compiled playbook."""

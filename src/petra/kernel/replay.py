@@ -56,19 +56,31 @@ class Ledger:
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
+        return self.write(event, at, before, after)[0]
+
+    def write(self, event: e.AnyEvent, at: float, before: int, after: int) -> tuple[Record, bytes]:
+        """Add an event to the chain; return its record, and the bytes of event and receipt to keep."""
         self.seq += 1
         receipt = receipt_of(event, before, after)
-        digest = chain(self.execution, self.seq, event, receipt, self.last)
+        body = encode_body(event, receipt)
+        previous = self.last
+        self.last = digest = chain(self.execution, self.seq, body, previous)
         made = Record(
-            seq=self.seq, at=at, event=event, receipt=receipt, previous=self.last, hash=digest
+            seq=self.seq, at=at, event=event, receipt=receipt, previous=previous, hash=digest
         )
-        self.last = digest
-        return made
+        return made, body
 
 
-def chain(execution: str, seq: int, event: e.AnyEvent, receipt: Receipt, previous: str) -> str:
-    """Hash a record: everything but the time."""
-    content = _encoder.encode([execution, seq, event, receipt, previous])
+def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
+    """Encode what a record holds: the same content gives the same bytes."""
+    return _encoder.encode((event, receipt))
+
+
+def chain(execution: str, seq: int, body: bytes, previous: str) -> str:
+    """Hash a record: everything but the time. The bytes are a JSON list, with the body's two in its middle."""
+    content = b'[%b,%d,%b,"%b"]' % (
+        _encoder.encode(execution), seq, body[1:-1], previous.encode(),
+    )  # fmt: skip
     return hashlib.sha256(content).hexdigest()
 
 
@@ -135,7 +147,8 @@ def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
             return BadRecord(seq=record.seq, reason=f"version {number} was expected")
         if record.previous != previous:
             return BadRecord(seq=number, reason="it does not follow the record before it")
-        if chain(execution, number, record.event, record.receipt, previous) != record.hash:
+        body = encode_body(record.event, record.receipt)
+        if chain(execution, number, body, previous) != record.hash:
             return BadRecord(seq=number, reason="its content does not match its hash")
         before = state.marking
         try:
