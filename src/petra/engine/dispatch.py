@@ -9,6 +9,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections import deque
 from collections.abc import Callable
@@ -21,12 +22,15 @@ from petra.clock import Clock
 from petra.engine.entries import Entries
 from petra.kernel import assignment
 from petra.playbook import to_yaml
+from petra.store.errors import StoreError
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, frames
 
 LEASE_S = 30.0
 SWEEP_S = 1.0
 ASSIGN_MAX = 256
+
+_log = logging.getLogger(__name__)
 
 
 class Link(Protocol):
@@ -85,13 +89,14 @@ class Dispatcher:
         self._waiting.setdefault(row.pending.pool, deque()).append(row)
 
     async def pump(self) -> None:
-        """Send what workers have room for."""
-        for pool, waiting in self._waiting.items():
-            while waiting:
-                worker = self._free(pool)
-                if worker is None:
+        """Send what workers have room for; what the store cannot give now waits for the next sweep."""
+        for pool, waiting in list(self._waiting.items()):
+            while waiting and (worker := self._free(pool)) is not None:
+                try:
+                    await self._fill(worker, waiting)
+                except StoreError as error:
+                    _log.warning("assignments wait: %s", error)
                     break
-                await self._fill(worker, waiting)
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
@@ -101,14 +106,20 @@ class Dispatcher:
 
     async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
         made: list[Assignment] = []
-        while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
-            row = waiting.popleft()
-            given = await self._assignment(worker, row)
-            if given is not None:
-                worker.credit -= 1
-                made.append(given)
-        if made:
-            worker.link.send(frames.Assign(assignments=made))
+        try:
+            while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
+                row = waiting.popleft()
+                try:
+                    given = await self._assignment(worker, row)
+                except StoreError:
+                    waiting.appendleft(row)
+                    raise
+                if given is not None:
+                    worker.credit -= 1
+                    made.append(given)
+        finally:
+            if made:
+                worker.link.send(frames.Assign(assignments=made))
 
     async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
         entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
@@ -149,6 +160,7 @@ class Dispatcher:
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in set(hello.leases) - set(lost):
             lease = self._leases[lease_id]
+            lease.worker.leases.discard(lease_id)  # else the end of the old connection would take it
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)

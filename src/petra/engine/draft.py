@@ -29,7 +29,7 @@ class Answered:
     version: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Request:
     """A command on its way to be decided, and whom to tell, if anybody waits."""
 
@@ -66,6 +66,17 @@ class Draft:
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
     created: bool = False
+    change: rows.Change | None = None
+
+    @property
+    def version(self) -> int:
+        """Where the log stands after it."""
+        return self.expected + len(self.records)
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is anything to store; the answer of a command is, also where it was refused."""
+        return bool(self.records or (self.answers and not self.created))
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:

@@ -41,7 +41,7 @@ from petra.kernel import effects as f
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
-from petra.store.errors import BrokenError, UnavailableError, UncertainError
+from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.wire import Error, frames
 
 BATCH_MAX = 2_000
@@ -77,7 +77,7 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
         self._stored: set[str] = set()
-        self._asked: dict[str, asyncio.Future[None]] = {}
+        self._asked: dict[object, asyncio.Future[Answered]] = {}
 
     # Life
 
@@ -133,24 +133,29 @@ class Engine:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
         if not command:
-            return await self._answered(Request(execution, make, program=program))
+            answer = self._expect(make)
+            await self._inbox.put(Request(execution, make, answer, program=program))
+            return await asyncio.shield(answer)
         while (earlier := self._asked.get(command)) is not None:
             await asyncio.wait([earlier])
-        self._asked[command] = asyncio.get_running_loop().create_future()
+        answer = self._expect(command)
         try:
             known = await self.store.answer(command)
             if known is not None:
-                return _known_answer(known, request)
-            return await self._answered(
-                Request(execution, make, command=command, request=request, program=program)
-            )
-        finally:
-            self._asked.pop(command).set_result(None)
+                answer.set_result(_known_answer(known, request))
+        except BaseException:
+            answer.cancel()
+            raise
+        if known is None:
+            await self._inbox.put(Request(execution, make, answer, command, request, program))
+        return await asyncio.shield(answer)
 
-    async def _answered(self, request: Request) -> Answered:
-        request.answer = asyncio.get_running_loop().create_future()
-        await self._inbox.put(request)
-        return await request.answer
+    def _expect(self, key: object) -> asyncio.Future[Answered]:
+        """Make the future of an answer. A caller that waits no longer takes nothing back: it stays expected."""
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._asked[key] = answer
+        answer.add_done_callback(lambda _: self._asked.pop(key, None))
+        return answer
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -223,9 +228,12 @@ class Engine:
             while True:
                 requests = await self._collect()
                 drafts = await self._decide_all(requests)
+                for draft in drafts.values():  # now: the next batch moves the states on
+                    draft.change = self._change(draft) if draft.writes else None
                 if committing is not None:
                     await committing
                 committing = asyncio.create_task(self._commit(drafts))
+                committing.add_done_callback(self._committed)
         except asyncio.CancelledError:
             if committing is not None:
                 await committing  # what was decided last is finished, not torn
@@ -233,6 +241,11 @@ class Engine:
         except BaseException as error:
             self._break(error)
             raise
+
+    def _committed(self, done: asyncio.Task[None]) -> None:
+        """Notice at once that a commit failed for good, also when nothing more arrives."""
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self._break(error)
 
     async def _collect(self) -> list[Request]:
         requests = [await self._inbox.get()]
@@ -268,6 +281,9 @@ class Engine:
         self.entries.drop(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.put_nowait(earlier)
+        if isinstance(error, StoreError) and request.answer is None:
+            # nobody would ask again, and a run would wait for ever
+            self.clock.call_later(RETRY_S, lambda: self._inbox.put_nowait(request))
         request.fail(error)
 
     def _decide(self, draft: Draft, request: Request) -> None:
@@ -304,12 +320,12 @@ class Engine:
 
     async def _commit(self, drafts: dict[str, Draft]) -> None:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
-        for key in drafts.keys() - usable.keys():
-            self._again(drafts[key])
-        written = {key: draft for key, draft in usable.items() if draft.records}
+        for draft in [draft for key, draft in drafts.items() if key not in usable]:
+            self._again(draft)
+        written = {key: draft for key, draft in usable.items() if draft.change is not None}
         if written:
             batch = rows.Batch(
-                changes=tuple(self._change(draft) for draft in written.values()),
+                changes=tuple(draft.change for draft in written.values() if draft.change),
                 playbooks=self._new_playbooks(written),
             )
             outcomes = await self._store(batch)
@@ -324,11 +340,9 @@ class Engine:
         while True:
             try:
                 return (await self.store.commit(batch)).outcomes
-            except (UncertainError, UnavailableError):
+            except (UncertainError, UnavailableError, FullError) as error:
+                _log.warning("nothing is acknowledged until this ends: %s", error)
                 await self.clock.sleep(RETRY_S)  # the same batch again is safe
-            except BrokenError as error:
-                self._break(error)
-                raise
 
     def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
@@ -379,6 +393,8 @@ class Engine:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
+            if draft.created and not draft.records:
+                self.entries.drop(entry.state.id)  # it was refused: there is no such execution
             if self.listeners:
                 self._tell_listeners(entry, draft.records)
             for effect in draft.effects:
@@ -390,11 +406,17 @@ class Engine:
                 if request.lease is not None:
                     acks.setdefault(request.lease[0], []).append(request.lease[1])
                 if request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, entry.state.seq))
+                    request.reply(Answered(entry.state.id, refused, draft.version))
         for link, leases in acks.items():
             link.send(frames.Ack(leases=leases))
         for parent, effect in children:
-            await self._start_child(parent, effect)
+            while True:
+                try:
+                    await self._start_child(parent, effect)
+                    break
+                except StoreError as error:
+                    _log.warning("a sub-playbook waits: %s", error)
+                    await self.clock.sleep(RETRY_S)
 
     def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
         """Tell who listens; one that fails (its reader has gone, say) hears no more."""
@@ -477,8 +499,11 @@ class Engine:
         while True:
             await self.clock.sleep(SWEEP_S)
             self.dispatcher.sweep()
-            for wake in await self.store.due(self.clock.now(), limit=DUE_MAX):
-                self._wakes.set(wake.execution, wake.due)
+            try:
+                for wake in await self.store.due(self.clock.now(), limit=DUE_MAX):
+                    self._wakes.set(wake.execution, wake.due)
+            except StoreError as error:  # a sweep never ends
+                _log.warning("the next sweep looks again: %s", error)
             await self.dispatcher.pump()
 
     # Coming back
@@ -505,7 +530,8 @@ class Engine:
         while True:
             live = await self.store.live(after=after)
             for stored in live:
-                if stored.row.reason == "child":
+                program = await self.entries.program(stored.row.digest)
+                if any(plan.mode == "playbook" for plan in program.steps.values()):
                     await self._look_after(stored.row.id)
             if not live:
                 return
@@ -537,7 +563,11 @@ class Engine:
                     self._tell_parent((await self.entries.load(child)).state)
 
     def _break(self, error: BaseException) -> None:
-        self._broken = error
+        """Stop for good: whoever waits for an answer is told that there will be none."""
+        self._broken = self._broken or error
+        for waiting in list(self._asked.values()):
+            if not waiting.done():
+                waiting.set_exception(PetraError(f"the engine has stopped: {error}"))
 
 
 def _answer(request: Request, refused: str, state: State, at: float) -> rows.Answer:

@@ -27,6 +27,8 @@ from petra.worker.worker import Connect
 
 SLOWEST_S = 12.0
 """No try takes longer."""
+EFFECTS_MANY = 80
+"""Tries in one ordeal after which every one takes long."""
 
 _given: ContextVar[Assignment] = ContextVar("_given")
 
@@ -110,6 +112,8 @@ class SeededTools:
         chance = Random(f"{self._seed}/{place}/{number}")
         nonce = f"{place}/{given.delivery}/{number}"
         takes = chance.choice((0.0, 0.0, 0.001, 0.1, 1.0, SLOWEST_S * chance.random()))
+        if len(self._evidence.ledger) > EFFECTS_MANY:
+            takes = SLOWEST_S  # a playbook that goes round for ever does so slowly
         drawn = chance.random()
         await self._take(takes * chance.random(), context)
         self._evidence.ledger.append(
