@@ -20,7 +20,7 @@ from petra.store import rows
 _encode = msgspec.json.Encoder().encode
 
 
-class _Body(msgspec.Struct, frozen=True, array_like=True):
+class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     event: AnyEvent
     receipt: Receipt
 

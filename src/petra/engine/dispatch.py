@@ -9,6 +9,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import secrets
 from collections import deque
@@ -16,10 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import msgspec
-
 from petra.clock import Clock
-from petra.engine.entries import Entries
+from petra.engine.entries import Entries, Entry
 from petra.kernel import assignment
 from petra.playbook import to_yaml
 from petra.store.errors import StoreError
@@ -77,6 +76,9 @@ class Dispatcher:
         self._clock = clock
         self._expired = expired
         self._lease_s = lease_s
+        # A lease of this dispatcher is never taken for one of another, which had the store before.
+        self._name = secrets.token_hex(6)
+        self._numbers = itertools.count(1)
         self._waiting: dict[str, deque[PendingRow]] = {}
         self._workers: dict[Link, _Worker] = {}
         self._leases: dict[str, Lease] = {}
@@ -108,12 +110,11 @@ class Dispatcher:
         made: list[Assignment] = []
         try:
             while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
-                row = waiting.popleft()
-                try:
-                    given = await self._assignment(worker, row)
-                except StoreError:
-                    waiting.appendleft(row)
-                    raise
+                entry = self._entries.cached(waiting[0].execution)
+                if entry is None:
+                    await self._entries.load(waiting[0].execution)  # others may take it meanwhile
+                    continue
+                given = self._assignment(worker, waiting.popleft(), entry)
                 if given is not None:
                     worker.credit -= 1
                     made.append(given)
@@ -121,24 +122,30 @@ class Dispatcher:
             if made:
                 worker.link.send(frames.Assign(assignments=made))
 
-    async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
-        entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
-        run = entry.state.runs.get(row.pending.run)
-        if run is None or (row.pending.chunk and row.pending.chunk not in run.chunks):
+    def _assignment(self, worker: _Worker, row: PendingRow, entry: Entry) -> Assignment | None:
+        pending = row.pending
+        run = entry.state.runs.get(pending.run)
+        if run is None or (pending.chunk and pending.chunk not in run.chunks):
             return None  # it was withdrawn before a worker had room
-        given = assignment(entry.program, entry.state, row.pending.run, row.pending.chunk)
-        if given.delivery != row.pending.delivery:
+        current = run.chunks[pending.chunk] if pending.chunk else run
+        if current.delivery != pending.delivery:
             return None  # a later delivery is waiting too
         digest = entry.program.digest
         if digest not in worker.playbooks:
             worker.playbooks.add(digest)
             worker.link.send(frames.Playbook(digest=digest, text=to_yaml(entry.program.playbook)))
-        lease = Lease(secrets.token_hex(12), row, worker, self._clock.monotonic() + self._lease_s)
-        self._leases[lease.id] = lease
-        worker.leases.add(lease.id)
-        self._by_run.setdefault((row.execution, row.pending.run), set()).add(lease.id)
-        return msgspec.structs.replace(
-            given, playbook=digest, lease=lease.id, lease_s=self._lease_s
+        lease = f"{self._name}-{next(self._numbers)}"
+        expires = self._clock.monotonic() + self._lease_s
+        self._leases[lease] = Lease(lease, row, worker, expires)
+        worker.leases.add(lease)
+        self._by_run.setdefault((row.execution, pending.run), set()).add(lease)
+        return assignment(
+            entry.program,
+            entry.state,
+            pending.run,
+            pending.chunk,
+            lease=lease,
+            lease_s=self._lease_s,
         )
 
     def stop(self, execution: str, run: str, reason: str) -> None:

@@ -15,7 +15,14 @@ _ANY = "*"
 
 
 def assignment(
-    program: Program, state: State, run_id: str, chunk_id: str = "", *, everything: bool = False
+    program: Program,
+    state: State,
+    run_id: str,
+    chunk_id: str = "",
+    *,
+    lease: str = "",
+    lease_s: float = 0.0,
+    everything: bool = False,
 ) -> Assignment:
     """Return what a worker needs for a run; with a chunk, the iterations it is to do.
 
@@ -38,6 +45,8 @@ def assignment(
             for path in (chunk.paths if chunk else ())
         ],
         compensate=bool(run.compensates),
+        lease=lease,
+        lease_s=lease_s,
     )
 
 
@@ -55,13 +64,15 @@ def run_scope(
 ) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
     plan = program.steps[run.step]
-    view = view_of(state, run)
     wanted = plan.result_reads
-    results = {
-        step: activation.done.result
-        for step, activation in {**state.latest, **view.seen}.items()
-        if activation.done is not None and (everything or _ANY in wanted or step in wanted)
-    }
+    results = {}
+    if wanted or everything:
+        anything = everything or _ANY in wanted
+        results = {
+            step: activation.done.result
+            for step, activation in {**state.latest, **run.seen}.items()
+            if activation.done is not None and (anything or step in wanted)
+        }
     found: dict[str, Any] = {
         **results,
         "workload": state.workload,
@@ -70,6 +81,6 @@ def run_scope(
         "args": run.args,
         "step": {step: {"result": result} for step, result in results.items()},
     }
-    if (branch := branch_data(state, view)) is not None:
+    if run.stack and (branch := branch_data(state, view_of(state, run))) is not None:
         found["branch"] = branch
     return found

@@ -21,7 +21,7 @@ from petra.kernel.state import State
 GENESIS = "0" * 64
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What one event did to the marking."""
 
     transition: str = ""
@@ -32,7 +32,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry of the log."""
 
     seq: int
@@ -122,7 +122,7 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
     )  # fmt: skip
 
 
-class BadRecord(msgspec.Struct, frozen=True, kw_only=True):
+class BadRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first record of a log that is not what was written."""
 
     seq: int

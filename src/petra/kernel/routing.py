@@ -23,7 +23,7 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 
-class Routed(msgspec.Struct):
+class Routed(msgspec.Struct, gc=False):
     """What routing chose."""
 
     arcs: list[int] = []

@@ -5,6 +5,7 @@ it enters once and leaves once.
 Rule 2: only ``evolve`` changes the state, through the methods below, in place. They keep the indexes:
 tokens by step, members by group and branch.
 Rule 3: values that are read by others are replaced, never changed: ctx, args, results.
+Rule 4: nothing here refers to itself, however far around, so the collector of cycles need not look at it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Branch(NamedTuple):
 Stack = tuple[Branch, ...]
 
 
-class Activation(Struct):
+class Activation(Struct, gc=False):
     """A step run that is over: what templates and joins see of it."""
 
     step: str
@@ -60,7 +61,7 @@ Seen = dict[str, Activation]
 """The latest activation of each step in a token's own causal history."""
 
 
-class Token(Struct):
+class Token(Struct, gc=False):
     """A token in ``S.ready``."""
 
     id: str
@@ -75,7 +76,7 @@ class Token(Struct):
     empty: bool = False
 
 
-class Timer(Struct):
+class Timer(Struct, gc=False):
     """Something that happens by itself at a point in time."""
 
     id: str
@@ -86,7 +87,7 @@ class Timer(Struct):
     index: int = 0
 
 
-class Wait(Struct):
+class Wait(Struct, gc=False):
     """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
 
     which: str | int
@@ -97,7 +98,7 @@ class Wait(Struct):
     item: str = ""
 
 
-class LoopState(Struct):
+class LoopState(Struct, gc=False):
     """How far one level of a loop has come. ``active`` holds the nested level of an outer iteration."""
 
     total: int
@@ -117,7 +118,7 @@ class LoopState(Struct):
         return self.next >= self.total and not self.active
 
 
-class Chunk(Struct):
+class Chunk(Struct, gc=False):
     """Iterations that were handed out together, by their paths of indices."""
 
     id: str
@@ -129,7 +130,7 @@ class Chunk(Struct):
     attempt: int = 1
 
 
-class Run(Struct):
+class Run(Struct, gc=False):
     """A token in ``S.running``: a step run between start and boundary event."""
 
     id: str
@@ -159,7 +160,7 @@ class Run(Struct):
     errors: list[Error] = []
 
 
-class Group(Struct):
+class Group(Struct, gc=False):
     """A fan-out: its branches, who has arrived, and how each of the others ended."""
 
     id: str
@@ -188,7 +189,7 @@ class Group(Struct):
         return self.size - len(self.arrived) - len(self.ended)
 
 
-class WorkItem(Struct):
+class WorkItem(Struct, gc=False):
     """What a person must do (S14)."""
 
     id: str
@@ -215,7 +216,7 @@ class WorkItem(Struct):
         return self.state in ("offered", "allocated", "started", "suspended")
 
 
-class KeyWriter(Struct):
+class KeyWriter(Struct, gc=False):
     """Who wrote a ctx key inside one group: enough to find a conflict, however many wrote."""
 
     index: int
@@ -223,7 +224,7 @@ class KeyWriter(Struct):
     several: bool = False
 
 
-class Signal(Struct):
+class Signal(Struct, gc=False):
     """A signal kept in the mailbox."""
 
     name: str
@@ -231,7 +232,7 @@ class Signal(Struct):
     payload: Any
 
 
-class Undo(Struct):
+class Undo(Struct, gc=False):
     """A done step that can be compensated."""
 
     step: str
@@ -241,7 +242,7 @@ class Undo(Struct):
     stack: Stack
 
 
-class State(Struct):
+class State(Struct, gc=False):
     """Everything the log of one execution says."""
 
     id: str

@@ -23,7 +23,7 @@ def shard_of(execution: str) -> int:
     return zlib.crc32(execution.encode()) % SHARDS
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Anything a store keeps."""
 
 
