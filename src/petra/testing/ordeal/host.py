@@ -82,7 +82,7 @@ class Host:
         self._tries: Counter[str] = Counter()
         self._weather = plan.weather
         self._connections: list[Connection] = []
-        self._connected = 0
+        self.connections: list[Connection] = []
         self._started = 0
         self._hired = 0
         self._handed_back = False
@@ -228,14 +228,14 @@ class Host:
     # Between them
 
     def _connect(self, engine: Engine) -> Connection:
-        self._connected += 1
         number = self._started
         connection = Connection(
-            Random(f"{self._seed}/connection/{self._connected}"),
+            Random(f"{self._seed}/connection/{len(self.connections)}"),
             self._weather,
             lambda frame: self._sees(number, frame),
         )
         self._connections.append(connection)
+        self.connections.append(connection)
         self._loop.start(self.engine, self._serve(engine, connection.engine))
         return connection
 
@@ -277,8 +277,3 @@ class Host:
             process.dies_at = None
             if process.stopped:
                 self._loop.go_on(process)
-        for connection in self._connections:
-            self._plan.counts["frames lost"] += connection.lost
-
-    def count(self) -> None:
-        """Add up what happened to frames."""

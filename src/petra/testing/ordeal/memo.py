@@ -1,4 +1,4 @@
-"""Two things that make ordeals short and repeatable: reading a playbook is remembered, and ids come from the seed.
+"""What makes ordeals short and repeatable: readings are remembered, decisions are bounded, ids come from the seed.
 
 Reading and writing playbooks are pure functions, so remembering what they gave changes nothing but the time it takes.
 """
@@ -6,7 +6,7 @@ Reading and writing playbooks are pure functions, so remembering what they gave 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
@@ -22,6 +22,9 @@ MODULES = (
     "petra.engine.entries",
     "petra.worker.playbooks",
 )
+
+EVENTS_MAX = 200
+"""Events of one decision at which a random playbook that goes round on the server is stopped."""
 
 _written: dict[int, tuple[Playbook, str]] = {}
 
@@ -43,10 +46,11 @@ def remembering(chance: Random) -> Iterator[None]:
     """Remember readings and draw the ids of leases from the seed, while it lasts."""
     put: list[tuple[Any, str, Any]] = []
 
-    def replace(module: Any, name: str, made: Callable[..., Any]) -> None:
+    def replace(module: Any, name: str, made: Any) -> None:
         put.append((module, name, getattr(module, name)))
         setattr(module, name, made)
 
+    replace(import_module("petra.kernel.program"), "EVENTS_MAX", EVENTS_MAX)
     replace(secrets, "token_hex", lambda size=12: f"{chance.getrandbits(8 * size):x}")
     for module in map(import_module, MODULES):
         for name, made in (("read", _read), ("to_yaml", _to_yaml)):

@@ -49,7 +49,7 @@ def draw(chance: Random) -> Plan:
         delay_s=chance.choice((0.001, 0.01, 0.2)),
         slow=0.1 if some(0.3) else 0.0,
         repeats=0.1 if some(0.4) else 0.0,
-        breaks=0.03 if some(0.4) else 0.0,
+        breaks=0.015 if some(0.4) else 0.0,
         notice_s=chance.choice((0.01, 2.0, 20.0)),
     )
     return Plan(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+from functools import lru_cache
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
 from petra.kernel import Program
@@ -90,7 +91,7 @@ class Ordeal:
     async def _stock(self, store: MemoryStore) -> None:
         for book in children():
             self._know(book)
-        await store.commit(rows.Batch(playbooks=tuple(_row(book) for book in children())))
+        await store.commit(rows.Batch(playbooks=_stock()))
 
     def _know(self, book: Playbook) -> None:
         program = Program(book)
@@ -124,13 +125,12 @@ class Ordeal:
     # Faults
 
     def _storm(self) -> list[asyncio.Task[None]]:
-        plan, host = self.plan, self.host
+        plan = self.plan
         faults = [self._kill_engine() for _ in range(plan.engine_kills)]
         faults += [self._kill_worker() for _ in range(plan.worker_kills)]
         faults += [self._freeze() for _ in range(plan.freezes)]
         faults += [self._jump() for _ in range(plan.jumps)]
         faults += [self._close() for _ in range(plan.engine_closes)]
-        del host
         return [asyncio.create_task(fault) for fault in faults]
 
     async def _some_time(self) -> None:
@@ -197,13 +197,25 @@ class Ordeal:
         if commit.row.status == "paused":
             return True
         due = commit.wake is not None and commit.wake <= self.clock.now() + 60
-        parent_waits = commit.row.reason == "child"
-        return not due and not parent_waits and (commit.row.status == "stuck" or not commit.pending)
+        children = [
+            key for key, one in self.evidence.streams.items() if one.state.parent == execution
+        ]
+        waits = commit.row.reason == "child" and all(map(self._goes_on, children))
+        return not due and not waits and (commit.row.status == "stuck" or not commit.pending)
+
+    def _goes_on(self, execution: str) -> bool:
+        state = self.evidence.streams[execution].state
+        return bool(state.terminal) or not self._at_rest(execution)
 
 
 def _doom(process: Process, chance: Random) -> None:
     """Let a process die at one of its next callbacks, sooner rather than later."""
     process.dies_at = process.callbacks + max(1, int(math.exp(chance.random() * 6)))
+
+
+@lru_cache
+def _stock() -> tuple[rows.Playbook, ...]:
+    return tuple(_row(book) for book in children())
 
 
 def _row(book: Playbook) -> rows.Playbook:
