@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from petra.clock import Clock, SystemClock
 from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
+from petra.engine.limits import FOLLOW_S
+from petra.errors import UsageError
 from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
@@ -87,25 +90,28 @@ class Local:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Path, *, slots: int = SLOTS, store: Store | None = None
+        cls, home: Path, *, slots: int = SLOTS, store: Store | str | None = None
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
+        With the address of a PostgreSQL database as ``store``, executions are kept there, and other engines
+        may share it; the folder holds large results only.
+
         Raises:
             HeldError: another process has the folder open.
+            UnavailableError: the database cannot be reached.
         """
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
-        if store is None:
-            from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
-
-            store = await SqliteStore.open(home / DATABASE)
+        holder = new_name() if isinstance(store, str) else ""
+        if store is None or isinstance(store, str):
+            store = await open_store(store or home / DATABASE)
         closed = home / CLOSED
         in_order = closed.exists()
         closed.unlink(missing_ok=True)
         try:
-            async with Engine(store, clock=clock, handed_back=in_order) as engine:
+            async with Engine(store, clock=clock, handed_back=in_order, holder=holder) as engine:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
@@ -179,6 +185,10 @@ class Local:
         """Wait until an execution ends or rests."""
         wanted = until or (lambda result: result.status in REST)
         while True:
+            if not self.engine.shards.owns(execution):
+                found = await self._follow(execution, wanted)
+                if found is not None:
+                    return found
             woken = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
             entry = await self.engine.entries.load(execution)
@@ -189,8 +199,51 @@ class Local:
                     return result
             await woken
 
+    async def _follow(self, execution: str, wanted: Callable[[Result], bool]) -> Result | None:
+        """Look at an execution of another engine now and then; None: this engine acts for it now."""
+        entry = await self.engine.view(execution)
+        self.engine.tell_listeners(entry, [])
+        while not self.engine.shards.owns(execution):
+            result = result_of(entry)
+            if wanted(result):
+                return result
+            await self.clock.sleep(FOLLOW_S)
+            records = await self.engine.entries.advance(entry)
+            if records:
+                self.engine.tell_listeners(entry, records)
+        return None
 
-def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:
+
+async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
+    """Open the store at an address: a file, or a PostgreSQL database.
+
+    Raises:
+        UsageError: the address is none.
+        HeldError: another process owns the file.
+        UnavailableError: the database cannot be reached.
+    """
+    if isinstance(where, Path):
+        from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
+
+        return await SqliteStore.open(where, readonly=readonly)
+    if not str(where).startswith(("postgresql://", "postgres://")):
+        raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
+    try:
+        from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
+    except ImportError:
+        raise UsageError(
+            "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
+        ) from None
+    return await PostgresStore.open(where)
+
+
+def run_file(
+    file: Path,
+    workload: dict[str, Any] | None = None,
+    *,
+    home: Path,
+    store: str | None = None,
+) -> Result:
     """Run a playbook file until it ends or waits for the world.
 
     Raises:
@@ -201,10 +254,15 @@ def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) 
     playbook = read_bytes(file.read_bytes(), str(file)).checked()
 
     async def running() -> Result:
-        async with Local.open(home) as local:
+        async with Local.open(home, store=store) as local:
             return await local.run(playbook, workload)
 
     return asyncio.run(running())
+
+
+def new_name() -> str:
+    """Make a name for an engine that no other one has, and that says where it runs."""
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
 
 
 def new_id(clock: Clock) -> str:

@@ -15,6 +15,7 @@ from petra.kernel.program import Program
 from petra.kernel.replay import Receipt
 from petra.kernel.rest import rest_of
 from petra.kernel.state import WorkItem
+from petra.playbook import to_yaml
 from petra.store import rows
 
 _encode = msgspec.json.Encoder().encode
@@ -118,3 +119,12 @@ def _names(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def playbook_row(program: Program, now: float) -> rows.Playbook:
+    """Return a playbook as the store keeps it."""
+    meta = program.playbook.metadata
+    return rows.Playbook(
+        digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
+        source=to_yaml(program.playbook).encode(), applied=now,
+    )  # fmt: skip

@@ -6,16 +6,20 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import UNSET
 
 from petra.engine.codec import execution_row, item_row, status_of
 from petra.engine.dispatch import Link
 from petra.engine.entries import Entry
-from petra.kernel import Program, Record
+from petra.engine.references import objects_of
+from petra.errors import UsageError
+from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.store import rows
+from petra.wire import Assignment, frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -29,7 +33,7 @@ class Answered:
     version: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Request:
     """A command on its way to be decided, and whom to tell, if anybody waits."""
 
@@ -40,6 +44,7 @@ class Request:
     request: bytes = b""
     program: Program | None = None
     lease: tuple[Link, str] | None = None
+    letter: str = ""
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
@@ -52,6 +57,34 @@ class Request:
             self.answer.set_exception(error)
 
 
+def reported(link: Link, given: frames.RunReport) -> Request:
+    """Return the request that a worker's report makes."""
+
+    def make(now: float) -> c.AnyCommand:
+        if given.chunk:
+            reports = [
+                c.IterationReport(path=one.path, report=one.report) for one in given.iterations
+            ]
+            return c.ChunkReport(
+                now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery
+            )
+        assert given.report is not None
+        return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
+
+    return Request(given.execution, make, lease=(link, given.lease))
+
+
+def lost_delivery(row: rows.PendingRow) -> Request:
+    """Return the request that a lost delivery makes."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.LeaseExpired(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
+
+
 @dataclass(slots=True)
 class Draft:
     """What a batch will do to one execution."""
@@ -61,22 +94,18 @@ class Draft:
     records: list[Record] = field(default_factory=list)
     lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
-    assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
+    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
     created: bool = False
-    change: rows.Change | None = None
+    letters: tuple[rows.Letter, ...] = ()
+    taken: list[str] = field(default_factory=list)
 
     @property
     def version(self) -> int:
-        """Where the log stands after it."""
+        """The version after it."""
         return self.expected + len(self.records)
-
-    @property
-    def writes(self) -> bool:
-        """Whether there is anything to store; the answer of a command is, also where it was refused."""
-        return bool(self.records or (self.answers and not self.created))
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
@@ -93,10 +122,33 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         row=row,
         wake=UNSET if due == known else due,
         items=changed_items(entry),
-        assigned=tuple(draft.assigned.values()),
+        assigned=tuple(pending for pending, _ in draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
+        snapshot=entry.snapshot_at(draft.version),
         answers=tuple(draft.answers),
+        objects=objects_of(draft.lines),
+        letters=draft.letters,
+        taken=tuple(draft.taken),
     )
+
+
+def answer_of(request: Request, refused: str, version: int, at: float) -> rows.Answer:
+    """Return what is stored as the answer to a command."""
+    body = msgspec.json.encode(Answered(request.execution, refused, version))
+    return rows.Answer(command=request.command, request=request.request, body=body, at=at)
+
+
+def known_answer(known: rows.Answer, request: bytes) -> Answered:
+    """Return the stored answer to a command.
+
+    Raises:
+        UsageError: the command id was used before for a different request.
+    """
+    if known.request != request:
+        raise UsageError(
+            f"command id '{known.command}' was used before for a different request; use a fresh id"
+        )
+    return msgspec.json.decode(known.body, type=Answered)
 
 
 def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
@@ -110,25 +162,22 @@ def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
     return tuple(changed)
 
 
-def pool_of(entry: Entry, run_id: str) -> str:
-    """Return the worker pool of a run."""
-    run = entry.state.runs.get(run_id)
-    return entry.program.steps[run.step].step.spec.pool if run is not None else "default"
-
-
 def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
-    """Note that an assignment is out now."""
-    if effect.run not in entry.state.runs:
+    """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
+    run = entry.state.runs.get(effect.run)
+    if run is None:
         return
     key = (effect.run, effect.chunk)
     draft.released.pop(key, None)
     entry.out.setdefault(effect.run, set()).add(effect.chunk)
-    draft.assigned[key] = rows.Pending(
+    pending = rows.Pending(
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=pool_of(entry, effect.run),
+        pool=entry.program.steps[run.step].step.spec.pool,
     )
+    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, made
 
 
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:

@@ -15,14 +15,7 @@ _ANY = "*"
 
 
 def assignment(
-    program: Program,
-    state: State,
-    run_id: str,
-    chunk_id: str = "",
-    *,
-    lease: str = "",
-    lease_s: float = 0.0,
-    everything: bool = False,
+    program: Program, state: State, run_id: str, chunk_id: str = "", *, everything: bool = False
 ) -> Assignment:
     """Return what a worker needs for a run; with a chunk, the iterations it is to do.
 
@@ -45,8 +38,6 @@ def assignment(
             for path in (chunk.paths if chunk else ())
         ],
         compensate=bool(run.compensates),
-        lease=lease,
-        lease_s=lease_s,
     )
 
 

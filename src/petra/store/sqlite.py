@@ -32,10 +32,12 @@ from petra.store.rows import (
     Credential,
     ExecutionFilter,
     Expired,
+    Letter,
     Page,
     PendingRow,
     Playbook,
     Record,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -290,6 +292,17 @@ class SqliteStore:
         """Give shards back."""
         await self._write(lambda c: writing.renew_shards(c, holder, epochs, None))
 
+    async def shards(self) -> dict[int, ShardRow]:
+        """Return who holds which shard."""
+        return await self._read(reading.shards)
+
+    async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
+        """Say that an engine is there; return all that are."""
+        return await self._write(lambda c: writing.enrol(c, holder, lease_s))
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        """Do nothing: the file has one owner, and there are no others to hear of."""
+
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
@@ -351,6 +364,12 @@ class SqliteStore:
     ) -> list[PendingRow]:
         """List assignments that are out."""
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
+
+    async def letters(
+        self, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[Letter]:
+        """List letters that nobody has carried out yet."""
+        return await self._read(lambda c: reading.letters(c, shards, limit))
 
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE

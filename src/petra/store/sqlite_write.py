@@ -62,6 +62,8 @@ _ORDER = (
     "insert_answer",
     "insert_object",
     "forget_orphan",
+    "take_letter",
+    "post_letter",
 )
 
 Bindings = tuple[object, ...]
@@ -112,6 +114,7 @@ class BatchWriter:
         outcomes = tuple(self._change(change, batch, epochs, known) for change in batch.changes)
         answers, refused, new = judge_answers(batch.answers, known)
         self._rows["insert_answer"] += (_answer(answer, None) for answer in new)
+        self._letters(batch)
         for name in _ORDER:
             if name in self._rows:
                 self._connection.executemany(self._sql[name], self._rows[name])
@@ -193,6 +196,15 @@ class BatchWriter:
         rows["forget_orphan"] += [(key,) for key in change.objects]
         for item in change.items:
             self._item(item, stream)
+        if change.letters or change.taken:
+            self._letters(change)
+
+    def _letters(self, given: Batch | Change) -> None:
+        self._rows["take_letter"] += [(name,) for name in given.taken]
+        self._rows["post_letter"] += [
+            (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
+            for letter in given.letters
+        ]
 
     def _update(self, change: Change, stream: int, head: Head) -> None:
         end = change.records[-1].hash if change.records else head.hash
@@ -302,6 +314,15 @@ def renew_shards(
         )
         connection.execute(sql["set_shard"], values)
     return kept
+
+
+def enrol(connection: apsw.Connection, holder: str, lease_s: float) -> list[str]:
+    """Say that an engine is there; return all that are."""
+    sql = load_queries("sqlite")
+    now = connection.execute(sql["now"]).get
+    connection.execute(sql["enrol"], (holder, now + lease_s))
+    connection.execute(sql["dismiss"], (now,))
+    return [str(name) for (name,) in connection.execute(sql["engines"])]
 
 
 def _columns(row: ExecutionRow) -> Bindings:
