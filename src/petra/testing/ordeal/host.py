@@ -219,9 +219,7 @@ class Host:
             known()
 
         known, process.at_death = process.at_death, died
-        tools = SeededTools(
-            self._seed, self._evidence, self._scenes, self._tries, crash, name
-        )
+        tools = SeededTools(self._seed, self._evidence, self._scenes, self._tries, crash, name)
         offer = Offer(name=name, pool=pool, slots=self._plan.slots)
         await Hand(connect, offer, tools, self._clock).run()
 

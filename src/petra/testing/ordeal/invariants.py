@@ -73,11 +73,7 @@ def commands_have_one_effect(evidence: Evidence) -> Iterator[str]:
 
 def _effects(evidence: Evidence, asked: Asked) -> int | None:
     """Count the effects of a command by its mark; None for those that leave none of their own."""
-    events = [
-        record.event
-        for stream in evidence.streams.values()
-        for record in stream.records
-    ]
+    events = [record.event for stream in evidence.streams.values() for record in stream.records]
     match asked.kind:
         case "start":
             return sum(
@@ -142,7 +138,9 @@ def nothing_is_assigned_before_it_is_durable(evidence: Evidence) -> Iterator[str
         given = sent.given
         stream = evidence.streams.get(given.execution)
         past = stream.records[: sent.durable] if stream is not None else []
-        if not any(_hands_out(record.event, given.run, given.chunk, given.delivery) for record in past):
+        if not any(
+            _hands_out(record.event, given.run, given.chunk, given.delivery) for record in past
+        ):
             yield (
                 f"{given.execution}: run {given.run} {given.chunk} delivery {given.delivery} left at"
                 f" version {sent.durable}, before it was durable"

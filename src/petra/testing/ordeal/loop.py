@@ -148,7 +148,11 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return asyncio.Future(loop=self)
 
     def create_task(  # type: ignore[override]
-        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+        self,
+        coro: Coroutine[Any, Any, T],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
     ) -> asyncio.Task[T]:
         """Make a task; it belongs to the process that makes it."""
         task = asyncio.Task(coro, loop=self, name=name, context=context)

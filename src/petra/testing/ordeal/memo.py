@@ -61,5 +61,3 @@ def remembering(chance: Random) -> Iterator[None]:
     finally:
         for module, name, true in reversed(put):
             setattr(module, name, true)
-
-

@@ -99,9 +99,7 @@ class Ordeal:
 
     async def _client(self, number: int) -> None:
         chance = Random(f"{self.seed}/client/{number}")
-        client = Client(
-            str(number), chance, self.evidence, self.host.reach, self.plan.doubles
-        )
+        client = Client(str(number), chance, self.evidence, self.host.reach, self.plan.doubles)
         execution, scene = f"execution-{number}", choose(chance)
         self._know(scene.playbook)
         self.scenes[execution] = scene
