@@ -1,6 +1,6 @@
 """``make bench``: Petra beside DBOS, on SQLite and on PostgreSQL, interleaved in one run; then Petra alone.
 
-python benchmarks/peers.py [--quick] [--rounds 5] [--into FOLDER] [--redraw]
+python benchmarks/peers.py [--quick] [--rounds 5] [--skip W3-large] [--into FOLDER] [--redraw]
 
 Every sample is a process of its own on an empty store, and only one of them runs at a time: in each round every
 workload is given to one side after the other, so that both meet the same machine. The results are written into
@@ -179,15 +179,16 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PETRA_STORE"}
 
 
-def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
+def run_all(folder: Path, *, quick: bool, rounds: int, skipped: list[str]) -> dict[str, Any]:
     began, machine = time.perf_counter(), describe(folder)
+    chosen = [work for work in WORKS if work.key not in skipped]
     database = Database()
     run = Run(folder, database, quick)
     floors = []
     try:
         for number in range(rounds):
             floors.append(floor_ms(folder))
-            for work in WORKS:
+            for work in chosen:
                 for side in SIDES if number < work.rounds else ():
                     run.sample(side, work)
         settings = database_settings(database)
@@ -198,12 +199,12 @@ def run_all(folder: Path, *, quick: bool, rounds: int) -> dict[str, Any]:
     works = [
         {"key": work.key, "name": work.name, "unit": work.unit,
          "title": work.title.format(work.quick if quick else work.size)}
-        for work in WORKS
+        for work in chosen
     ]  # fmt: skip
     return {
         "machine": machine, "floor_ms": floors, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
-        "failures": run.failures, "absent": run.absent,
+        "failures": run.failures, "absent": run.absent, "skipped": skipped,
     }  # fmt: skip
 
 
@@ -224,6 +225,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Petra beside DBOS, in one run.")
     parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
     parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
+    parser.add_argument("--skip", nargs="*", default=[], metavar="WORK", help="e.g. W3-large")
     parser.add_argument("--into", type=Path, help="where the results go")
     parser.add_argument(
         "--redraw", action="store_true", help="measure nothing: write the page anew"
@@ -239,9 +241,8 @@ def main() -> None:
         sys.exit("the temporary folder is in memory, where nothing is synced: set TMPDIR to a disk")
     folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))
     try:
-        results = run_all(
-            folder, quick=given.quick, rounds=given.rounds or (1 if given.quick else ROUNDS)
-        )
+        rounds = given.rounds or (1 if given.quick else ROUNDS)
+        results = run_all(folder, quick=given.quick, rounds=rounds, skipped=given.skip)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(page(results))

@@ -21,6 +21,7 @@ from typing import Any, Self
 import msgspec
 
 from petra.clock import Clock, SystemClock
+from petra.engine.batches import Batches
 from petra.engine.codec import to_row
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
@@ -43,7 +44,6 @@ from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
-from petra.engine.transaction import Transactions
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Program, Record, State, decide
@@ -90,8 +90,8 @@ class Engine:
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
-        self._transactions = Transactions(self.shards, self._wakes, self.clock)
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
+        self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
@@ -233,7 +233,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                await self.dispatcher.hello(link, frame)
+                self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -260,7 +260,7 @@ class Engine:
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         if given.more:
-            self.dispatcher.heartbeat(link, [given.lease])
+            self.dispatcher.part(link, given)
         else:
             self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
@@ -385,10 +385,7 @@ class Engine:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        for key, draft in usable.items():
-            if draft.is_unborn:
-                self.entries.drop(key)
-        return usable, self._transactions.batch(usable.values())
+        return usable, self._batches.make(usable.values())
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
@@ -459,7 +456,8 @@ class Engine:
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.part is not None:
-                    acks.setdefault(request.part[0], []).append(request.part[1:])
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
         for link, parts in acks.items():
@@ -486,8 +484,9 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
-        for place, more in draft.further:
-            self.dispatcher.extend(entry.state.id, place, more)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.extend(row, further, more=more)
 
     # Time
 

@@ -26,7 +26,7 @@ from petra.errors import PetraError
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.store.base import Store
-from petra.store.errors import UnavailableError, UncertainError
+from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, Playbook, shard_of
 from petra.wire import Error, frames
 
@@ -34,12 +34,6 @@ LETTER, ANSWER = "letter", "answer"
 TAKEN = "there is an execution of that id already"
 
 _log = logging.getLogger(__name__)
-
-
-def away(shards: Shards, letters: Iterable[Letter]) -> tuple[str, ...]:
-    """Return the notices for letters to executions of other engines."""
-    numbers = {shard_of(x.execution) for x in letters if not shards.owns(x.execution)}
-    return tuple(f"{LETTER} {shard}" for shard in sorted(numbers))
 
 
 class Post:
@@ -147,11 +141,18 @@ class Post:
         error = Error(kind="not_found", message=f"there is no playbook '{message.path}'")
         reply = failed_child(letter.execution, message.command.parent, error, self._clock.now())
         await self._commit(
-            Batch(letters=(reply,), taken=(letter.id,), notices=away(self._shards, [reply]))
+            Batch(letters=(reply,), taken=(letter.id,), notices=self.notices([reply]))
         )
         await self.take(reply)
 
     # Passing on
+
+    def notices(self, letters: Iterable[Letter]) -> tuple[str, ...]:
+        """Return the notices for letters to executions of other engines."""
+        if self._shards.epochs is None:
+            return ()
+        away = {shard_of(x.execution) for x in letters if not self._shards.owns(x.execution)}
+        return tuple(f"{LETTER} {shard}" for shard in sorted(away))
 
     def pass_on(self, requests: Sequence[Request]) -> None:
         """Send what came for executions of other engines to them; nobody here waits for that."""
@@ -175,13 +176,14 @@ class Post:
             sent.append(request)
         if not letters:
             return
-        notices = away(self._shards, letters)
+        notices = self.notices(letters)
         await self._commit(
             Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
         )
         for request in sent:
             if request.part is not None:
-                request.part[0].send(frames.Ack(parts=[request.part[1:]]))
+                link, lease, number = request.part
+                link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
                 self._spawn(self._answer(request))
 
@@ -249,7 +251,7 @@ class Post:
         while True:
             try:
                 await self._store.commit(batch)
-            except (UncertainError, UnavailableError):
+            except (UncertainError, UnavailableError, FullError):
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
                 return

@@ -1,48 +1,56 @@
-"""From drafts to one transaction: the changes, the letters they send, and who is to hear of them.
+"""Batches: the drafts of many executions as one transaction.
 
-Rule 1: it is made before the next decisions change the states that its rows show.
+Rows are made here, at once, before the next decisions change the states they show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from petra.clock import Clock
 from petra.engine.codec import playbook_row
 from petra.engine.draft import Draft, change_of
+from petra.engine.entries import Entries
 from petra.engine.letters import failed_start, letters_of
-from petra.engine.post import ANSWER, away
+from petra.engine.post import ANSWER, Post
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.store import rows
 
 
-class Transactions:
-    """Makes the transactions of an engine."""
+class Batches:
+    """Makes batches, and remembers which playbooks the store has."""
 
-    def __init__(self, shards: Shards, wakes: Wakes, clock: Clock) -> None:
+    def __init__(
+        self, entries: Entries, shards: Shards, wakes: Wakes, post: Post, clock: Clock
+    ) -> None:
+        self._entries = entries
         self._shards = shards
         self._wakes = wakes
+        self._post = post
         self._clock = clock
         self._stored: set[str] = set()
 
-    def batch(self, drafts: Collection[Draft]) -> rows.Batch | None:
-        """Return the transaction that makes drafts durable; None: there is nothing to store."""
+    def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
+        """Return the transaction that makes drafts durable; None where nothing is to be written."""
         written = [d for d in drafts if d.records or (d.taken and not d.created)]
-        refused = [d for d in drafts if d.taken and d.is_unborn]
-        if not written and not refused:
+        unborn = [d for d in drafts if d.created and not d.records]
+        for draft in unborn:
+            self._entries.drop(draft.entry.state.id)
+        if not written and not any(draft.taken for draft in unborn):
             return None
-        for draft in refused:
-            self._tell_parent(draft)
         changes = tuple(self._change(draft) for draft in written)
+        refusals = [self._refusal(draft) for draft in unborn if draft.taken]
+        letters = tuple(letter for draft in unborn for letter in draft.letters)
+        told = [letter for change in changes for letter in change.letters]
         return rows.Batch(
             changes=changes,
             epochs=None if self._shards.epochs is None else dict(self._shards.epochs),
             playbooks=self._new_playbooks(written),
-            answers=tuple(answer for draft in refused for answer in draft.answers),
-            letters=tuple(letter for draft in refused for letter in draft.letters),
-            taken=tuple(name for draft in refused for name in draft.taken),
-            notices=() if self._shards.epochs is None else self._notices(drafts),
+            answers=tuple(answer for found in refusals for answer in found),
+            letters=letters,
+            taken=tuple(name for draft in unborn for name in draft.taken),
+            notices=self._notices((*told, *letters), drafts),
         )
 
     def _change(self, draft: Draft) -> rows.Change:
@@ -52,19 +60,20 @@ class Transactions:
         draft.letters = letters_of(state, draft.effects, draft.version)
         return change_of(draft, due)
 
-    def _tell_parent(self, draft: Draft) -> None:
-        """Have the parent of a child that could not be started told why."""
+    def _refusal(self, draft: Draft) -> list[rows.Answer]:
+        """Have the parent told that a child could not be started; return the answers to who asked."""
         now = self._clock.now()
-        replies = (
+        replies = [
             failed_start(request, refused, now)
             for request, refused in draft.requests
             if request.letter and refused
-        )
+        ]
         draft.letters = tuple(reply for reply in replies if reply is not None)
+        return draft.answers
 
-    def _notices(self, drafts: Iterable[Draft]) -> tuple[str, ...]:
-        """Return what other engines should hear: of letters for them, and of answers they wait for."""
-        letters = [letter for draft in drafts for letter in draft.letters]
+    def _notices(self, letters: Sequence[rows.Letter], drafts: Iterable[Draft]) -> tuple[str, ...]:
+        if self._shards.epochs is None:
+            return ()
         answered = [
             f"{ANSWER} {request.command}"
             for draft in drafts
@@ -72,7 +81,7 @@ class Transactions:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*away(self._shards, letters), *answered)
+        return (*self._post.notices(letters), *answered)
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
         found = {}
