@@ -187,7 +187,9 @@ class Checker:
         group.fired = True
         indices = [branch for stack in stacks for level, branch in stack if level == group_id]
         if len(set(indices)) != len(indices) or not set(indices) <= group.arrived:
-            self._fault("I16", f"a join consumes branches of group {group_id} that have not arrived")
+            self._fault(
+                "I16", f"a join consumes branches of group {group_id} that have not arrived"
+            )
         join = self.steps[step].spec.join
         if join is not None and join.on_early_complete == "cancel":
             live = [*self._ready.values(), *(stack for _, stack in self._runs.values())]
@@ -298,7 +300,9 @@ class Checker:
         if event.chunk:
             loop.chunks.add(event.chunk)
         if not loop.nested and len(loop.chunks) > loop.most:
-            self._fault("I17", f"{len(loop.chunks)} iterations in flight, at most {loop.most} may be")
+            self._fault(
+                "I17", f"{len(loop.chunks)} iterations in flight, at most {loop.most} may be"
+            )
 
     def _iterations_ended(self, event: e.IterationsEnded) -> None:
         loop = self._loops.get(event.run)
@@ -356,7 +360,9 @@ class Checker:
     def _ended(self, _event: e.ExecutionEnded) -> None:
         self._over = True
         if self._ready or self._runs:
-            self._fault("I20", f"{len(self._ready)} tokens and {len(self._runs)} runs are left at the end")
+            self._fault(
+                "I20", f"{len(self._ready)} tokens and {len(self._runs)} runs are left at the end"
+            )
 
     # ctx
 

@@ -148,7 +148,9 @@ class Witness:
             try:
                 evolve(stream.state, record.event, seq=record.seq, at=record.at)
             except (AssertionError, LookupError) as error:
-                self.evidence.mishaps.append(f"I22: {execution}/{record.seq} is no sequel: {error!r}")
+                self.evidence.mishaps.append(
+                    f"I22: {execution}/{record.seq} is no sequel: {error!r}"
+                )
                 raise
         stream.commits.append(
             Commit(

@@ -73,21 +73,16 @@ def commands_have_one_effect(evidence: Evidence) -> Iterator[str]:
 
 def _effects(evidence: Evidence, asked: Asked) -> int | None:
     """Count the effects of a command by its mark; None for those that leave none of their own."""
-    events = [
-        record.event
-        for stream in evidence.streams.values()
-        for record in stream.records
-    ]
+    events = [record.event for stream in evidence.streams.values() for record in stream.records]
     match asked.kind:
         case "start":
-            return sum(
-                isinstance(x, e.ExecutionStarted) and x.workload.get("mark") == asked.mark
-                for x in events
-            )
+            started = [x.workload for x in events if isinstance(x, e.ExecutionStarted)]
+            return [workload.get("mark") for workload in started].count(asked.mark)
         case "patch":
             return sum(isinstance(x, e.CtxPatched) and asked.mark in x.values for x in events)
         case "signal":
-            return sum(isinstance(x, e.SignalReceived) and x.payload == asked.mark for x in events)
+            payloads = [x.payload for x in events if isinstance(x, e.SignalReceived)]
+            return payloads.count(asked.mark)
         case "pause":
             return sum(isinstance(x, e.ExecutionPaused) and x.reason == asked.mark for x in events)
         case "resume":
@@ -142,7 +137,9 @@ def nothing_is_assigned_before_it_is_durable(evidence: Evidence) -> Iterator[str
         given = sent.given
         stream = evidence.streams.get(given.execution)
         past = stream.records[: sent.durable] if stream is not None else []
-        if not any(_hands_out(record.event, given.run, given.chunk, given.delivery) for record in past):
+        if not any(
+            _hands_out(record.event, given.run, given.chunk, given.delivery) for record in past
+        ):
             yield (
                 f"{given.execution}: run {given.run} {given.chunk} delivery {given.delivery} left at"
                 f" version {sent.durable}, before it was durable"
@@ -358,9 +355,9 @@ def everything_comes_to_rest(evidence: Evidence) -> Iterator[str]:
     for execution, how in evidence.unrested.items():
         yield f"{execution} stands still: {how}"
     for asked in evidence.journal.values():
-        if asked.kind == "start" and asked.answers and not asked.answers[0][1]:
-            if asked.execution not in evidence.streams:
-                yield f"{asked.execution} was started and is not there"
+        accepted = asked.kind == "start" and asked.answers and not asked.answers[0][1]
+        if accepted and asked.execution not in evidence.streams:
+            yield f"{asked.execution} was started and is not there"
     for execution, expects in evidence.wanted.items():
         stream = evidence.streams.get(execution)
         if stream is None or execution in evidence.unrested:
