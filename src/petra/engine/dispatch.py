@@ -25,7 +25,7 @@ from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
-from petra.wire import Assignment, frames
+from petra.wire import Assignment, Iteration, frames
 
 
 class Link(Protocol):
@@ -51,12 +51,17 @@ class _Worker:
 
 @dataclass(slots=True)
 class Lease:
-    """The right of a worker to do an assignment, until it runs out."""
+    """The right of a worker to do an assignment, until it runs out.
+
+    Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
+    """
 
     id: str
     row: PendingRow
     worker: _Worker
     expires: float
+    more: bool = False
+    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -181,7 +186,8 @@ class Dispatcher:
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = f"{self._name}-{next(self._numbers)}"
         expires = self._clock.monotonic() + self._lease_s
-        self._leases[lease] = Lease(lease, row, worker, expires)
+        out = {one.path: one for one in given.iterations} if given.more else {}
+        self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
         worker.leases.add(lease)
         self._by_run.setdefault(key, set()).add(lease)
         return msgspec.structs.replace(given, lease=lease, lease_s=self._lease_s)
@@ -209,6 +215,17 @@ class Dispatcher:
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
+    def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
+        """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
+        for lease_id in self._by_run.get((row.execution, row.pending.run), ()):
+            lease = self._leases[lease_id]
+            if lease.row.pending == row.pending:
+                lease.out.update((one.path, one) for one in further)
+                lease.more = more
+                lease.worker.link.send(
+                    frames.Further(lease=lease_id, iterations=further, more=more)
+                )
+
     # From workers
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
@@ -222,6 +239,9 @@ class Dispatcher:
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
+            if lease.out:  # what was sent on the last connection may be lost
+                again = list(lease.out.values())
+                link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
         if lost:
             worker.disowned.update(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
@@ -243,6 +263,14 @@ class Dispatcher:
             lease = self._leases.get(lease_id)
             if lease is not None and lease.worker.link is link:
                 lease.expires = expires
+
+    def part(self, link: Link, given: frames.RunReport) -> None:
+        """A part of the work under a lease is done; the rest goes on."""
+        self.heartbeat(link, [given.lease])
+        lease = self._leases.get(given.lease)
+        if lease is not None and lease.out:
+            for one in given.iterations:
+                lease.out.pop(one.path, None)
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""

@@ -18,8 +18,10 @@ from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
+from petra.kernel.assignment import iterations
+from petra.kernel.chunks import goes_on
 from petra.store import rows
-from petra.wire import Assignment, frames
+from petra.wire import Assignment, Iteration, frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -35,7 +37,10 @@ class Answered:
 
 @dataclass(slots=True)
 class Request:
-    """A command on its way to be decided, and whom to tell, if anybody waits."""
+    """A command on its way to be decided, and whom to tell, if anybody waits.
+
+    ``part`` is what of a worker's report it came from: the lease and the number.
+    """
 
     execution: str
     make: Make
@@ -43,7 +48,7 @@ class Request:
     command: str = ""
     request: bytes = b""
     program: Program | None = None
-    lease: tuple[Link, str] | None = None
+    part: tuple[Link, str, int] | None = None
     letter: str = ""
 
     def reply(self, answered: Answered) -> None:
@@ -66,12 +71,18 @@ def reported(link: Link, given: frames.RunReport) -> Request:
                 c.IterationReport(path=one.path, report=one.report) for one in given.iterations
             ]
             return c.ChunkReport(
-                now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery
+                now=now,
+                run=given.run,
+                chunk=given.chunk,
+                reports=reports,
+                delivery=given.delivery,
+                more=given.more,
+                gathered=given.report,
             )
         assert given.report is not None
         return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
 
-    return Request(given.execution, make, lease=(link, given.lease))
+    return Request(given.execution, make, part=(link, given.lease, given.part))
 
 
 def lost_delivery(row: rows.PendingRow) -> Request:
@@ -95,6 +106,7 @@ class Draft:
     lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
+    extended: list[tuple[rows.Pending, list[Iteration], bool]] = field(default_factory=list)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
@@ -180,6 +192,20 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
     draft.assigned[key] = pending, made
 
 
+def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
+    """Note that a chunk which is out has further iterations, and make them."""
+    run = entry.state.runs.get(effect.run)
+    chunk = run.chunks.get(effect.chunk) if run is not None else None
+    if run is None or chunk is None:
+        return
+    plan = entry.program.steps[run.step]
+    pending = rows.Pending(
+        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
+    )
+    made = iterations(entry.program, run, effect.paths)
+    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
+
+
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
     """Note which assignments an event ends: they are no longer out."""
     match event:
@@ -187,7 +213,7 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
             ended = {event.run: entry.out.pop(event.run, set())}
         case e.Withdrawn():
             ended = {run: entry.out.pop(run, set()) for run in event.runs}
-        case e.IterationsEnded():
+        case e.IterationsEnded(more=False):
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
         case _:

@@ -33,6 +33,7 @@ from petra.engine.draft import (
     known_answer,
     lost_delivery,
     note_assigned,
+    note_extended,
     note_released,
     reported,
 )
@@ -40,7 +41,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
 from petra.engine.letters import ANSWER, TAKEN, Post, failed_start, letters_of
-from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SWEEP_S
+from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -69,6 +70,7 @@ class Engine:
         lease_s: float = LEASE_S,
         handed_back: bool = False,
         holder: str = "",
+        shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
     ) -> None:
         """Make an engine.
@@ -79,12 +81,13 @@ class Engine:
         self._handed_back = handed_back
         self.store = store
         self.clock: Clock = clock or SystemClock()
-        self.shards = Shards(store, self.clock, holder)
+        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.entries = Entries(store, owns=self.shards.owns)
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
+        self.movers: list[Callable[[Collection[int]], None]] = []
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
@@ -251,9 +254,12 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
-        self.dispatcher.reported(given.lease)
         if self.dispatcher.disowns(link, given.lease):
             given = msgspec.structs.replace(given, delivery=0)  # which the kernel rejects
+        if given.more:
+            self.dispatcher.part(link, given)
+        else:
+            self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
@@ -353,6 +359,8 @@ class Engine:
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
+            elif isinstance(effect, f.Extend):
+                note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
         refused = decision.refused if entry.state.seq == before else ""
@@ -496,7 +504,7 @@ class Engine:
 
     async def _release(self, drafts: list[Draft]) -> None:
         """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[str]] = {}
+        acks: dict[Link, list[tuple[str, int]]] = {}
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
@@ -505,12 +513,13 @@ class Engine:
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
-                if request.lease is not None:
-                    acks.setdefault(request.lease[0], []).append(request.lease[1])
+                if request.part is not None:
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, leases in acks.items():
-            link.send(frames.Ack(leases=leases))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
         for draft in drafts:
             for letter in draft.letters:
                 await self._post.take(letter)
@@ -533,6 +542,9 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.extend(row, further, more=more)
 
     # Time
 
@@ -565,6 +577,8 @@ class Engine:
 
     def _shards_lost(self, shards: Collection[int]) -> None:
         self.entries.forget(shards)
+        for moved in self.movers:
+            moved(shards)
 
     async def _shards_kept(self, shards: Collection[int]) -> None:
         await self._recovery.find(shards, in_order=True)

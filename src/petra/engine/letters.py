@@ -248,8 +248,9 @@ class Post:
             Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
         )
         for request in sent:
-            if request.lease is not None:
-                request.lease[0].send(frames.Ack(leases=[request.lease[1]]))
+            if request.part is not None:
+                link, lease, number = request.part
+                link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
                 self._spawn(self._answer(request))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -53,6 +54,7 @@ class Ledger:
         self.execution = execution
         self.seq = seq
         self.last = last
+        self._name = _encoder.encode(execution)
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
@@ -64,7 +66,7 @@ class Ledger:
         receipt = receipt_of(event, before, after)
         body = encode_body(event, receipt)
         previous = self.last
-        self.last = digest = chain(self.execution, self.seq, body, previous)
+        self.last = digest = chain(self._name, self.seq, body, previous)
         made = Record(
             seq=self.seq, at=at, event=event, receipt=receipt, previous=previous, hash=digest
         )
@@ -76,11 +78,12 @@ def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
     return _encoder.encode((event, receipt))
 
 
-def chain(execution: str, seq: int, body: bytes, previous: str) -> str:
-    """Hash a record: everything but the time. The bytes are a JSON list, with the body's two in its middle."""
-    content = b'[%b,%d,%b,"%b"]' % (
-        _encoder.encode(execution), seq, body[1:-1], previous.encode(),
-    )  # fmt: skip
+def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
+    """Hash a record: everything but the time, as a JSON list with the two parts of the body in its middle.
+
+    ``name`` is the execution's id, encoded.
+    """
+    content = b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], previous.encode())
     return hashlib.sha256(content).hexdigest()
 
 
@@ -118,8 +121,14 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             pass
     return Receipt(
         transition=transition, consumed=consumed, produced=produced, writes=writes,
-        before=f"{before:064x}", after=f"{after:064x}",
+        before=_shown(before), after=_shown(after),
     )  # fmt: skip
+
+
+@lru_cache(1024)
+def _shown(marking: int) -> str:
+    """Write the hash of a marking; most are written twice, as what was and as what will be."""
+    return f"{marking:064x}"
 
 
 class BadRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -140,7 +149,7 @@ def replay(execution: str, records: Iterable[Record]) -> State:
 
 def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
     """Recompute the chain and the markings; name the first record that is not as it was written."""
-    state = State(id=execution)
+    state, name = State(id=execution), _encoder.encode(execution)
     previous = GENESIS
     for number, record in enumerate(records, start=1):
         if record.seq != number:
@@ -148,7 +157,7 @@ def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
         if record.previous != previous:
             return BadRecord(seq=number, reason="it does not follow the record before it")
         body = encode_body(record.event, record.receipt)
-        if chain(execution, number, body, previous) != record.hash:
+        if chain(name, number, body, previous) != record.hash:
             return BadRecord(seq=number, reason="its content does not match its hash")
         before = state.marking
         try:

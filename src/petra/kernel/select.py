@@ -29,6 +29,8 @@ Key = tuple[Any, ...]
 class Agenda:
     """The tokens that may be enabled, least first."""
 
+    __slots__ = ("_fifo", "_is_fifo", "_members", "_program", "_sorted", "_state")
+
     def __init__(self, program: Program, state: State) -> None:
         self._state = state
         self._program = program

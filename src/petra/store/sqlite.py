@@ -22,6 +22,7 @@ from petra.errors import UsageError
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.errand import Errands
 from petra.store.errors import BrokenError, FullError, SchemaError, StoreError, UnavailableError
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
@@ -77,7 +78,7 @@ class SqliteStore:
         self._connections: list[apsw.Connection] = []
         self._owner: Ownership | None = None
         self._writing: apsw.Connection | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="petra-store-writer")
+        self._writer = Errands("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
 
     @classmethod
@@ -94,7 +95,7 @@ class SqliteStore:
         """
         store = cls(path, readonly=readonly, vfs=vfs)
         try:
-            await asyncio.get_running_loop().run_in_executor(store._writer, store._open)
+            await store._writer.run(store._open)
         except BaseException:
             await store.close()
             raise
@@ -153,23 +154,14 @@ class SqliteStore:
         async with self._order:
             try:
                 result = self._guarded(lambda: self._begin(work))
-                await self._in_writer(self._commit)
+                await self._writer.run(lambda: self._guarded(self._commit))
             except BaseException:
                 self._heads.clear()
                 raise
             if self._wal_pages >= CHECKPOINT_PAGES:
                 self._wal_pages = 0
-                await self._in_writer(self._checkpoint)
+                await self._writer.run(lambda: self._guarded(self._checkpoint))
         return result
-
-    async def _in_writer(self, work: Callable[[], None]) -> None:
-        """Have the writer's thread do something, and see it through, even when nobody waits any more."""
-        done = asyncio.get_running_loop().run_in_executor(self._writer, self._guarded, work)
-        try:
-            await asyncio.shield(done)
-        except asyncio.CancelledError:
-            await asyncio.wait([done])
-            raise
 
     def _begin(self, work: Callable[[apsw.Connection], T]) -> T:
         connection = self._writing
@@ -257,7 +249,7 @@ class SqliteStore:
 
     def _close(self) -> None:
         self._readers.shutdown()
-        self._writer.shutdown()
+        self._writer.close()
         try:
             for connection in reversed(self._connections):
                 connection.close(self._broken is not None)
@@ -324,6 +316,12 @@ class SqliteStore:
     ) -> list[Record]:
         """Return records, oldest first."""
         return await self._read(lambda c: reading.read(c, execution, after, limit))
+
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs."""
+        return await self._read(lambda c: reading.logs(c, executions, most))
 
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
@@ -408,6 +406,10 @@ class SqliteStore:
     async def credentials(self) -> list[str]:
         """List the names of all credentials."""
         return await self._read(reading.credentials)
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        return await self._read(lambda c: reading.refers_to(c, prefix))
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

@@ -116,7 +116,7 @@ class BatchWriter:
         self._rows["insert_answer"] += (_answer(answer, None) for answer in new)
         self._letters(batch)
         for name in _ORDER:
-            if name in self._rows:
+            if self._rows.get(name):
                 self._connection.executemany(self._sql[name], self._rows[name])
         self._playbooks(batch.playbooks)
         self._credentials(batch.credentials)

@@ -20,7 +20,7 @@ from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Load, Machine, Next, Run, Settings
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts
@@ -185,7 +185,7 @@ class Simulation:
 
     def _carry_out(self, execution: Execution, effect: f.AnyEffect) -> None:
         match effect:
-            case f.Assign():
+            case f.Assign() | f.Extend():
                 self._assign(execution, effect)
             case f.Stop():
                 self._work.pop(f"{execution.id}/{effect.run}", None)
@@ -242,10 +242,13 @@ class Simulation:
 
     # The worker
 
-    def _assign(self, execution: Execution, effect: f.Assign) -> None:
+    def _assign(self, execution: Execution, effect: f.Assign | f.Extend) -> None:
         given = assignment(
             execution.program, execution.state, effect.run, effect.chunk, everything=True
         )
+        if given.gather is not None:
+            self._gather(execution, given)
+            return
         first = _Work(execution, given, effect.chunk, list(given.iterations))
         lanes = [first]
         lanes += [
@@ -256,6 +259,18 @@ class Simulation:
             work.lanes = lanes
             self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
             self.at(self.now, WORK, partial(self._begin, work))
+
+    def _gather(self, execution: Execution, given: Assignment) -> None:
+        """Hand the results of a loop back as they are: there is no object store to put them into."""
+        gathered = Report(status="ok", result=given.gather)
+        command = c.ChunkReport(
+            now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,
+        )  # fmt: skip
+        self.at(self.now, WORK, lambda: self._gathered(execution, command))
+
+    def _gathered(self, execution: Execution, command: c.ChunkReport) -> None:
+        if not execution.state.terminal:
+            self.send(execution, command)
 
     def _lanes(self, execution: Execution, given: Assignment) -> int:
         """Return how many iterations of a chunk run side by side: several only where the loop is local."""
@@ -319,7 +334,8 @@ class Simulation:
 
         return draw
 
-    def _next(self, work: _Work, step: Run | Finished) -> None:
+    def _next(self, work: _Work, step: Next) -> None:
+        assert not isinstance(step, Load), "a machine that was not told how knows no reference"
         if isinstance(step, Finished):
             self._report(work, step.report)
         else:
