@@ -6,7 +6,7 @@ the tools' own ledger are written down as they happen; the invariants are judged
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from petra.store.base import Committed
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow
 from petra.wire import Assignment
+from petra.wire.frames import RunReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ class Acknowledged:
 
     at: float
     lease: str
+    part: int
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Further iterations that left the engine for a chunk."""
+
+    lease: str
+    paths: list[tuple[int, ...]]
     durable: int
 
 
@@ -100,6 +111,9 @@ class Evidence:
     programs: dict[str, Program] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
+    extended: list[Extended] = field(default_factory=list)
+    reported: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    """What workers reported under a lease, by part: the nonces of its results."""
     acknowledged: list[Acknowledged] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     journal: dict[str, Asked] = field(default_factory=dict)
@@ -113,6 +127,14 @@ class Evidence:
         """Return how far the log of an execution is durable now."""
         stream = self.streams.get(execution)
         return stream.state.seq if stream is not None else 0
+
+
+def nonces_of(report: RunReport) -> Iterator[str]:
+    """Yield the nonces of the results in a report."""
+    reports = [*([report.report] if report.report else []), *(i.report for i in report.iterations)]
+    for one in reports:
+        if isinstance(one.result, dict) and "nonce" in one.result:
+            yield one.result["nonce"]
 
 
 class Witness:

@@ -19,7 +19,15 @@ from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
 from petra.testing.ordeal.chance import chance_of
-from petra.testing.ordeal.evidence import Acknowledged, Evidence, Heard, Sent, Witness
+from petra.testing.ordeal.evidence import (
+    Acknowledged,
+    Evidence,
+    Extended,
+    Heard,
+    Sent,
+    Witness,
+    nonces_of,
+)
 from petra.testing.ordeal.hands import Hand, SeededTools
 from petra.testing.ordeal.loop import Process, VirtualLoop
 from petra.testing.ordeal.network import Connection, End, Weather
@@ -263,11 +271,20 @@ class Host:
                 evidence.leases[given.lease] = given
                 durable = evidence.version(given.execution)
                 evidence.sent.append(Sent(at, engine, given, durable))
+        elif isinstance(frame, f.Further):
+            paths = [one.path for one in frame.iterations]
+            evidence.extended.append(Extended(frame.lease, paths, self._durable(frame.lease)))
+        elif isinstance(frame, f.Reports):
+            for report in frame.reports:
+                evidence.reported[report.lease, report.part] = list(nonces_of(report))
         elif isinstance(frame, f.Ack):
-            for lease in frame.leases:
-                given_to = evidence.leases.get(lease)
-                durable = evidence.version(given_to.execution) if given_to is not None else 0
-                evidence.acknowledged.append(Acknowledged(at, lease, durable))
+            for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
+                acknowledged = Acknowledged(at, lease, part, self._durable(lease))
+                evidence.acknowledged.append(acknowledged)
+
+    def _durable(self, lease: str) -> int:
+        given = self._evidence.leases.get(lease)
+        return self._evidence.version(given.execution) if given is not None else 0
 
     def _world(self, coro: Coroutine[Any, Any, None]) -> None:
         """Start something that no process owns."""

@@ -158,6 +158,22 @@ def _hands_out(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
             return False
 
 
+@invariant("I10 further")
+def no_iteration_is_sent_before_it_is_durable(evidence: Evidence) -> Iterator[str]:
+    """Further iterations of a chunk were handed out by a record that is durable."""
+    for sent in evidence.extended:
+        given = evidence.leases[sent.lease]
+        past = evidence.streams[given.execution].records[: sent.durable]
+        started = {
+            path
+            for record in past
+            if isinstance(record.event, e.IterationsStarted) and record.event.run == given.run
+            for path in record.event.paths
+        }
+        if not started.issuperset(sent.paths):
+            yield f"{given.execution}: iterations {sent.paths} of {given.run} left too early"
+
+
 @invariant("I10 scope")
 def a_worker_sees_nothing_that_is_not_durable(evidence: Evidence) -> Iterator[str]:
     """The ctx of an assignment is one that the durable log had since the run began."""
@@ -229,6 +245,10 @@ def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterato
             continue
         stream = evidence.streams[given.execution]
         past = [record.event for record in stream.records[: heard.durable]]
+        wanted = set(evidence.reported.get((heard.lease, heard.part), ()))
+        stored = {nonce for event in past for _, _, nonce in _nonces(event)}
+        if wanted and wanted <= stored:
+            continue
         if not any(_settles(event, given.run, given.chunk, given.delivery) for event in past):
             yield f"{given.execution}: the report of lease {heard.lease} was acknowledged too early"
 
@@ -238,7 +258,7 @@ def _settles(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
         case e.StepEnded() | e.ReportRejected() | e.RunReturned():
             return event.run == run
         case e.IterationsEnded():
-            return event.run == run and event.chunk == chunk
+            return event.run == run and event.chunk == chunk and not event.more
         case e.Withdrawn():
             return run in event.runs
         case e.RunRedelivered():
