@@ -6,7 +6,7 @@ the tools' own ledger are written down as they happen; the invariants are judged
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,6 @@ from petra.store.base import Committed
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow
 from petra.wire import Assignment
-from petra.wire.frames import RunReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +111,8 @@ class Evidence:
     streams: dict[str, Stream] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
     extended: list[Extended] = field(default_factory=list)
-    reported: dict[tuple[str, int], list[str]] = field(default_factory=dict)
-    """What workers reported under a lease, by part: the nonces of its results."""
+    reported: dict[tuple[str, int], set[tuple[int, ...]]] = field(default_factory=dict)
+    """Which iterations workers reported under a lease, by part."""
     acknowledged: list[Acknowledged] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     journal: dict[str, Asked] = field(default_factory=dict)
@@ -127,14 +126,6 @@ class Evidence:
         """Return how far the log of an execution is durable now."""
         stream = self.streams.get(execution)
         return stream.state.seq if stream is not None else 0
-
-
-def nonces_of(report: RunReport) -> Iterator[str]:
-    """Yield the nonces of the results in a report."""
-    reports = [*([report.report] if report.report else []), *(i.report for i in report.iterations)]
-    for one in reports:
-        if isinstance(one.result, dict) and "nonce" in one.result:
-            yield one.result["nonce"]
 
 
 class Witness:

@@ -26,7 +26,6 @@ from petra.testing.ordeal.evidence import (
     Heard,
     Sent,
     Witness,
-    nonces_of,
 )
 from petra.testing.ordeal.hands import Hand, SeededTools
 from petra.testing.ordeal.loop import Process, VirtualLoop
@@ -272,11 +271,12 @@ class Host:
                 durable = evidence.version(given.execution)
                 evidence.sent.append(Sent(at, engine, given, durable))
         elif isinstance(frame, f.Further):
-            paths = [one.path for one in frame.iterations]
-            evidence.extended.append(Extended(frame.lease, paths, self._durable(frame.lease)))
+            further = [one.path for one in frame.iterations]
+            evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))
         elif isinstance(frame, f.Reports):
             for report in frame.reports:
-                evidence.reported[report.lease, report.part] = list(nonces_of(report))
+                paths = {one.path for one in report.iterations}
+                evidence.reported[report.lease, report.part] = paths
         elif isinstance(frame, f.Ack):
             for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
                 acknowledged = Acknowledged(at, lease, part, self._durable(lease))

@@ -81,8 +81,9 @@ def _effects(evidence: Evidence, asked: Asked) -> int | None:
         case "patch":
             return sum(isinstance(x, e.CtxPatched) and asked.mark in x.values for x in events)
         case "signal":
-            payloads = [x.payload for x in events if isinstance(x, e.SignalReceived)]
-            return payloads.count(asked.mark)
+            found = [x for x in events if isinstance(x, e.SignalReceived)]
+            kept = [x.kept for x in found if x.payload == asked.mark]
+            return max(kept.count(True), kept.count(False))  # taken out of the mailbox later
         case "pause":
             return sum(isinstance(x, e.ExecutionPaused) and x.reason == asked.mark for x in events)
         case "resume":
@@ -245,9 +246,9 @@ def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterato
             continue
         stream = evidence.streams[given.execution]
         past = [record.event for record in stream.records[: heard.durable]]
-        wanted = set(evidence.reported.get((heard.lease, heard.part), ()))
-        stored = {nonce for event in past for _, _, nonce in _nonces(event)}
-        if wanted and wanted <= stored:
+        wanted = evidence.reported.get((heard.lease, heard.part), set())
+        ended = [x.ended for x in past if isinstance(x, e.IterationsEnded) and x.run == given.run]
+        if wanted and wanted <= {one.path for some in ended for one in some}:
             continue
         if not any(_settles(event, given.run, given.chunk, given.delivery) for event in past):
             yield f"{given.execution}: the report of lease {heard.lease} was acknowledged too early"
