@@ -29,7 +29,7 @@ from petra.kernel import Program, State
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.store.base import Store
-from petra.store.errors import UnavailableError, UncertainError
+from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, Playbook, shard_of
 from petra.wire import Error, frames
 
@@ -318,7 +318,7 @@ class Post:
         while True:
             try:
                 await self._store.commit(batch)
-            except (UncertainError, UnavailableError):
+            except (UncertainError, UnavailableError, FullError):
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
                 return
