@@ -40,8 +40,8 @@ from petra.engine.draft import (
 from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
-from petra.engine.letters import TAKEN, Post
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
