@@ -10,21 +10,25 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from petra.clock import Clock, SystemClock
+from petra.collector import look_less_often
 from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
-from petra.engine.limits import FOLLOW_S
+from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.retention import Retention
 from petra.errors import UsageError
 from petra.kernel import Record
+from petra.objects import LocalObjects
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
+from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
 from petra.worker.child import Child, start_child
 from petra.worker.transport import LostError, Transport
@@ -33,7 +37,10 @@ DATABASE = "petra.db"
 OBJECTS = "objects"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
+STORE = "PETRA_STORE"
+"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 SLOTS = 64
+ID_TRIES = 1_000
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 
 
@@ -86,16 +93,24 @@ class Local:
         self.worker: Child | None = None
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
+        engine.movers.append(self._moved)
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Path, *, slots: int = SLOTS, store: Store | str | None = None
+        cls,
+        home: Path,
+        *,
+        slots: int = SLOTS,
+        store: Store | str | None = None,
+        shard_lease_s: float = SHARD_LEASE_S,
+        keep_s: float | None = None,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
-        With the address of a PostgreSQL database as ``store``, executions are kept there, and other engines
-        may share it; the folder holds large results only.
+        With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
+        there, and other engines may share it; the folder holds large results only. With ``keep_s``,
+        executions that ended so many seconds ago are deleted.
 
         Raises:
             HeldError: another process has the folder open.
@@ -104,14 +119,25 @@ class Local:
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
-        holder = new_name() if isinstance(store, str) else ""
+        look_less_often()
+        if store is None:
+            store = os.environ.get(STORE)
+        holder = new_name() if isinstance(store, str) and store else ""
         if store is None or isinstance(store, str):
             store = await open_store(store or home / DATABASE)
         closed = home / CLOSED
         in_order = closed.exists()
         closed.unlink(missing_ok=True)
+        retention = None
+        if keep_s is not None:
+            objects = LocalObjects(home / OBJECTS)
+            retention = Retention(store, keep_s, objects=objects, clock=clock)
+        made = Engine(
+            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+            retention=retention,
+        )  # fmt: skip
         try:
-            async with Engine(store, clock=clock, handed_back=in_order, holder=holder) as engine:
+            async with made as engine:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
@@ -162,6 +188,13 @@ class Local:
         else:
             del self._waiting[entry.state.id]
 
+    def _moved(self, shards: Collection[int]) -> None:
+        """Wake who waits for executions that another engine acts for now: they must look there."""
+        for execution in [key for key in self._waiting if shard_of(key) in shards]:
+            for one in self._waiting.pop(execution):
+                if not one.woken.done():
+                    one.woken.set_result(None)
+
     # Using it
 
     async def run(
@@ -173,20 +206,25 @@ class Local:
         until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
-        chosen = execution or new_id(self.clock)
+        chosen = execution or self.new_id()
         answered = await self.engine.start(playbook, workload, execution=chosen)
         if answered.refused:
             return Result(
                 chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
             )
-        return await self.rest(chosen, until)
+        return await self._rest(chosen, until, new=True)
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
-        """Wait until an execution ends or rests."""
+        """Wait until an execution ends or rests, whichever engine acts for it."""
+        return await self._rest(execution, until, new=False)
+
+    async def _rest(
+        self, execution: str, until: Callable[[Result], bool] | None, *, new: bool
+    ) -> Result:
         wanted = until or (lambda result: result.status in REST)
         while True:
             if not self.engine.shards.owns(execution):
-                found = await self._follow(execution, wanted)
+                found = await self._follow(execution, wanted, new=new)
                 if found is not None:
                     return found
             woken = asyncio.get_running_loop().create_future()
@@ -199,19 +237,34 @@ class Local:
                     return result
             await woken
 
-    async def _follow(self, execution: str, wanted: Callable[[Result], bool]) -> Result | None:
-        """Look at an execution of another engine now and then; None: this engine acts for it now."""
-        entry = await self.engine.view(execution)
-        self.engine.tell_listeners(entry, [])
+    async def _follow(
+        self, execution: str, wanted: Callable[[Result], bool], *, new: bool
+    ) -> Result | None:
+        """Look at an execution of another engine now and then; None: this engine acts for it now.
+
+        Of a ``new`` one listeners hear everything from its beginning.
+        """
+        entries = self.engine.entries
+        entry = await (entries.blank(execution) if new else entries.read(execution))
         while not self.engine.shards.owns(execution):
+            records = await entries.advance(entry)
+            if records:
+                self.engine.tell_listeners(entry, records)
+                continue
             result = result_of(entry)
             if wanted(result):
                 return result
             await self.clock.sleep(FOLLOW_S)
-            records = await self.engine.entries.advance(entry)
-            if records:
-                self.engine.tell_listeners(entry, records)
         return None
+
+    def new_id(self) -> str:
+        """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
+        made = new_id(self.clock)
+        for _ in range(ID_TRIES):
+            if self.engine.shards.owns(made):
+                break
+            made = new_id(self.clock)
+        return made
 
 
 async def open_store(where: Path | str, *, readonly: bool = False) -> Store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,12 +12,11 @@ from typing import Any, TypeVar
 
 import click
 
-from petra.embedded import DATABASE, REST, Local, Result
+from petra.embedded import DATABASE, REST, STORE, Local, Result, open_store
 from petra.engine.entries import Entries, Entry
 from petra.errors import UsageError
 from petra.store.base import Store
 from petra.store.errors import HeldError
-from petra.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
@@ -31,23 +31,40 @@ EXIT = {
     "stuck": 4,
 }
 
-home_option = click.option(
+
+def _use_store(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
+    """Take a store as if it stood in the environment, where everything that opens one looks for it."""
+    if address:
+        os.environ[STORE] = address
+
+
+_home = click.option(
     "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
     help="Where executions are kept.",
 )  # fmt: skip
+_store = click.option(
+    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_use_store,
+    help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
+)  # fmt: skip
 
 
-def look(home: Path, ask: Callable[[SqliteStore, Entries], Awaitable[T]]) -> T:
+def home_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told where executions are: in a folder, or in a database."""
+    return _home(_store(command))
+
+
+def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     """Read from the home without touching it; another process may be using it.
 
     Raises:
         UsageError: nothing has been run here yet.
     """
-    if not (home / DATABASE).exists():
+    address = os.environ.get(STORE)
+    if not address and not (home / DATABASE).exists():
         raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
 
     async def reading() -> T:
-        store = await SqliteStore.open(home / DATABASE, readonly=True)
+        store = await open_store(address or home / DATABASE, readonly=True)
         try:
             return await ask(store, Entries(store))
         finally:

@@ -13,7 +13,7 @@ from petra.cli.home import EXIT, act, comes_soon, find, home_option, result_data
 from petra.cli.output import as_json, print_json, print_problem
 from petra.cli.show import Teller, status_text, summary
 from petra.cli.workload import with_workload, workload_of
-from petra.embedded import Local, Result, new_id
+from petra.embedded import Local, Result
 from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.playbook import Playbook
@@ -62,7 +62,7 @@ def checked(file: Path) -> Playbook:
 async def _run(
     local: Local, playbook: Playbook, workload: dict[str, Any], *, detach: bool, quiet: bool
 ) -> Result:
-    execution = new_id(local.clock)
+    execution = local.new_id()
     if not quiet:
         click.echo(f"{playbook.metadata.name}  {execution}  {status_text('running')}")
         follow(local, execution)

@@ -287,7 +287,8 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
             problem = schema_fault(canonical(declared.schema), value)
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
-    turn.emit(e.CtxPatched(values=command.values, actor=command.actor, reason=command.reason))
+    values = dict(sorted(command.values.items()))  # as they will be read back
+    turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
 
 def _pause(turn: Turn, command: c.Pause) -> None:

@@ -18,7 +18,7 @@ from petra.kernel.effects import Assign
 from petra.kernel.fold.steps import activation_of
 from petra.kernel.opening import Opened, in_pieces, opened
 from petra.kernel.program import StepPlan
-from petra.kernel.routing import Routed, route
+from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
 from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, Run, Stack, Token, derive
 from petra.kernel.turn import TransformError, Turn
@@ -91,7 +91,8 @@ def run_id_of(tokens: list[Token], group: Group | None) -> str:
 
 def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
     """See to what the start of a step means for other tokens."""
-    turn.changed_steps.add(plan.name)
+    if turn.program.watches_steps:
+        turn.changed_steps.add(plan.name)
     admit = plan.step.spec.policy.admit if plan.gated else None
     if admit is not None and admit.once:
         for token_id in turn.state.ready_at.get(plan.name, ()):
@@ -275,8 +276,11 @@ def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Ro
     """Route; an expression that fails turns a success into a failure, which is routed once more."""
     if turn.state.phase != "normal":
         return Routed(), event  # the final step's own arcs are ignored
+    ok = _is_ok(event)
+    if ok and plan.straight:
+        return onward(turn, plan, run), event
     try:
-        return route(turn, plan, run, _after_view(turn, run, event), ok=_is_ok(event)), event
+        return route(turn, plan, run, _after_view(turn, run, event), ok=ok), event
     except TransformError as trouble:
         failed = e.StepFailed(
             run=event.run, step=event.step, error=trouble.error, attempts=event.attempts, writes=event.writes,
@@ -331,7 +335,8 @@ def _record(
         event, routed, handled=handled, stains=stains, actor=actor, administrative=administrative
     )
     turn.emit(recorded)
-    turn.changed_steps.add(plan.name)
+    if turn.program.watches_steps:
+        turn.changed_steps.add(plan.name)
     if run.resources:
         turn.freed.update(name for name, _, _ in run.resources)
     for made in routed.produced:

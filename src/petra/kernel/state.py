@@ -111,6 +111,8 @@ class LoopState(Struct, gc=False):
     done: int = 0
     succeeded: int = 0
     failed: int = 0
+    nests: bool = False
+    """Whether its iterations are loops themselves."""
 
     @property
     def is_over(self) -> bool:
@@ -335,7 +337,8 @@ class State(Struct, gc=False):
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
-        self.drop_timers(run_id)
+        if self.timers_of:
+            self.drop_timers(run_id)
         return run
 
     def _mark(self, token: str, step: str, place: str) -> None:

@@ -125,6 +125,14 @@ DELETE FROM credentials WHERE name = $1
 SELECT seq, type, at, hash, previous, body FROM records
 WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT $3
 
+-- name: executions_of
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, stream
+FROM executions WHERE id = ANY($1::text[]) AND version <= $2
+
+-- name: records_of
+SELECT stream, seq, type, at, hash, previous, body FROM records WHERE stream = ANY($1::bigint[])
+ORDER BY stream, seq
+
 -- name: execution
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
 FROM executions WHERE id = $1
@@ -290,6 +298,9 @@ SELECT count(*) FROM gone
 
 -- name: undoom
 DELETE FROM doomed WHERE stream = $1
+
+-- name: refers_to
+SELECT EXISTS (SELECT 1 FROM objects WHERE key >= $1 AND key < $2)
 
 -- name: orphans
 SELECT key FROM orphans o WHERE NOT EXISTS (SELECT 1 FROM objects r WHERE r.key = o.key) -- used again meanwhile
