@@ -25,7 +25,6 @@ LARGE_FILES = {
     "src/petra/expr/text_filters.py": "a table of small filters",
     "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
     "src/petra/engine/engine.py": "where everything meets: take, decide, commit, release, come back",
-    "src/petra/engine/dispatch.py": "offers, workers and leases, event by event",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
     "src/petra/kernel/events.py": "every event of the log on one page",
