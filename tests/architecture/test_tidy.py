@@ -47,6 +47,7 @@ LARGE_FILES = {
     "src/petra/store/sqlite_write.py": "a statement per function",
     "src/petra/testing/checker.py": "the invariants, one after the other",
     "src/petra/testing/generate.py": "a construct per function",
+    "src/petra/testing/ordeal/invariants.py": "one invariant per function",
     "src/petra/testing/runner.py": "triggers, acts and expectations of test files",
     "src/petra/testing/simulation.py": "the shell of the kernel in virtual time",
     "src/petra/testing/store_conformance.py": "a claim per function",
@@ -59,6 +60,7 @@ LARGE_FILES = {
     "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/petra/pipeline/machine.py:__init__": "the parts of a run and where it stands, one per line",
     "src/petra/kernel/runs.py:start": "half of it is the event it makes, a field per line",
 }
 

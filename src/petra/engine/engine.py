@@ -38,6 +38,7 @@ from petra.engine.draft import (
     reported,
 )
 from petra.engine.entries import Entries, Entry
+from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.post import TAKEN, Post
@@ -52,7 +53,7 @@ from petra.kernel import effects as f
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
-from petra.store.errors import BrokenError, UnavailableError, UncertainError
+from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ class Engine:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
-        self._asked: dict[str, asyncio.Future[None]] = {}
+        self._expected = Expected()
 
     # Life
 
@@ -182,26 +183,20 @@ class Engine:
     ) -> Answered:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
-        if not command:
-            return await self._answered(Request(execution, make, program=program))
-        while (earlier := self._asked.get(command)) is not None:
-            await asyncio.wait([earlier])
-        self._asked[command] = asyncio.get_running_loop().create_future()
+        await self._expected.alone(command)
+        answer = self._expected.add(command or make)
         try:
-            known = await self.store.answer(command)
+            known = await self.store.answer(command) if command else None
             if known is not None:
-                return known_answer(known, request)
-            return await self._answered(
-                Request(execution, make, command=command, request=request, program=program)
-            )
-        finally:
-            self._asked.pop(command).set_result(None)
-
-    async def _answered(self, request: Request) -> Answered:
-        request.answer = asyncio.get_running_loop().create_future()
-        await self._inbox.room()
-        self._inbox.push(request)
-        return await request.answer
+                answer.set_result(known_answer(known, request))
+            else:
+                await self._inbox.room()
+        except BaseException:
+            answer.cancel()
+            raise
+        if known is None:
+            self._inbox.push(Request(execution, make, answer, command, request, program))
+        return await asyncio.shield(answer)
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -259,6 +254,8 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
+        if self.dispatcher.disowns(link, given.lease):
+            given = msgspec.structs.replace(given, delivery=0)  # which the kernel rejects
         if given.more:
             self.dispatcher.part(link, given)
         else:
@@ -289,6 +286,7 @@ class Engine:
                 # the rows are made now, before the next decisions change the states they show
                 usable, batch = self._prepare(drafts)
                 committing = asyncio.create_task(self._commit(usable, batch))
+                committing.add_done_callback(self._committed)
                 await asyncio.sleep(0)  # it is under way while we decide on
         except asyncio.CancelledError:
             if committing is not None:
@@ -297,6 +295,11 @@ class Engine:
         except BaseException as error:
             self._break(error)
             raise
+
+    def _committed(self, done: asyncio.Task[None]) -> None:
+        """Notice at once that a commit failed for good, also when nothing more arrives."""
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self._break(error)
 
     async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -399,11 +402,9 @@ class Engine:
         while True:
             try:
                 return (await self.store.commit(batch)).outcomes
-            except (UncertainError, UnavailableError):
+            except (UncertainError, UnavailableError, FullError) as error:
+                _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self.clock.sleep(RETRY_S)  # the same batch again is safe
-            except BrokenError as error:
-                self._break(error)
-                raise
 
     def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
@@ -533,9 +534,12 @@ class Engine:
             self._post.heard(notice)
 
     def _break(self, error: BaseException) -> None:
-        self._broken = error
+        """Stop for good: whoever waits for an answer is told that there will be none."""
+        self._broken = self._broken or error
+        stopped = PetraError(f"the engine has stopped: {error}")
         for request in self._inbox.drain():
-            request.fail(PetraError(f"the engine has stopped: {error}"))
+            request.fail(stopped)
+        self._expected.fail(stopped)
 
 
 def _hash(request: Any) -> bytes:

@@ -55,6 +55,16 @@ class Acknowledged:
 
     at: float
     lease: str
+    part: int
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Further iterations that left the engine for a chunk."""
+
+    lease: str
+    paths: list[tuple[int, ...]]
     durable: int
 
 
@@ -100,6 +110,9 @@ class Evidence:
     programs: dict[str, Program] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
+    extended: list[Extended] = field(default_factory=list)
+    reported: dict[tuple[str, int], set[tuple[int, ...]]] = field(default_factory=dict)
+    """Which iterations workers reported under a lease, by part."""
     acknowledged: list[Acknowledged] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     journal: dict[str, Asked] = field(default_factory=dict)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any, cast
 
 from petra.clock import Timer
@@ -19,7 +18,15 @@ from petra.kernel import Record
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
-from petra.testing.ordeal.evidence import Acknowledged, Evidence, Heard, Sent, Witness
+from petra.testing.ordeal.chance import chance_of
+from petra.testing.ordeal.evidence import (
+    Acknowledged,
+    Evidence,
+    Extended,
+    Heard,
+    Sent,
+    Witness,
+)
 from petra.testing.ordeal.hands import Hand, SeededTools
 from petra.testing.ordeal.loop import Process, VirtualLoop
 from petra.testing.ordeal.network import Connection, End, Weather
@@ -65,6 +72,7 @@ class Host:
         self,
         seed: int,
         plan: Plan,
+        *,
         loop: VirtualLoop,
         clock: JumpingClock,
         witness: Witness,
@@ -77,8 +85,8 @@ class Host:
         self._witness = witness
         self._evidence: Evidence = witness.evidence
         self._scenes = scenes
-        self._faults = StoreFaults(plan, Random(f"{seed}/store"))
-        self._chance = Random(f"{seed}/host")
+        self._faults = StoreFaults(plan, chance_of(seed, "store"))
+        self._chance = chance_of(seed, "host")
         self._tries: Counter[str] = Counter()
         self._weather = plan.weather
         self._connections: list[Connection] = []
@@ -100,10 +108,10 @@ class Host:
             return
         self._started += 1
         process = self.engine = Process(f"engine-{self._started}")
-        process.at_death = lambda: self._engine_died(process)
-        self._loop.start(process, self._live(process, self._started))
+        process.at_death = self._engine_died
+        self._loop.start(process, self._live(process))
 
-    def _engine_died(self, process: Process) -> None:
+    def _engine_died(self) -> None:
         self._plan.counts["engines that died"] += 1
         self._engine = None
         self._up.clear()
@@ -118,7 +126,7 @@ class Host:
         await asyncio.sleep(after_s)
         self.start_engine()
 
-    async def _live(self, process: Process, number: int) -> None:
+    async def _live(self, process: Process) -> None:
         store: Any = FaultyStore(cast("Store", self._witness), self._faults, pause=self._pause)
         engine = Engine(
             cast("Store", store),
@@ -219,7 +227,14 @@ class Host:
             known()
 
         known, process.at_death = process.at_death, died
-        tools = SeededTools(self._seed, self._evidence, self._scenes, self._tries, crash, name)
+        tools = SeededTools(
+            self._seed,
+            self._evidence,
+            scenes=self._scenes,
+            tries=self._tries,
+            crash=crash,
+            worker=name,
+        )
         offer = Offer(name=name, pool=pool, slots=self._plan.slots)
         await Hand(connect, offer, tools, self._clock).run()
 
@@ -228,7 +243,7 @@ class Host:
     def _connect(self, engine: Engine) -> Connection:
         number = self._started
         connection = Connection(
-            Random(f"{self._seed}/connection/{len(self.connections)}"),
+            chance_of(self._seed, "connection", len(self.connections)),
             self._weather,
             lambda frame: self._sees(number, frame),
         )
@@ -255,11 +270,21 @@ class Host:
                 evidence.leases[given.lease] = given
                 durable = evidence.version(given.execution)
                 evidence.sent.append(Sent(at, engine, given, durable))
+        elif isinstance(frame, f.Further):
+            further = [one.path for one in frame.iterations]
+            evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))
+        elif isinstance(frame, f.Reports):
+            for report in frame.reports:
+                paths = {one.path for one in report.iterations}
+                evidence.reported[report.lease, report.part] = paths
         elif isinstance(frame, f.Ack):
-            for lease in frame.leases:
-                given_to = evidence.leases.get(lease)
-                durable = evidence.version(given_to.execution) if given_to is not None else 0
-                evidence.acknowledged.append(Acknowledged(at, lease, durable))
+            for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
+                acknowledged = Acknowledged(at, lease, part, self._durable(lease))
+                evidence.acknowledged.append(acknowledged)
+
+    def _durable(self, lease: str) -> int:
+        given = self._evidence.leases.get(lease)
+        return self._evidence.version(given.execution) if given is not None else 0
 
     def _world(self, coro: Coroutine[Any, Any, None]) -> None:
         """Start something that no process owns."""

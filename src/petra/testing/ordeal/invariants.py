@@ -76,14 +76,14 @@ def _effects(evidence: Evidence, asked: Asked) -> int | None:
     events = [record.event for stream in evidence.streams.values() for record in stream.records]
     match asked.kind:
         case "start":
-            return sum(
-                isinstance(x, e.ExecutionStarted) and x.workload.get("mark") == asked.mark
-                for x in events
-            )
+            started = [x.workload for x in events if isinstance(x, e.ExecutionStarted)]
+            return [workload.get("mark") for workload in started].count(asked.mark)
         case "patch":
             return sum(isinstance(x, e.CtxPatched) and asked.mark in x.values for x in events)
         case "signal":
-            return sum(isinstance(x, e.SignalReceived) and x.payload == asked.mark for x in events)
+            found = [x for x in events if isinstance(x, e.SignalReceived)]
+            kept = [x.kept for x in found if x.payload == asked.mark]
+            return max(kept.count(True), kept.count(False))  # taken out of the mailbox later
         case "pause":
             return sum(isinstance(x, e.ExecutionPaused) and x.reason == asked.mark for x in events)
         case "resume":
@@ -159,6 +159,22 @@ def _hands_out(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
             return False
 
 
+@invariant("I10 further")
+def no_iteration_is_sent_before_it_is_durable(evidence: Evidence) -> Iterator[str]:
+    """Further iterations of a chunk were handed out by a record that is durable."""
+    for sent in evidence.extended:
+        given = evidence.leases[sent.lease]
+        past = evidence.streams[given.execution].records[: sent.durable]
+        started = {
+            path
+            for record in past
+            if isinstance(record.event, e.IterationsStarted) and record.event.run == given.run
+            for path in record.event.paths
+        }
+        if not started.issuperset(sent.paths):
+            yield f"{given.execution}: iterations {sent.paths} of {given.run} left too early"
+
+
 @invariant("I10 scope")
 def a_worker_sees_nothing_that_is_not_durable(evidence: Evidence) -> Iterator[str]:
     """The ctx of an assignment is one that the durable log had since the run began."""
@@ -230,6 +246,10 @@ def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterato
             continue
         stream = evidence.streams[given.execution]
         past = [record.event for record in stream.records[: heard.durable]]
+        wanted = evidence.reported.get((heard.lease, heard.part), set())
+        ended = [x.ended for x in past if isinstance(x, e.IterationsEnded) and x.run == given.run]
+        if wanted and wanted <= {one.path for some in ended for one in some}:
+            continue
         if not any(_settles(event, given.run, given.chunk, given.delivery) for event in past):
             yield f"{given.execution}: the report of lease {heard.lease} was acknowledged too early"
 
@@ -239,7 +259,7 @@ def _settles(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
         case e.StepEnded() | e.ReportRejected() | e.RunReturned():
             return event.run == run
         case e.IterationsEnded():
-            return event.run == run and event.chunk == chunk
+            return event.run == run and event.chunk == chunk and not event.more
         case e.Withdrawn():
             return run in event.runs
         case e.RunRedelivered():
@@ -356,9 +376,9 @@ def everything_comes_to_rest(evidence: Evidence) -> Iterator[str]:
     for execution, how in evidence.unrested.items():
         yield f"{execution} stands still: {how}"
     for asked in evidence.journal.values():
-        if asked.kind == "start" and asked.answers and not asked.answers[0][1]:
-            if asked.execution not in evidence.streams:
-                yield f"{asked.execution} was started and is not there"
+        accepted = asked.kind == "start" and asked.answers and not asked.answers[0][1]
+        if accepted and asked.execution not in evidence.streams:
+            yield f"{asked.execution} was started and is not there"
     for execution, expects in evidence.wanted.items():
         stream = evidence.streams.get(execution)
         if stream is None or execution in evidence.unrested:

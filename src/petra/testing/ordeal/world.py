@@ -17,11 +17,12 @@ from petra.kernel import Program
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.memory import MemoryStore
+from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clients import Client
 from petra.testing.ordeal.evidence import Evidence, Witness
 from petra.testing.ordeal.hands import SLOWEST_S
 from petra.testing.ordeal.host import EPOCH, Host, JumpingClock
-from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, VirtualLoop
+from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
 from petra.testing.ordeal.memo import remembering
 from petra.testing.ordeal.plan import Plan, draw
 from petra.testing.ordeal.scenes import Scene, children, choose
@@ -37,7 +38,7 @@ class Ordeal:
 
     def __init__(self, seed: int, *, plan: Plan | None = None) -> None:
         self.seed = seed
-        self.chance = Random(seed)  # noqa: S311 - not for secrets
+        self.chance = chance_of(seed)
         self.plan = plan or draw(self.chance)
         self.evidence = Evidence()
         self.scenes: dict[str, Scene] = {}
@@ -46,9 +47,9 @@ class Ordeal:
 
     def run(self) -> Evidence:
         """Run it to its end."""
-        self.loop = VirtualLoop()
+        self.loop = virtual_loop()
         self.clock = JumpingClock(self.loop)
-        with remembering(Random(f"{self.seed}/ids")):
+        with remembering(chance_of(self.seed, "ids")):
             try:
                 self.loop.run_until_complete(self._main())
             except (StandstillError, RestlessError) as error:
@@ -74,7 +75,9 @@ class Ordeal:
     async def _main(self) -> None:
         plan = self.plan
         witness = Witness(MemoryStore(clock=self.clock.now), self.evidence)
-        self.host = Host(self.seed, plan, self.loop, self.clock, witness, self.scenes)
+        self.host = Host(
+            self.seed, plan, loop=self.loop, clock=self.clock, witness=witness, scenes=self.scenes
+        )
         await self._stock(witness.inner)
         self.host.start_engine()
         for place in range(max(2, plan.workers)):
@@ -98,7 +101,7 @@ class Ordeal:
         self.evidence.programs[program.digest] = program
 
     async def _client(self, number: int) -> None:
-        chance = Random(f"{self.seed}/client/{number}")
+        chance = chance_of(self.seed, "client", number)
         client = Client(str(number), chance, self.evidence, self.host.reach, self.plan.doubles)
         execution, scene = f"execution-{number}", choose(chance)
         self._know(scene.playbook)
@@ -167,10 +170,9 @@ class Ordeal:
         quiet_s = 2 * self.plan.lease_s + 10 + 8 * SLOWEST_S
         seen: dict[str, tuple[int, float]] = {}
         end = self.loop.time() + CALM_MAX_S
-        while self.loop.time() < end:
-            busy = [key for key in self.evidence.streams if not self._at_rest(key)]
-            if not busy:
-                return
+        while busy := [key for key in self.evidence.streams if not self._at_rest(key)]:
+            if self.loop.time() > end:
+                break
             for execution in busy:
                 version = self.evidence.version(execution)
                 if seen.get(execution, (-1, 0.0))[0] != version:
