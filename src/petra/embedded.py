@@ -23,11 +23,11 @@ from petra.engine.codec import status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
 from petra.engine.retention import Retention
-from petra.errors import UsageError
 from petra.kernel import Record
 from petra.objects import LocalObjects
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
+from petra.store.opening import open_store
 from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
 from petra.worker.child import Child, start_child
@@ -120,22 +120,7 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        if store is None:
-            store = os.environ.get(STORE)
-        holder = new_name() if isinstance(store, str) and store else ""
-        if store is None or isinstance(store, str):
-            store = await open_store(store or home / DATABASE)
-        closed = home / CLOSED
-        in_order = closed.exists()
-        closed.unlink(missing_ok=True)
-        retention = None
-        if keep_s is not None:
-            objects = LocalObjects(home / OBJECTS)
-            retention = Retention(store, keep_s, objects=objects, clock=clock)
-        made = Engine(
-            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-            retention=retention,
-        )  # fmt: skip
+        made = await _engine(home, store, clock, shard_lease_s, keep_s)
         try:
             async with made as engine:
                 local = cls(engine, clock)
@@ -146,8 +131,8 @@ class Local:
                     keeper.cancel()
                     await asyncio.gather(keeper, return_exceptions=True)
         finally:
-            await store.close()
-            closed.touch()
+            await made.store.close()
+            (home / CLOSED).touch()
 
     async def _keep_worker(self, home: Path, slots: int) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
@@ -267,27 +252,25 @@ class Local:
         return made
 
 
-async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
-    """Open the store at an address: a file, or a PostgreSQL database.
-
-    Raises:
-        UsageError: the address is none.
-        HeldError: another process owns the file.
-        UnavailableError: the database cannot be reached.
-    """
-    if isinstance(where, Path):
-        from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
-
-        return await SqliteStore.open(where, readonly=readonly)
-    if not str(where).startswith(("postgresql://", "postgres://")):
-        raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
-    try:
-        from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
-    except ImportError:
-        raise UsageError(
-            "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
-        ) from None
-    return await PostgresStore.open(where)
+async def _engine(
+    home: Path, store: Store | str | None, clock: Clock, shard_lease_s: float, keep_s: float | None
+) -> Engine:
+    """Make the engine of a folder, on the store that is there or is named."""
+    if store is None:
+        store = os.environ.get(STORE)
+    holder = new_name() if isinstance(store, str) and store else ""
+    if store is None or isinstance(store, str):
+        store = await open_store(store or home / DATABASE)
+    in_order = (home / CLOSED).exists()
+    (home / CLOSED).unlink(missing_ok=True)
+    retention = None
+    if keep_s is not None:
+        objects = LocalObjects(home / OBJECTS)
+        retention = Retention(store, keep_s, objects=objects, clock=clock)
+    return Engine(
+        store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+        retention=retention,
+    )  # fmt: skip
 
 
 def run_file(

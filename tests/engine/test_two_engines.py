@@ -29,7 +29,7 @@ STEPS, EXECUTIONS, LEASE_S = 5, 40, 2.0
 PROGRAM = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from petra.embedded import Local, open_store
+from petra.embedded import Local
 from petra.playbook import read
 from petra.store.base import Fate
 

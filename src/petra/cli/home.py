@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import click
 
-from petra.embedded import DATABASE, REST, STORE, Local, Result, open_store
+from petra.embedded import DATABASE, REST, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import UsageError
 from petra.store.base import Store
 from petra.store.errors import HeldError
+from petra.store.opening import open_store
 
 T = TypeVar("T")
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Self
 
 import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine.codec import playbook_row, to_row
+from petra.engine.batches import Batches
+from petra.engine.codec import to_row
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
@@ -29,7 +30,6 @@ from petra.engine.draft import (
     Make,
     Request,
     answer_of,
-    change_of,
     known_answer,
     lost_delivery,
     note_assigned,
@@ -40,8 +40,8 @@ from petra.engine.draft import (
 from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
-from petra.engine.letters import ANSWER, TAKEN, Post, failed_start, letters_of
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -92,6 +92,7 @@ class Engine:
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
+        self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
@@ -102,7 +103,6 @@ class Engine:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
-        self._stored: set[str] = set()
         self._expected = Expected()
 
     # Life
@@ -385,48 +385,7 @@ class Engine:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        written = [d for d in usable.values() if d.records or (d.taken and not d.created)]
-        unborn = [d for d in usable.values() if d.created and not d.records]
-        for draft in unborn:
-            self.entries.drop(draft.entry.state.id)
-        if not written and not any(draft.taken for draft in unborn):
-            return usable, None
-        changes = tuple(self._change(draft) for draft in written)
-        refusals = [self._refusal(draft) for draft in unborn if draft.taken]
-        letters = tuple(letter for draft in unborn for letter in draft.letters)
-        told = [letter for change in changes for letter in change.letters]
-        return usable, rows.Batch(
-            changes=changes,
-            epochs=None if self.shards.epochs is None else dict(self.shards.epochs),
-            playbooks=self._new_playbooks(written),
-            answers=tuple(answer for found in refusals for answer in found),
-            letters=letters,
-            taken=tuple(name for draft in unborn for name in draft.taken),
-            notices=self._notices((*told, *letters), usable.values()),
-        )
-
-    def _refusal(self, draft: Draft) -> list[rows.Answer]:
-        """Have the parent told that a child could not be started; return the answers to who asked."""
-        now = self.clock.now()
-        replies = [
-            failed_start(request, refused, now)
-            for request, refused in draft.requests
-            if request.letter and refused
-        ]
-        draft.letters = tuple(reply for reply in replies if reply is not None)
-        return draft.answers
-
-    def _notices(self, letters: Sequence[rows.Letter], drafts: Iterable[Draft]) -> tuple[str, ...]:
-        if self.shards.epochs is None:
-            return ()
-        answered = [
-            f"{ANSWER} {request.command}"
-            for draft in drafts
-            if draft.taken
-            for request, _ in draft.requests
-            if request.letter and request.command
-        ]
-        return (*self._post.notices(letters), *answered)
+        return usable, self._batches.make(usable.values())
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
@@ -480,22 +439,6 @@ class Engine:
         draft.entry.busy -= 1
         for request, _ in draft.requests:
             self._inbox.push(request)
-
-    def _change(self, draft: Draft) -> rows.Change:
-        state = draft.entry.state
-        due = state.next_due() if not state.terminal else None
-        self._wakes.set(state.id, due)
-        draft.letters = letters_of(state, draft.effects, draft.version)
-        return change_of(draft, due)
-
-    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
-        found = {}
-        for draft in drafts:
-            program = draft.entry.program
-            if draft.created and program.digest not in self._stored:
-                self._stored.add(program.digest)
-                found[program.digest] = playbook_row(program, self.clock.now())
-        return tuple(found.values())
 
     # Releasing
 
