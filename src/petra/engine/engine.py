@@ -187,15 +187,14 @@ class Engine:
         answer = self._expected.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            if known is not None:
-                answer.set_result(known_answer(known, request))
-            else:
-                await self._inbox.room()
+            await self._inbox.room()
         except BaseException:
-            answer.cancel()
+            answer.cancel()  # the next one with this command may ask
             raise
-        if known is None:
-            self._inbox.push(Request(execution, make, answer, command, request, program))
+        if known is not None:
+            answer.cancel()
+            return known_answer(known, request)
+        self._inbox.push(Request(execution, make, answer, command, request, program))
         return await asyncio.shield(answer)
 
     def tell(self, execution: str, make: Make) -> None:
@@ -348,7 +347,6 @@ class Engine:
 
     def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
-        before = entry.state.seq
         decision = decide(entry.program, entry.state, request.make(self.clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
@@ -363,12 +361,11 @@ class Engine:
                 note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
-        refused = decision.refused if entry.state.seq == before else ""
-        draft.requests.append((request, refused or decision.refused))
+        draft.requests.append((request, decision.refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
+            draft.answers.append(answer_of(request, decision.refused, entry.state.seq, at))
 
     async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:
