@@ -40,7 +40,7 @@ def _heading(results: Results) -> str:
     return (
         f"{size}Written by `make bench`, which took {results['minutes']:.0f} minutes. Median of up to "
         f"{results['rounds']} samples and the range; every sample is a process of its own on an empty store, the sides take "
-        "turns, and every commit is synced."
+        "turns, and every commit is synced. CPU is per step or item, in all processes of a side and its database."
     )
 
 
@@ -49,8 +49,8 @@ def _table(results: Results, store: str) -> str:
     lines = [
         f"## On {STORES[store]}",
         "",
-        "| work | unit | Petra | DBOS | Petra is … times as fast | others had, Petra / DBOS |",
-        "|---|---|---|---|---|---|",
+        "| work | unit | Petra | DBOS | Petra is … times as fast | CPU ms, Petra / DBOS | others had |",
+        "|---|---|---|---|---|---|---|",
     ]
     for work in results["works"]:
         petra, dbos = (figures(results, side, work) for side in sides)
@@ -64,7 +64,8 @@ def _table(results: Results, store: str) -> str:
         disturbed = any(share is not None and share > results["quiet"] for share in shares)
         faster = "–" if times is None else number(times) + (" †" if disturbed else "")
         lines.append(
-            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | {faster} | {shown} |"
+            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | {faster} | "
+            f"{' / '.join(_cpu_ms(results, side, work) for side in sides)} | {shown} |"
         )
     if any(" † |" in line for line in lines):
         lines += ["", f"† {DISTURBED.format(results['quiet'])}"]
@@ -77,6 +78,13 @@ def _cell(results: Results, side: str, work: dict[str, str], values: list[float]
     failed = results["failures"].get(f"{side} {work['key']}", [])
     said = [spread(values)] if values or not failed else []
     return "; ".join([*said, *([f"{len(failed)} failed"] if failed else [])])
+
+
+def _cpu_ms(results: Results, side: str, work: dict[str, str]) -> str:
+    """Say what one step or item costs in CPU time, with the database's; other work changes that less than it changes the time."""
+    samples = results["samples"].get(f"{side} {work['key']}", [])
+    costs = [(s["cpu"] + s["server_cpu"]) / s["units"] * 1000 for s in samples if "cpu" in s]
+    return number(statistics.median(costs)) if costs else "–"
 
 
 def _share(results: Results, side: str, work: dict[str, str]) -> float | None:
