@@ -1,7 +1,9 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-async with Local.open(Path(".petra")) as petra:
-    done = await petra.run(playbook, {"order": 7})
+async with petra.open(".petra") as local:
+    done = await local.run("orders.yaml", {"order": 7})
+
+While a process has the folder open, others reach its executions through a socket in it (``petra.control``).
 """
 
 from __future__ import annotations
@@ -11,16 +13,24 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
+
+import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine import Engine
-from petra.engine.codec import status_of
+from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
+from petra.engine import Answered, Engine
+from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
+from petra.errors import UsageError
 from petra.kernel import Record
-from petra.playbook import Playbook, read_bytes
+from petra.kernel import commands as c
+from petra.kernel.fork import fork, rerun
+from petra.kernel.human import ANY_ROLE
+from petra.kernel.state import WorkItem
+from petra.playbook import Playbook, read, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
 from petra.worker.child import Child, start_child
@@ -32,6 +42,9 @@ CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 SLOTS = 64
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+FOLLOWED_S = 60.0
+"""A timer that is due so soon is waited for; nobody else would fire it."""
+_PAGE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,13 @@ class Result:
     counts: dict[str, int]
     failures: list[dict[str, Any]]
     error: dict[str, Any] | None
+    work_items: list[dict[str, Any]] = field(default_factory=list)
+    """What people are asked to do: step, title, state, holder, users, roles, actions."""
+
+    @property
+    def waiting_on(self) -> str | None:
+        """What it waits for, or why it is stuck; None when it does neither."""
+        return self.reason if self.status in ("waiting", "stuck") else None
 
 
 def result_of(entry: Entry) -> Result:
@@ -63,7 +83,21 @@ def result_of(entry: Entry) -> Result:
         counts=state.counts,
         failures=state.failures,
         error=state.error.as_data() if state.error is not None else None,
+        work_items=[_asked(item) for item in state.items.values() if item.is_open],
     )
+
+
+def _asked(item: WorkItem) -> dict[str, Any]:
+    assignees = item.spec.get("assignees") or {}
+    return {
+        "step": item.step,
+        "title": item.spec.get("title") or item.step,
+        "state": item.state,
+        "holder": item.holder,
+        "users": assignees.get("users") or [],
+        "roles": assignees.get("roles") or [],
+        "actions": item.spec.get("actions") or [],
+    }
 
 
 class Local:
@@ -101,7 +135,8 @@ class Local:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
-                    yield local
+                    async with listening(home, local.carry_out):
+                        yield local
                 finally:
                     keeper.cancel()
                     await asyncio.gather(keeper, return_exceptions=True)
@@ -142,7 +177,7 @@ class Local:
 
     async def run(
         self,
-        playbook: Playbook,
+        playbook: Playbook | str | Path,
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
@@ -150,12 +185,28 @@ class Local:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or new_id(self.clock)
-        answered = await self.engine.start(playbook, workload, execution=chosen)
+        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+        answered = await self.engine.start(model, workload, execution=chosen)
         if answered.refused:
-            return Result(
-                chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
-            )
+            return _refused(chosen, model.metadata.name, answered.refused)
         return await self.rest(chosen, until)
+
+    async def start(
+        self,
+        playbook: Playbook | str | Path,
+        workload: dict[str, Any] | None = None,
+        *,
+        execution: str = "",
+    ) -> str:
+        """Start an execution and return its id at once; ``rest`` waits for it.
+
+        Raises:
+            UsageError: it was refused; the message says why.
+        """
+        chosen = execution or new_id(self.clock)
+        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+        _accepted(await self.engine.start(model, workload, execution=chosen))
+        return chosen
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests."""
@@ -171,6 +222,150 @@ class Local:
                     return result
             await waiter
 
+    async def get(self, execution: str) -> Result:
+        """Return what an execution has come to so far."""
+        return await self.rest(execution, lambda _: True)
+
+    async def signal(
+        self, execution: str, name: str, payload: Any = None, *, key: Any = None
+    ) -> None:
+        """Send a signal."""
+        await self._give(execution, c.SendSignal(now=0.0, name=name, key=key, payload=payload))
+
+    async def cancel(self, execution: str, reason: str = "cancelled") -> None:
+        """Stop everything an execution does; it ends aborted."""
+        await self._give(execution, c.Cancel(now=0.0, reason=reason))
+
+    async def complete(
+        self, execution: str, step: str, action: str, *, actor: str, data: Any = None
+    ) -> None:
+        """Complete the open work item of a step.
+
+        Raises:
+            UsageError: there is none, or the act was refused.
+        """
+        entry = await self.engine.entries.load(execution)
+        item = open_item(entry, step)
+        act = c.Act(
+            now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
+        )  # fmt: skip
+        await self._give(execution, act)
+
+    async def records(self, execution: str) -> list[Record]:
+        """Return the log of an execution."""
+        return await records_of(self.engine.store, execution)
+
+    async def _give(self, execution: str, command: c.AnyCommand) -> None:
+        _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
+
+    def rests_for_long(self, result: Result) -> bool:
+        """Tell whether an execution has ended, or rests and time will not soon wake it."""
+        if result.status not in REST:
+            return False
+        if (result.status, result.reason) != ("waiting", "timer"):
+            return True
+        entry = self.engine.entries.cached(result.id)
+        due = entry.state.next_due() if entry is not None else None
+        return due is None or due - self.clock.now() > FOLLOWED_S
+
+    # For other processes
+
+    async def carry_out(self, request: AnyRequest) -> Reply:
+        """Do what a request asks for: the same here and for a process that called."""
+        match request:
+            case Begin():
+                playbook = read(request.playbook, "the playbook").checked()
+                answered = await self.engine.start(
+                    playbook, request.workload, execution=request.execution, command=request.id
+                )
+                if answered.refused:
+                    refused = _refused(request.execution, playbook.metadata.name, answered.refused)
+                    return Reply(refused=answered.refused, result=result_data(refused))
+            case Branch():
+                answered = await self._branch(request)
+            case Ask():
+                answered = await self._ask(request)
+            case _:
+                assert_never(request)
+        until = self.rests_for_long if request.rest else lambda _: True
+        result = await self.rest(request.execution, until)
+        return Reply(refused=answered.refused, result=result_data(result))
+
+    async def _ask(self, request: Ask) -> Answered:
+        command = request.command
+        return await self.engine.ask(
+            request.execution, lambda now: at(command, now),
+            command=request.id, request=msgspec.to_builtins(command),
+        )  # fmt: skip
+
+    async def _branch(self, request: Branch) -> Answered:
+        records = await self.records(request.origin)
+        try:
+            if request.step is not None:
+                made = rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
+            else:
+                until = len(records) if request.at is None else request.at
+                made = fork(request.origin, records, until, now=0.0, reason=request.reason)
+        except ValueError as error:
+            raise UsageError(f"execution {request.origin}: {error}") from None
+        return await self.engine.fork(
+            request.origin, lambda now: at(made, now), execution=request.execution,
+            command=request.id, request=[request.at, request.step],
+        )  # fmt: skip
+
+
+def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
+    """Put the time into a command."""
+    return msgspec.structs.replace(command, now=now)
+
+
+def open_item(entry: Entry, step: str) -> WorkItem:
+    """Return the open work item of a step.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for item in entry.state.items.values():
+        if item.step == step and item.is_open:
+            return item
+    raise UsageError(
+        f"step '{step}' of {entry.state.id} has no open work item; see 'petra task list'"
+    )
+
+
+async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:
+    """Return the log of an execution, behind a record."""
+    records: list[Record] = []
+    while True:
+        rows = await store.read(execution, after=after + len(records), limit=_PAGE)
+        records += [from_row(row) for row in rows]
+        if len(rows) < _PAGE:
+            return records
+
+
+def result_data(result: Result) -> dict[str, Any]:
+    """Return an execution as plain data."""
+    return {**asdict(result), "waiting_on": result.waiting_on}
+
+
+def read_file(file: Path) -> Playbook:
+    """Read a playbook that may run.
+
+    Raises:
+        InvalidPlaybookError: it has errors.
+    """
+    learn_plug_ins()
+    return read_bytes(file.read_bytes(), str(file)).checked()
+
+
+def _accepted(answered: Answered) -> None:
+    if answered.refused:
+        raise UsageError(answered.refused)
+
+
+def _refused(execution: str, playbook: str, why: str) -> Result:
+    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
+
 
 def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:
     """Run a playbook file until it ends or waits for the world.
@@ -179,8 +374,7 @@ def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) 
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
     """
-    learn_plug_ins()
-    playbook = read_bytes(file.read_bytes(), str(file)).checked()
+    playbook = read_file(file)
 
     async def running() -> Result:
         async with Local.open(home) as local:

@@ -23,6 +23,7 @@ LARGE_FILES = {
     "src/petra/expr/list_filters.py": "a table of small filters",
     "src/petra/expr/parse.py": "one grammar, read top to bottom",
     "src/petra/expr/text_filters.py": "a table of small filters",
+    "src/petra/embedded.py": "everything that a program does with a folder of executions",
     "src/petra/engine/engine.py": "where everything meets: take, decide, commit, release, come back",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",

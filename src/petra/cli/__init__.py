@@ -43,6 +43,12 @@ _VERBS = MappingProxyType(
         "resume": "Let a paused execution go on.",
         "cancel": "Stop an execution.",
         "override": "Decide the outcome of a step.",
+        "rerun": "Run again from a step, as a new execution.",
+        "fork": "Begin a new execution with the past of another one.",
+        "replay": "Show an execution as it was at a record.",
+        "diff": "Compare two executions.",
+        "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
+        "db": "The store itself: migrate, stats, backup.",
     }
 )
 # Verbs that share a file.
@@ -50,7 +56,6 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "explain": ("executions", "explain_command"),
-        "verify": ("executions", "verify_command"),
         **{
             verb: ("executions", verb)
             for verb in (
@@ -58,14 +63,23 @@ _PLACES = MappingProxyType(
                 "get",
                 "result",
                 "events",
+            )
+        },
+        **{
+            verb: ("steer", verb)
+            for verb in (
                 "signal",
                 "patch",
                 "pause",
                 "resume",
                 "cancel",
                 "override",
+                "rerun",
+                "fork",
             )
         },
+        "replay": ("replay", "command"),
+        "diff": ("diff", "command"),
     }
 )
 

@@ -37,6 +37,7 @@ from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Program, Record, State, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
+from petra.kernel import events as e
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.base import Fate, Store
@@ -110,6 +111,21 @@ class Engine:
         return await self._ask(
             execution, lambda now: c.Start(now=now, workload=given), command=command,
             request=_hash(["start", program.digest, given]), program=program,
+        )  # fmt: skip
+
+    async def fork(
+        self,
+        origin: str,
+        make: Make,
+        *,
+        execution: str,
+        command: str = "",
+        request: Any = None,
+    ) -> Answered:
+        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
+        program = (await self.entries.load(origin)).program
+        return await self._ask(
+            execution, make, command=command, request=_hash(["fork", origin, request]), program=program
         )  # fmt: skip
 
     async def ask(
@@ -260,7 +276,6 @@ class Engine:
             )
             entry.busy += 1
         entry = draft.entry
-        before = entry.state.seq
         decision = decide(entry.program, entry.state, request.make(self.clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
@@ -270,8 +285,8 @@ class Engine:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
         draft.effects += decision.effects
-        refused = decision.refused if entry.state.seq == before else ""
-        draft.requests.append((request, refused or decision.refused))
+        refused = decision.refused or _refused_act(decision.events)
+        draft.requests.append((request, refused))
         if request.command:
             draft.answers.append(_answer(request, refused, entry.state, at))
 
@@ -507,6 +522,10 @@ class Engine:
 
     def _break(self, error: BaseException) -> None:
         self._broken = error
+
+
+def _refused_act(events: list[e.AnyEvent]) -> str:
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")
 
 
 def _answer(request: Request, refused: str, state: State, at: float) -> rows.Answer:

@@ -38,6 +38,7 @@ def assignment(
             for path in (chunk.paths if chunk else ())
         ],
         compensate=bool(run.compensates),
+        readable=state.origins,
     )
 
 

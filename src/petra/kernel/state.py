@@ -281,6 +281,8 @@ class State:
     children: dict[str, str] = field(default_factory=dict)
     depth: int = 0
     parent: str = ""
+    origins: list[str] = field(default_factory=list)
+    """The executions whose past this one has, oldest first."""
     paused: bool = False
     stained: bool = False
     ending: str = ""

@@ -92,6 +92,7 @@ class Assignment(Wire, frozen=True):
     holds what templates read beside the iteration: workload, ctx, args, branch, results of steps. The
     tasks are those of the playbook with that digest, which the worker has or asks for. ``lease`` is the
     right to run it: fresh for each delivery, unguessable, and void after ``lease_s`` without a heartbeat.
+    ``readable`` are executions beside its own whose large results it may read.
     """
 
     execution: str
@@ -106,6 +107,7 @@ class Assignment(Wire, frozen=True):
     scope: dict[str, Any] = {}
     iterations: list[Iteration] = []
     compensate: bool = False
+    readable: list[str] = []
 
 
 class Iteration(Wire, frozen=True):

@@ -167,7 +167,9 @@ class Runner:
         given, ready = work.given, work.ready
         objects = None
         if self._objects is not None:
-            objects = ExecutionObjects(self._objects, given.execution)
+            objects = ExecutionObjects(
+                self._objects, given.execution, readable=frozenset(given.readable)
+            )
         scope = {**given.scope, "ctx": work.ctx}
         machine = Machine(
             ready.tasks,

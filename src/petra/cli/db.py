@@ -1,0 +1,100 @@
+"""``petra db``: the local store itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from petra.cli.home import act, home_option, look
+from petra.cli.output import as_json, print_json
+from petra.embedded import DATABASE
+from petra.engine.entries import Entries
+from petra.errors import UsageError
+from petra.store.errors import HeldError
+from petra.store.queries import load_migrations
+from petra.store.rows import Stats
+from petra.store.sqlite import SqliteStore
+
+
+@click.group("db")
+def command() -> None:
+    """The local store itself."""
+
+
+@command.command("migrate")
+@home_option
+@as_json
+def migrate(home: Path, output: str) -> None:
+    """Bring the store up to date; make it if it is not there."""
+
+    async def migrating() -> None:
+        store = await SqliteStore.open(home / DATABASE)
+        await store.close()
+
+    try:
+        act(home, migrating)
+    except HeldError as error:
+        words = str(error).partition(";")[0]
+        raise UsageError(f"{words}; a process that has it open has brought it up to date") from None
+    known = [f"{one.number:04d}_{one.name}" for one in load_migrations("sqlite")]
+    if output == "json":
+        print_json({"store": str(home / DATABASE), "migrations": known})
+    else:
+        click.echo(f"{home / DATABASE} is up to date, at {known[-1]}")
+
+
+@command.command("stats")
+@home_option
+@as_json
+def stats(home: Path, output: str) -> None:
+    """Count what is in the store."""
+
+    async def asking(store: SqliteStore, _entries: Entries) -> Stats:
+        return await store.stats()
+
+    found = look(home, asking)
+    if output == "json":
+        print_json(msgspec.to_builtins(found))
+        return
+    rows = [
+        ("executions", _counts(found.executions)),
+        ("records", f"{found.records:,}"),
+        ("work items", _counts(found.work_items)),
+        ("with workers", f"{found.pending:,}"),
+        ("timers", f"{found.wake_ups:,}"),
+        ("objects to delete", f"{found.orphans:,}"),
+        ("size", f"{found.bytes / 1_048_576:,.1f} MiB"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<18} {value}")
+
+
+def _counts(numbers: dict[str, int]) -> str:
+    parts = ", ".join(f"{number:,} {word}" for word, number in sorted(numbers.items()))
+    return f"{sum(numbers.values()):,}" + (f" ({parts})" if parts else "")
+
+
+@command.command("backup")
+@click.argument("target", type=click.Path(path_type=Path))
+@home_option
+@as_json
+def backup(target: Path, home: Path, output: str) -> None:
+    """Copy the store into a new file, as of one moment, while others use it.
+
+    Large results are files of their own in the folder 'objects' of the home; copy that folder after the store.
+    """
+
+    async def copying(store: SqliteStore, _entries: Entries) -> None:
+        await store.backup(target)
+
+    try:
+        look(home, copying)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{target} cannot be written: {error}") from None
+    size = target.stat().st_size
+    if output == "json":
+        print_json({"file": str(target), "bytes": size})
+    else:
+        click.echo(f"wrote {target}: {size / 1_048_576:,.1f} MiB")
