@@ -22,9 +22,15 @@ __all__ = ["__version__", "open", "run"]
 
 
 def run(
-    file: str | Path, workload: dict[str, Any] | None = None, *, home: str | Path = ".petra"
+    file: str | Path,
+    workload: dict[str, Any] | None = None,
+    *,
+    home: str | Path = ".petra",
+    store: str | None = None,
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
+
+    ``store`` may be the address of a PostgreSQL database, which several programs may share.
 
     Raises:
         InvalidPlaybookError: the playbook has errors.
@@ -32,11 +38,16 @@ def run(
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 
-    return run_file(Path(file), workload, home=Path(home))
+    return run_file(Path(file), workload, home=Path(home), store=store)
 
 
-def open(home: str | Path = ".petra") -> AbstractAsyncContextManager[Local]:  # noqa: A001 - petra.open, as in "open the folder"
-    """Open a folder of executions in an application: ``async with petra.open() as local: …``."""
+def open(  # noqa: A001 - petra.open, as in "open the folder"
+    home: str | Path = ".petra", *, store: str | None = None
+) -> AbstractAsyncContextManager[Local]:
+    """Open a folder of executions in an application: ``async with petra.open() as local: …``.
+
+    ``store`` may be the address of a PostgreSQL database, which several programs may share.
+    """
     from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
 
-    return Local.open(Path(home))
+    return Local.open(Path(home), store=store)

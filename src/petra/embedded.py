@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,7 @@ from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
 from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
+from petra.engine.limits import FOLLOW_S
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
@@ -100,6 +102,14 @@ def _asked(item: WorkItem) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiter:
+    """Somebody who waits for an execution; a curious one hears of every change."""
+
+    woken: asyncio.Future[None]
+    curious: bool
+
+
 class Local:
     """An engine with its own store and worker."""
 
@@ -107,35 +117,42 @@ class Local:
         self.engine = engine
         self.clock = clock
         self.worker: Child | None = None
-        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Path, *, slots: int = SLOTS, store: Store | None = None
+        cls, home: Path, *, slots: int = SLOTS, store: Store | str | None = None
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
+        With the address of a PostgreSQL database as ``store``, executions are kept there, and other engines
+        may share it; the folder holds large results only.
+
         Raises:
             HeldError: another process has the folder open.
+            UnavailableError: the database cannot be reached.
         """
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
-        if store is None:
-            from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
-
-            store = await SqliteStore.open(home / DATABASE)
+        holder = new_name() if isinstance(store, str) else ""
+        if store is None or isinstance(store, str):
+            store = await open_store(store or home / DATABASE)
         closed = home / CLOSED
         in_order = closed.exists()
         closed.unlink(missing_ok=True)
         try:
-            async with Engine(store, clock=clock, handed_back=in_order) as engine:
+            async with Engine(store, clock=clock, handed_back=in_order, holder=holder) as engine:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
-                    async with listening(home, local.carry_out):
+                    # who owns the file has the folder to itself; engines that share a database do not
+                    shared = (
+                        contextlib.nullcontext() if holder else listening(home, local.carry_out)
+                    )
+                    async with shared:
                         yield local
                 finally:
                     keeper.cancel()
@@ -169,9 +186,19 @@ class Local:
                 await self.engine.receive(transport, frame)  # type: ignore[arg-type]
 
     def _heard(self, entry: Entry, _records: list[Record]) -> None:
-        for waiter in self._waiting.pop(entry.state.id, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+        """Wake who waits for an execution; most need not know of it while it goes on."""
+        waiting = self._waiting.get(entry.state.id)
+        if waiting is None:
+            return
+        goes_on = entry.shown[0] == "running"
+        kept = [one for one in waiting if goes_on and not one.curious]
+        for one in waiting:
+            if (one.curious or not goes_on) and not one.woken.done():
+                one.woken.set_result(None)
+        if kept:
+            self._waiting[entry.state.id] = kept
+        else:
+            del self._waiting[entry.state.id]
 
     # Using it
 
@@ -212,15 +239,33 @@ class Local:
         """Wait until an execution ends or rests."""
         wanted = until or (lambda result: result.status in REST)
         while True:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(execution, []).append(waiter)
+            if not self.engine.shards.owns(execution):
+                found = await self._follow(execution, wanted)
+                if found is not None:
+                    return found
+            woken = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
             entry = await self.engine.entries.load(execution)
             # while it is busy, the state is ahead of what is durable, and nobody may see it
             if not entry.busy:
                 result = result_of(entry)
                 if wanted(result):
                     return result
-            await waiter
+            await woken
+
+    async def _follow(self, execution: str, wanted: Callable[[Result], bool]) -> Result | None:
+        """Look at an execution of another engine now and then; None: this engine acts for it now."""
+        entry = await self.engine.view(execution)
+        self.engine.tell_listeners(entry, [])
+        while not self.engine.shards.owns(execution):
+            result = result_of(entry)
+            if wanted(result):
+                return result
+            await self.clock.sleep(FOLLOW_S)
+            records = await self.engine.entries.advance(entry)
+            if records:
+                self.engine.tell_listeners(entry, records)
+        return None
 
     async def get(self, execution: str) -> Result:
         """Return what an execution has come to so far."""
@@ -367,7 +412,36 @@ def _refused(execution: str, playbook: str, why: str) -> Result:
     return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
 
 
-def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) -> Result:
+async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
+    """Open the store at an address: a file, or a PostgreSQL database.
+
+    Raises:
+        UsageError: the address is none.
+        HeldError: another process owns the file.
+        UnavailableError: the database cannot be reached.
+    """
+    if isinstance(where, Path):
+        from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
+
+        return await SqliteStore.open(where, readonly=readonly)
+    if not str(where).startswith(("postgresql://", "postgres://")):
+        raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
+    try:
+        from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
+    except ImportError:
+        raise UsageError(
+            "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
+        ) from None
+    return await PostgresStore.open(where)
+
+
+def run_file(
+    file: Path,
+    workload: dict[str, Any] | None = None,
+    *,
+    home: Path,
+    store: str | None = None,
+) -> Result:
     """Run a playbook file until it ends or waits for the world.
 
     Raises:
@@ -377,10 +451,15 @@ def run_file(file: Path, workload: dict[str, Any] | None = None, *, home: Path) 
     playbook = read_file(file)
 
     async def running() -> Result:
-        async with Local.open(home) as local:
+        async with Local.open(home, store=store) as local:
             return await local.run(playbook, workload)
 
     return asyncio.run(running())
+
+
+def new_name() -> str:
+    """Make a name for an engine that no other one has, and that says where it runs."""
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
 
 
 def new_id(clock: Clock) -> str:

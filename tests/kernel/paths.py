@@ -44,7 +44,7 @@ class Watch:
     def _compare(self, execution: Execution, replica: State) -> None:
         live = execution.state
         if replica != live:
-            for name in State.__slots__:
+            for name in State.__struct_fields__:
                 if getattr(replica, name) != getattr(live, name):
                     self.faults.append(f"replay differs in {name} at {live.seq}")
         for name in ("ready", "runs", "groups", "timers", "items"):

@@ -5,7 +5,7 @@ The rows are projections: what is in them can be computed from the log at any ti
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -13,9 +13,10 @@ from petra.errors import PetraError
 from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
 from petra.kernel.program import Program
-from petra.kernel.replay import Receipt
+from petra.kernel.replay import Receipt, encode_body
 from petra.kernel.rest import rest_of
 from petra.kernel.state import WorkItem
+from petra.playbook import to_yaml
 from petra.store import rows
 
 FORKED_FROM = "petra/forked-from"
@@ -24,7 +25,7 @@ FORKED_FROM = "petra/forked-from"
 _encode = msgspec.json.Encoder().encode
 
 
-class _Body(msgspec.Struct, frozen=True, array_like=True):
+class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is in the body of a record; the time once more, since no hash covers the column of it."""
 
     event: AnyEvent
@@ -33,6 +34,9 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
 
 
 _decode = msgspec.json.Decoder(_Body).decode
+
+TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
+"""The name of every type of event, as it stands in the log."""
 
 
 class DamagedError(PetraError):
@@ -46,15 +50,15 @@ class DamagedError(PetraError):
         self.reason = reason
 
 
-def to_row(record: Record) -> rows.Record:
-    """Encode a record for the store."""
+def to_row(record: Record, body: bytes) -> rows.Record:
+    """Make the row of a record, with the bytes of its event and receipt."""
     return rows.Record(
         seq=record.seq,
-        type=str(type(record.event).__struct_config__.tag),
+        type=TYPES[type(record.event)],
         at=record.at,
         hash=bytes.fromhex(record.hash),
         previous=bytes.fromhex(record.previous),
-        body=_encode(_Body(record.event, record.receipt, record.at)),
+        body=b"%b,%b]" % (body[:-1], repr(record.at).encode()),
     )
 
 
@@ -82,11 +86,11 @@ def proved(row: rows.Record) -> Record:
     """
     made = from_row(row)
     body = _decode(row.body)
-    if row.type != type(made.event).__struct_config__.tag:
+    if row.type != TYPES[type(made.event)]:
         raise DamagedError(row.seq, f"its type says '{row.type}'")
     if body.at != row.at:
         raise DamagedError(row.seq, "its time is not the one it was written with")
-    if _encode(body) != row.body:
+    if to_row(made, encode_body(made.event, made.receipt)).body != row.body:
         raise DamagedError(row.seq, "its body is not spelled as it was written")
     return made
 
@@ -158,3 +162,12 @@ def _names(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def playbook_row(program: Program, now: float) -> rows.Playbook:
+    """Return a playbook as the store keeps it."""
+    meta = program.playbook.metadata
+    return rows.Playbook(
+        digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
+        source=to_yaml(program.playbook).encode(), applied=now,
+    )  # fmt: skip

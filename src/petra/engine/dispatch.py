@@ -9,8 +9,9 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import itertools
 import secrets
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,14 +20,12 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
-from petra.kernel import assignment
+from petra.engine.limits import ASSIGN_MAX, LEASE_S
+from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
-from petra.store.rows import PendingRow
+from petra.store.errors import UnavailableError
+from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, frames
-
-LEASE_S = 30.0
-SWEEP_S = 1.0
-ASSIGN_MAX = 256
 
 
 class Link(Protocol):
@@ -59,6 +58,19 @@ class Lease:
     expires: float
 
 
+@dataclass(slots=True, eq=False)
+class Offer:
+    """An assignment that waits for a worker with room.
+
+    It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
+    """
+
+    row: PendingRow
+    given: Assignment | None
+    program: Program | None
+    gone: bool = False
+
+
 class Dispatcher:
     """Hands assignments to workers and keeps their leases."""
 
@@ -68,30 +80,40 @@ class Dispatcher:
         clock: Clock,
         expired: Callable[[PendingRow], None],
         lease_s: float = LEASE_S,
+        hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self._hands_out = hands_out
         self._entries = entries
         self._clock = clock
         self._expired = expired
         self._lease_s = lease_s
-        self._waiting: dict[str, deque[PendingRow]] = {}
+        # A lease of this dispatcher is never taken for one of another, which had the store before.
+        self._name = secrets.token_hex(6)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[str, deque[Offer]] = {}
+        self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._workers: dict[Link, _Worker] = {}
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
 
     # From the engine
 
-    def offer(self, row: PendingRow) -> None:
-        """Put an assignment up for the workers of its pool."""
-        self._waiting.setdefault(row.pending.pool, deque()).append(row)
+    def offer(
+        self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
+    ) -> None:
+        """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
+        offer = Offer(row, given, program)
+        self._waiting.setdefault(row.pending.pool, deque()).append(offer)
+        self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     async def pump(self) -> None:
         """Send what workers have room for."""
-        for pool, waiting in self._waiting.items():
+        for pool, waiting in tuple(self._waiting.items()):
             while waiting:
                 worker = self._free(pool)
-                if worker is None:
+                if worker is None or not await self._fill(worker, waiting):
                     break
-                await self._fill(worker, waiting)
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
@@ -99,39 +121,85 @@ class Dispatcher:
         ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: _Worker, waiting: deque[PendingRow]) -> None:
+    async def _fill(self, worker: _Worker, waiting: deque[Offer]) -> bool:
+        """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
+        kept: list[Offer] = []
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
-            row = waiting.popleft()
-            given = await self._assignment(worker, row)
+            offer = waiting.popleft()
+            if offer.given is None and not await self._made(offer):
+                kept.append(offer)
+                continue
+            given = self._leased(worker, offer)
             if given is not None:
                 worker.credit -= 1
                 made.append(given)
+        waiting.extend(kept)
         if made:
             worker.link.send(frames.Assign(assignments=made))
+        return not kept
 
-    async def _assignment(self, worker: _Worker, row: PendingRow) -> Assignment | None:
-        entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
-        run = entry.state.runs.get(row.pending.run)
-        if run is None or (row.pending.chunk and row.pending.chunk not in run.chunks):
-            return None  # it was withdrawn before a worker had room
-        given = assignment(entry.program, entry.state, row.pending.run, row.pending.chunk)
-        if given.delivery != row.pending.delivery:
-            return None  # a later delivery is waiting too
-        digest = entry.program.digest
-        if digest not in worker.playbooks:
-            worker.playbooks.add(digest)
-            worker.link.send(frames.Playbook(digest=digest, text=to_yaml(entry.program.playbook)))
-        lease = Lease(secrets.token_hex(12), row, worker, self._clock.monotonic() + self._lease_s)
-        self._leases[lease.id] = lease
-        worker.leases.add(lease.id)
-        self._by_run.setdefault((row.execution, row.pending.run), set()).add(lease.id)
-        return msgspec.structs.replace(
-            given, playbook=digest, lease=lease.id, lease_s=self._lease_s
+    async def _made(self, offer: Offer) -> bool:
+        """Make an assignment from the state as it is; False where that cannot be done now.
+
+        A state that is ahead of what is durable is not shown: then the offer waits for the commit.
+        """
+        if offer.gone:
+            return True
+        row, pending = offer.row, offer.row.pending
+        try:
+            entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
+        except UnavailableError:
+            return False
+        if entry.busy:
+            return False
+        run = entry.state.runs.get(pending.run)
+        chunk = run.chunks.get(pending.chunk) if run is not None and pending.chunk else None
+        holder = chunk if pending.chunk else run
+        if holder is None or holder.delivery != pending.delivery:
+            offer.gone = True  # it was withdrawn, or a later delivery is waiting too
+        else:
+            offer.program = entry.program
+            offer.given = assignment(entry.program, entry.state, pending.run, pending.chunk)
+        return True
+
+    def _leased(self, worker: _Worker, offer: Offer) -> Assignment | None:
+        """Give an assignment its lease, unless nobody wants it any more."""
+        row, given = offer.row, offer.given
+        key = (row.execution, row.pending.run)
+        beside = self._offers[key]
+        beside.remove(offer)
+        if not beside:
+            del self._offers[key]
+        if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
+            return None
+        assert offer.program is not None, "an assignment is made with its playbook at hand"
+        if given.playbook not in worker.playbooks:
+            worker.playbooks.add(given.playbook)
+            text = to_yaml(offer.program.playbook)
+            worker.link.send(frames.Playbook(digest=given.playbook, text=text))
+        lease = f"{self._name}-{next(self._numbers)}"
+        expires = self._clock.monotonic() + self._lease_s
+        self._leases[lease] = Lease(lease, row, worker, expires)
+        worker.leases.add(lease)
+        self._by_run.setdefault(key, set()).add(lease)
+        return msgspec.structs.replace(given, lease=lease, lease_s=self._lease_s)
+
+    def _is_out(self, row: PendingRow) -> bool:
+        """Whether a worker has this very delivery already."""
+        known = self._by_run.get((row.execution, row.pending.run))
+        return known is not None and any(
+            self._leases[lease].row.pending == row.pending for lease in known
         )
 
+    def out(self) -> Counter[int]:
+        """Count the runs that are with workers, by shard."""
+        return Counter(shard_of(lease.row.execution) for lease in self._leases.values())
+
     def stop(self, execution: str, run: str, reason: str) -> None:
-        """Tell whoever does a run to stop; its leases end here."""
+        """Tell whoever does a run to stop, or was to do it; its leases end here."""
+        for offer in self._offers.get((execution, run), ()):
+            offer.gone = True
         stopped: dict[Link, list[str]] = {}
         for lease_id in self._by_run.pop((execution, run), set()):
             lease = self._end(lease_id)

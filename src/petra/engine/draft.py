@@ -6,14 +6,20 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from petra.engine.codec import execution_row, item_row, status_of, to_row
+import msgspec
+from msgspec import UNSET
+
+from petra.engine.codec import execution_row, item_row, status_of
 from petra.engine.dispatch import Link
 from petra.engine.entries import Entry
-from petra.kernel import Program, Record
+from petra.engine.references import objects_of
+from petra.errors import UsageError
+from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.store import rows
+from petra.wire import Assignment, frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -29,15 +35,54 @@ class Answered:
 
 @dataclass(slots=True)
 class Request:
-    """A command on its way to be decided, and whom to tell."""
+    """A command on its way to be decided, and whom to tell, if anybody waits."""
 
     execution: str
     make: Make
-    answer: asyncio.Future[Answered]
+    answer: asyncio.Future[Answered] | None = None
     command: str = ""
     request: bytes = b""
     program: Program | None = None
     lease: tuple[Link, str] | None = None
+    letter: str = ""
+
+    def reply(self, answered: Answered) -> None:
+        """Tell who waits what came of it."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(answered)
+
+    def fail(self, error: Exception) -> None:
+        """Tell who waits that it could not be decided."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)
+
+
+def reported(link: Link, given: frames.RunReport) -> Request:
+    """Return the request that a worker's report makes."""
+
+    def make(now: float) -> c.AnyCommand:
+        if given.chunk:
+            reports = [
+                c.IterationReport(path=one.path, report=one.report) for one in given.iterations
+            ]
+            return c.ChunkReport(
+                now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery
+            )
+        assert given.report is not None
+        return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
+
+    return Request(given.execution, make, lease=(link, given.lease))
+
+
+def lost_delivery(row: rows.PendingRow) -> Request:
+    """Return the request that a lost delivery makes."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.LeaseExpired(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
 
 
 @dataclass(slots=True)
@@ -47,12 +92,20 @@ class Draft:
     entry: Entry
     expected: int
     records: list[Record] = field(default_factory=list)
+    lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
-    assigned: dict[tuple[str, str], rows.Pending] = field(default_factory=dict)
+    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
     created: bool = False
+    letters: tuple[rows.Letter, ...] = ()
+    taken: list[str] = field(default_factory=list)
+
+    @property
+    def version(self) -> int:
+        """The version after it."""
+        return self.expected + len(self.records)
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
@@ -61,17 +114,46 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
     shown = status_of(entry.program, state)
     row = execution_row(entry.program, state) if draft.created or shown != entry.shown else None
     entry.shown = shown
+    known, entry.wake = entry.wake, due
     return rows.Change(
         execution=state.id,
         expected_version=draft.expected,
-        records=tuple(to_row(record) for record in draft.records),
+        records=tuple(draft.lines),
         row=row,
-        wake=due,
+        wake=UNSET if due == known else due,
         items=changed_items(entry),
-        assigned=tuple(draft.assigned.values()),
+        assigned=tuple(pending for pending, _ in draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
+        snapshot=entry.snapshot_at(draft.version),
         answers=tuple(draft.answers),
+        objects=objects_of(draft.lines),
+        letters=draft.letters,
+        taken=tuple(draft.taken),
     )
+
+
+def answer_of(request: Request, refused: str, version: int, at: float) -> rows.Answer:
+    """Return what is stored as the answer to a command."""
+    body = msgspec.json.encode(Answered(request.execution, refused, version))
+    return rows.Answer(command=request.command, request=request.request, body=body, at=at)
+
+
+def refused_act(events: list[e.AnyEvent]) -> str:
+    """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")
+
+
+def known_answer(known: rows.Answer, request: bytes) -> Answered:
+    """Return the stored answer to a command.
+
+    Raises:
+        UsageError: the command id was used before for a different request.
+    """
+    if known.request != request:
+        raise UsageError(
+            f"command id '{known.command}' was used before for a different request; use a fresh id"
+        )
+    return msgspec.json.decode(known.body, type=Answered)
 
 
 def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
@@ -85,25 +167,22 @@ def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
     return tuple(changed)
 
 
-def pool_of(entry: Entry, run_id: str) -> str:
-    """Return the worker pool of a run."""
-    run = entry.state.runs.get(run_id)
-    return entry.program.steps[run.step].step.spec.pool if run is not None else "default"
-
-
 def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
-    """Note that an assignment is out now."""
-    if effect.run not in entry.state.runs:
+    """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
+    run = entry.state.runs.get(effect.run)
+    if run is None:
         return
     key = (effect.run, effect.chunk)
     draft.released.pop(key, None)
     entry.out.setdefault(effect.run, set()).add(effect.chunk)
-    draft.assigned[key] = rows.Pending(
+    pending = rows.Pending(
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=pool_of(entry, effect.run),
+        pool=entry.program.steps[run.step].step.spec.pool,
     )
+    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, made
 
 
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:

@@ -4,9 +4,10 @@ While a batch is being synced the next one is being decided.
 
 Rule 1: nothing is visible before it is durable: no answer, no assignment, no event on a stream.
 Rule 2: there is no special way back after a crash: what is out is handed out again, timers are due again,
-children are looked up again; the kernel rejects what comes twice.
+letters lie where they were; the kernel rejects what comes twice.
 Rule 3: a command with an id is carried out once; asked again it gets the same answer.
 Rule 4: a store that lost our write is asked again; one that is broken ends the engine.
+Rule 5: an engine with a name shares its store with others, and acts only for the executions of its shards.
 """
 
 from __future__ import annotations
@@ -14,41 +15,45 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, Self
 
 import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine.dispatch import SWEEP_S, Dispatcher, Link
+from petra.engine.codec import playbook_row, to_row
+from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
     Draft,
     Make,
     Request,
+    answer_of,
     change_of,
+    known_answer,
+    lost_delivery,
     note_assigned,
     note_released,
-    pool_of,
+    refused_act,
+    reported,
 )
 from petra.engine.entries import Entries, Entry
+from petra.engine.inbox import Inbox
+from petra.engine.letters import ANSWER, TAKEN, Post, failed_start, letters_of
+from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SWEEP_S
+from petra.engine.recovery import Recovery
+from petra.engine.retention import Retention
+from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Program, Record, State, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
-from petra.kernel import events as e
-from petra.playbook import Playbook, to_yaml
+from petra.playbook import Playbook
 from petra.store import rows
-from petra.store.base import Fate, Store
+from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import BrokenError, UnavailableError, UncertainError
-from petra.wire import Error, frames
-
-BATCH_MAX = 2_000
-INBOX_MAX = 100_000
-RETRY_S = 0.5
-POLL_S = 1.0
-DUE_MAX = 1_000
+from petra.wire import frames
 
 _log = logging.getLogger(__name__)
 
@@ -56,41 +61,86 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         store: Store,
         *,
         clock: Clock | None = None,
-        lease_s: float = 30.0,
+        lease_s: float = LEASE_S,
         handed_back: bool = False,
+        holder: str = "",
+        retention: Retention | None = None,
     ) -> None:
-        """Make an engine; ``handed_back`` says that the last one closed in order, so that no delivery was lost."""
+        """Make an engine.
+
+        ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
+        a ``holder``, a name that no other one has, shares the store with others.
+        """
         self._handed_back = handed_back
         self.store = store
         self.clock: Clock = clock or SystemClock()
-        self.entries = Entries(store)
-        self.dispatcher = Dispatcher(self.entries, self.clock, self._lease_expired, lease_s)
+        self.shards = Shards(store, self.clock, holder)
+        self.entries = Entries(store, owns=self.shards.owns)
+        self.dispatcher = Dispatcher(
+            self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
+        )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
-        self._inbox: asyncio.Queue[Request] = asyncio.Queue(INBOX_MAX)
-        self._wakes = Wakes(self.clock)
+        self._inbox: Inbox[Request] = Inbox()
+        self._wakes = Wakes(store, self.clock, self.shards.mine)
+        self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
+        self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
+        self._retention = retention
+        self._owner = Owner(
+            gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
+            begun=self._begun,
+            lost=self._shards_lost,
+            kept=self._shards_kept,
+            out=self.dispatcher.out,
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
         self._stored: set[str] = set()
+        self._asked: dict[str, asyncio.Future[None]] = {}
 
     # Life
 
     async def __aenter__(self) -> Self:
-        await self._recover()
-        self._tasks = [
-            asyncio.create_task(run())
-            for run in (self._decide_loop, self._time_loop, self._sweep_loop)
+        if self.shards.epochs is None:
+            await self._recovery.find(None, in_order=self._handed_back)
+            self._begun()
+        else:
+            await self.store.listen(self._heard)
+            await self.shards.begin(self._owner)
+        loops: list[Callable[[], Awaitable[None]]] = [
+            self._time_loop,
+            self._sweep_loop,
+            self._recovery.run,
         ]
+        if self.shards.epochs is not None:
+            loops.append(lambda: self.shards.hold(self._owner))
+        if self._retention is not None:
+            loops.append(self._retain)
+        self._tasks = [asyncio.create_task(self._decide_loop())]
+        self._tasks += [asyncio.create_task(self._for_ever(loop)) for loop in loops]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._post.close()
+        await self.shards.leave(self._owner)
+
+    async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
+        """Run a loop; it begins anew when the store was away."""
+        while True:
+            try:
+                await loop()
+            except (UnavailableError, UncertainError):
+                await self.clock.sleep(RETRY_S)
+            except Exception as error:
+                self._break(error)
+                raise
 
     # Asking
 
@@ -106,7 +156,7 @@ class Engine:
 
         The same command id again gives the same answer, and starts nothing.
         """
-        program = self.entries.remember(Program(playbook))
+        program = self.entries.compiled(playbook)
         given = workload or {}
         return await self._ask(
             execution, lambda now: c.Start(now=now, workload=given), command=command,
@@ -114,13 +164,7 @@ class Engine:
         )  # fmt: skip
 
     async def fork(
-        self,
-        origin: str,
-        make: Make,
-        *,
-        execution: str,
-        command: str = "",
-        request: Any = None,
+        self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
     ) -> Answered:
         """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
         program = (await self.entries.load(origin)).program
@@ -145,19 +189,50 @@ class Engine:
     ) -> Answered:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
-        if command:
+        if not command:
+            return await self._answered(Request(execution, make, program=program))
+        while (earlier := self._asked.get(command)) is not None:
+            await asyncio.wait([earlier])
+        self._asked[command] = asyncio.get_running_loop().create_future()
+        try:
             known = await self.store.answer(command)
             if known is not None:
-                return _known_answer(known, request)
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        await self._inbox.put(Request(execution, make, answer, command, request, program))
-        return await answer
+                return known_answer(known, request)
+            return await self._answered(
+                Request(execution, make, command=command, request=request, program=program)
+            )
+        finally:
+            self._asked.pop(command).set_result(None)
+
+    async def _answered(self, request: Request) -> Answered:
+        request.answer = asyncio.get_running_loop().create_future()
+        await self._inbox.room()
+        self._inbox.push(request)
+        return await request.answer
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_forget)
-        self._inbox.put_nowait(Request(execution, make, answer))
+        self._inbox.push(Request(execution, make))
+
+    async def _through(self, requests: Sequence[Request]) -> None:
+        """Have requests decided and committed, and wait for that, whatever comes of them."""
+        await self.entries.warm(request.execution for request in requests)
+        answers = []
+        for request in requests:
+            request.answer = asyncio.get_running_loop().create_future()
+            answers.append(request.answer)
+            self._inbox.push(request)
+        await asyncio.gather(*answers, return_exceptions=True)
+
+    async def view(self, execution: str) -> Entry:
+        """Return an execution to look at; one that another engine acts for is read anew each time.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
+        if self.shards.owns(execution):
+            return await self.entries.load(execution)
+        return await self.entries.read(execution)
 
     # Workers
 
@@ -171,6 +246,8 @@ class Engine:
             case frames.Heartbeat():
                 self.dispatcher.heartbeat(link, frame.leases)
             case frames.Reports():
+                # while there is no room, no more is read from this connection
+                await self._inbox.room()
                 for report in frame.reports:
                     self._reported(link, report)
                 return
@@ -182,43 +259,26 @@ class Engine:
                 self.dispatcher.gone(link)
             case frames.Checked():
                 return
-        await self.dispatcher.pump()
+        await self._pump()
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
-        def make(now: float) -> c.AnyCommand:
-            if given.chunk:
-                reports = [
-                    c.IterationReport(path=one.path, report=one.report) for one in given.iterations
-                ]
-                return c.ChunkReport(
-                    now=now,
-                    run=given.run,
-                    chunk=given.chunk,
-                    reports=reports,
-                    delivery=given.delivery,
-                )
-            assert given.report is not None
-            return c.StepReport(
-                now=now, run=given.run, report=given.report, delivery=given.delivery
-            )
-
         self.dispatcher.reported(given.lease)
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_forget)
-        self._inbox.put_nowait(Request(given.execution, make, answer, lease=(link, given.lease)))
+        self._inbox.push(reported(link, given))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
-        pending = row.pending
-        self.tell(
-            row.execution,
-            lambda now: c.LeaseExpired(
-                now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
-            ),
-        )
+        self._inbox.push(lost_delivery(row))
+
+    async def _deliveries_lost(self, found: Sequence[rows.PendingRow]) -> None:
+        await self._through([lost_delivery(row) for row in found])
+
+    async def _pump(self) -> None:
+        """Hand out what workers have room for, unless our shards may be somebody else's by now."""
+        if self.shards.sure:
+            await self.dispatcher.pump()
 
     # Deciding
 
@@ -226,11 +286,14 @@ class Engine:
         committing: asyncio.Task[None] | None = None
         try:
             while True:
-                requests = await self._collect()
+                requests = await self._inbox.take(BATCH_MAX)
                 drafts = await self._decide_all(requests)
                 if committing is not None:
                     await committing
-                committing = asyncio.create_task(self._commit(drafts))
+                # the rows are made now, before the next decisions change the states they show
+                usable, batch = self._prepare(drafts)
+                committing = asyncio.create_task(self._commit(usable, batch))
+                await asyncio.sleep(0)  # it is under way while we decide on
         except asyncio.CancelledError:
             if committing is not None:
                 await committing  # what was decided last is finished, not torn
@@ -239,20 +302,38 @@ class Engine:
             self._break(error)
             raise
 
-    async def _collect(self) -> list[Request]:
-        requests = [await self._inbox.get()]
-        while len(requests) < BATCH_MAX and not self._inbox.empty():
-            requests.append(self._inbox.get_nowait())
-        return requests
-
     async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
+        if self.shards.epochs is not None:
+            requests = self._own(requests)
         for request in requests:
             try:
-                await self._decide(drafts, request)
+                draft = drafts.get(request.execution)
+                if draft is None:
+                    entry = self._cached(request) or await self._entry(request)
+                    if entry is None:
+                        continue
+                    entry.busy += 1
+                    seq = entry.state.seq
+                    draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                self._decide(draft, request)
+            except UnavailableError:
+                self._inbox.push(request)
+                await self.clock.sleep(RETRY_S)
             except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
                 self._undecidable(drafts, request, error)
         return drafts
+
+    def _own(self, requests: list[Request]) -> list[Request]:
+        """Pass on what came for executions of other engines; return the rest."""
+        others = [one for one in requests if not self.shards.owns(one.execution)]
+        if not others:
+            return requests
+        self._post.pass_on(others)
+        return [one for one in requests if self.shards.owns(one.execution)]
+
+    def _cached(self, request: Request) -> Entry | None:
+        return self.entries.cached(request.execution) if request.program is None else None
 
     def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
@@ -261,71 +342,102 @@ class Engine:
         draft = drafts.pop(request.execution, None)
         self.entries.drop(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
-            self._inbox.put_nowait(earlier)
-        if not request.answer.done():
-            request.answer.set_exception(error)
+            self._inbox.push(earlier)
+        request.fail(error)
+        if request.letter:
+            self._post.refuse(request, str(error))
 
-    async def _decide(self, drafts: dict[str, Draft], request: Request) -> None:
-        draft = drafts.get(request.execution)
-        if draft is None:
-            entry = await self._entry(request)
-            if entry is None:
-                return
-            draft = drafts[request.execution] = Draft(
-                entry, entry.state.seq, created=entry.state.seq == 0
-            )
-            entry.busy += 1
+    def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
         decision = decide(entry.program, entry.state, request.make(self.clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
-            draft.records.append(entry.ledger.record(event, at, old, new))
+            record, body = entry.ledger.write(event, at, old, new)
+            draft.records.append(record)
+            draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
-        draft.effects += decision.effects
-        refused = decision.refused or _refused_act(decision.events)
+            else:
+                draft.effects.append(effect)
+        refused = decision.refused or refused_act(decision.events)
         draft.requests.append((request, refused))
+        if request.letter:
+            draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(_answer(request, refused, entry.state, at))
+            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
 
     async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:
             return await self.entries.load(request.execution)
-        known = self.entries.cached(request.execution)
-        if known is not None or await self.store.execution(request.execution) is not None:
-            request.answer.set_result(
-                Answered(request.execution, "there is an execution of that id already")
-            )
+        if self.entries.cached(request.execution) is not None:
+            self._exists(request)
             return None
         state = State(id=request.execution)
         return self.entries.add(
-            request.execution, Entry(request.program, state, Ledger(request.execution))
+            request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
         )
 
     # Committing
 
-    async def _commit(self, drafts: dict[str, Draft]) -> None:
+    def _prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        written = {key: draft for key, draft in usable.items() if draft.records}
-        if written:
-            batch = rows.Batch(
-                changes=tuple(self._change(draft) for draft in written.values()),
-                playbooks=self._new_playbooks(written),
-            )
-            outcomes = await self._store(batch)
-            for outcome in outcomes:
-                if outcome.fate is not Fate.APPLIED:
-                    self.entries.drop(outcome.execution)
-                    self._again(usable.pop(outcome.execution))
-        for draft in usable.values():
-            await self._release(draft)
-        await self.dispatcher.pump()
+        written = [d for d in usable.values() if d.records or (d.taken and not d.created)]
+        unborn = [d for d in usable.values() if d.created and not d.records]
+        for draft in unborn:
+            self.entries.drop(draft.entry.state.id)
+        if not written and not any(draft.taken for draft in unborn):
+            return usable, None
+        changes = tuple(self._change(draft) for draft in written)
+        refusals = [self._refusal(draft) for draft in unborn if draft.taken]
+        letters = tuple(letter for draft in unborn for letter in draft.letters)
+        told = [letter for change in changes for letter in change.letters]
+        return usable, rows.Batch(
+            changes=changes,
+            epochs=None if self.shards.epochs is None else dict(self.shards.epochs),
+            playbooks=self._new_playbooks(written),
+            answers=tuple(answer for found in refusals for answer in found),
+            letters=letters,
+            taken=tuple(name for draft in unborn for name in draft.taken),
+            notices=self._notices((*told, *letters), usable.values()),
+        )
 
-    async def _store(self, batch: rows.Batch) -> tuple[Any, ...]:
+    def _refusal(self, draft: Draft) -> list[rows.Answer]:
+        """Have the parent told that a child could not be started; return the answers to who asked."""
+        now = self.clock.now()
+        replies = [
+            failed_start(request, refused, now)
+            for request, refused in draft.requests
+            if request.letter and refused
+        ]
+        draft.letters = tuple(reply for reply in replies if reply is not None)
+        return draft.answers
+
+    def _notices(self, letters: Sequence[rows.Letter], drafts: Iterable[Draft]) -> tuple[str, ...]:
+        if self.shards.epochs is None:
+            return ()
+        answered = [
+            f"{ANSWER} {request.command}"
+            for draft in drafts
+            if draft.taken
+            for request, _ in draft.requests
+            if request.letter and request.command
+        ]
+        return (*self._post.notices(letters), *answered)
+
+    async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
+        if batch is not None:
+            for outcome in await self._store(batch):
+                if outcome.fate is not Fate.APPLIED:
+                    self._not_applied(usable.pop(outcome.execution), outcome)
+        await self._release(list(usable.values()))
+        await self._pump()
+
+    async def _store(self, batch: rows.Batch) -> tuple[Outcome, ...]:
         while True:
             try:
                 return (await self.store.commit(batch)).outcomes
@@ -335,50 +447,83 @@ class Engine:
                 self._break(error)
                 raise
 
+    def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
+        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
+        draft.entry.busy -= 1
+        self.entries.drop(outcome.execution)
+        fenced = outcome.fate is Fate.FENCED
+        if fenced:
+            self.shards.lose([rows.shard_of(outcome.execution)], self._owner)
+        known = {answer.command: answer for answer in outcome.answers}
+        for request, _ in draft.requests:
+            if request.command in known:
+                self._answer_again(request, known[request.command])
+            elif outcome.version and request.program is not None and not fenced:
+                self._exists(request)
+            else:
+                self._inbox.push(request)
+
+    def _answer_again(self, request: Request, known: rows.Answer) -> None:
+        """Give the answer that was given before, or say that this is another question."""
+        try:
+            request.reply(known_answer(known, request.request))
+        except UsageError as error:
+            request.fail(error)
+        if request.letter:
+            self._post.discard(request)
+
+    def _exists(self, request: Request) -> None:
+        """There is an execution of that id, so it cannot be started."""
+        request.reply(Answered(request.execution, TAKEN))
+        if request.letter:
+            self._post.refuse(request, TAKEN)
+
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
         draft.entry.busy -= 1
         for request, _ in draft.requests:
-            self._inbox.put_nowait(request)
+            self._inbox.push(request)
 
     def _change(self, draft: Draft) -> rows.Change:
         state = draft.entry.state
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
+        draft.letters = letters_of(state, draft.effects, draft.version)
         return change_of(draft, due)
 
-    def _new_playbooks(self, drafts: dict[str, Draft]) -> tuple[rows.Playbook, ...]:
+    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
         found = {}
-        for draft in drafts.values():
+        for draft in drafts:
             program = draft.entry.program
             if draft.created and program.digest not in self._stored:
                 self._stored.add(program.digest)
-                meta = program.playbook.metadata
-                found[program.digest] = rows.Playbook(
-                    digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
-                    source=to_yaml(program.playbook).encode(), applied=self.clock.now(),
-                )  # fmt: skip
+                found[program.digest] = playbook_row(program, self.clock.now())
         return tuple(found.values())
 
     # Releasing
 
-    async def _release(self, draft: Draft) -> None:
+    async def _release(self, drafts: list[Draft]) -> None:
         """What was decided is durable: carry it out and say so."""
-        entry = draft.entry
-        entry.busy -= 1
-        self._tell_listeners(entry, draft.records)
-        for effect in draft.effects:
-            await self._carry_out(entry, effect)
         acks: dict[Link, list[str]] = {}
-        for request, refused in draft.requests:
-            if request.lease is not None:
-                acks.setdefault(request.lease[0], []).append(request.lease[1])
-            if not request.answer.done():
-                request.answer.set_result(Answered(entry.state.id, refused, entry.state.seq))
+        for draft in drafts:
+            entry = draft.entry
+            entry.busy -= 1
+            if self.listeners:
+                self.tell_listeners(entry, draft.records)
+            self._carry_out(draft)
+            self._post.closed(draft.taken)
+            for request, refused in draft.requests:
+                if request.lease is not None:
+                    acks.setdefault(request.lease[0], []).append(request.lease[1])
+                if request.answer is not None:
+                    request.reply(Answered(entry.state.id, refused, draft.version))
         for link, leases in acks.items():
             link.send(frames.Ack(leases=leases))
+        for draft in drafts:
+            for letter in draft.letters:
+                await self._post.take(letter)
 
-    def _tell_listeners(self, entry: Entry, records: list[Record]) -> None:
+    def tell_listeners(self, entry: Entry, records: list[Record]) -> None:
         """Tell who listens; one that fails (its reader has gone, say) hears no more."""
         for listener in tuple(self.listeners):
             try:
@@ -387,164 +532,63 @@ class Engine:
                 _log.debug("a listener failed", exc_info=True)
                 self.listeners.remove(listener)
 
-    async def _carry_out(self, entry: Entry, effect: f.AnyEffect) -> None:
-        state = entry.state
-        match effect:
-            case f.Assign():
-                pending = rows.Pending(
-                    run=effect.run,
-                    chunk=effect.chunk,
-                    delivery=effect.delivery,
-                    pool=pool_of(entry, effect.run),
-                )
-                self.dispatcher.offer(rows.PendingRow(execution=state.id, pending=pending))
-            case f.Stop():
-                self.dispatcher.stop(state.id, effect.run, "withdrawn")
-            case f.StartChild():
-                await self._start_child(state.id, effect)
-            case f.CancelChild():
-                reason = effect.reason
-                self.tell(effect.child, lambda now: c.Cancel(now=now, reason=reason))
-            case f.Finish():
-                self._tell_parent(state)
-            case f.Notify():
-                pass
-
-    async def _start_child(self, parent: str, effect: f.StartChild) -> None:
-        stored = await self.store.find_playbook(
-            effect.path, None if effect.version is None else str(effect.version)
-        )
-        if stored is None:
-            error = Error(kind="not_found", message=f"there is no playbook '{effect.path}'")
-            self.tell(
-                parent,
-                lambda now: c.ChildEnded(now=now, child=effect.child, status="failed", error=error),
-            )
-            return
-        program = await self.entries.program(stored.digest)
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-
-        def refused(done: asyncio.Future[Answered]) -> None:
-            if not done.cancelled() and done.exception() is None and done.result().refused:
-                error = Error(kind="schema", message=done.result().refused)
-                self.tell(
-                    parent,
-                    lambda now: c.ChildEnded(
-                        now=now, child=effect.child, status="failed", error=error
-                    ),
-                )
-
-        answer.add_done_callback(refused)
-
-        def make(now: float) -> c.AnyCommand:
-            return c.Start(now=now, workload=effect.workload, parent=parent, depth=effect.depth)
-
-        self._inbox.put_nowait(Request(effect.child, make, answer, program=program))
-
-    def _tell_parent(self, state: State) -> None:
-        if state.parent:
-            status, output, error = state.terminal, state.output, state.error
-            self.tell(
-                state.parent,
-                lambda now: c.ChildEnded(
-                    now=now, child=state.id, status=status, output=output, error=error
-                ),
-            )
+    def _carry_out(self, draft: Draft) -> None:
+        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
+        entry = draft.entry
+        for effect in draft.effects:
+            if isinstance(effect, f.Stop):
+                self.dispatcher.stop(entry.state.id, effect.run, "withdrawn")
+        for pending, given in draft.assigned.values():
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.offer(row, given, entry.program)
 
     # Time
 
     async def _time_loop(self) -> None:
-        async for execution in self._wakes.due():
-            self.tell(execution, lambda at: c.Tick(now=at))
+        async for executions in self._wakes.due():
+            await self._through([Request(one, lambda at: c.Tick(now=at)) for one in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
-            await self.clock.sleep(SWEEP_S)
+            await self._post.look()
             self.dispatcher.sweep()
-            for wake in await self.store.due(self.clock.now(), limit=DUE_MAX):
-                self._wakes.set(wake.execution, wake.due)
-            await self.dispatcher.pump()
+            await self._pump()
+            if self.shards.epochs is not None:
+                await self.store.listen(self._heard)
+            await self._post.wait(SWEEP_S)
 
-    # Coming back
+    async def _retain(self) -> None:
+        assert self._retention is not None, "it is asked for"
+        async for gone in self._retention.sweep():
+            for execution in gone:
+                self.entries.drop(execution)
 
-    async def _recover(self) -> None:
-        """Take up what an earlier process left: assignments that were out, timers, children."""
-        after = ("", "", "")
-        while True:
-            found = await self.store.pending(after=after)
-            for row in found:
-                if self._handed_back:
-                    self.dispatcher.offer(row)
-                else:
-                    self._lease_expired(row)
-            if not found:
-                break
-            after = (found[-1].execution, found[-1].pending.run, found[-1].pending.chunk)
-        for wake in await self.store.due(self.clock.now() + POLL_S, limit=DUE_MAX):
-            self._wakes.set(wake.execution, wake.due)
-        await self._recover_children()
+    # Shards
 
-    async def _recover_children(self) -> None:
-        after = ""
-        while True:
-            live = await self.store.live(after=after)
-            for stored in live:
-                if stored.row.reason == "child":
-                    await self._look_after(stored.row.id)
-            if not live:
-                return
-            after = live[-1].row.id
+    def _begun(self) -> None:
+        """There is more to act for: runs that were out, timers, letters."""
+        self._recovery.begin()
+        self._wakes.look_again()
+        self._post.look_soon()
 
-    async def _look_after(self, execution: str) -> None:
-        """Start children that were decided and never begun; take the end of those that are over."""
-        entry = await self.entries.load(execution)
-        for run in entry.state.runs.values():
-            for holder in (run, *run.chunks.values()):
-                if not holder.child:  # type: ignore[attr-defined]
-                    continue
-                child: str = holder.child  # type: ignore[attr-defined]
-                call: dict[str, Any] = holder.call  # type: ignore[attr-defined]
-                stored = await self.store.execution(child)
-                if stored is None:
-                    await self._start_child(
-                        execution,
-                        f.StartChild(
-                            child=child,
-                            path=call["path"],
-                            version=call["version"],
-                            workload=call["workload"],
-                            depth=entry.state.depth + 1,
-                            run=run.id,
-                        ),
-                    )
-                elif stored.row.ended is not None:
-                    self._tell_parent((await self.entries.load(child)).state)
+    def _shards_lost(self, shards: Collection[int]) -> None:
+        self.entries.forget(shards)
+
+    async def _shards_kept(self, shards: Collection[int]) -> None:
+        await self._recovery.find(shards, in_order=True)
+        self._recovery.begin()
+
+    def _heard(self, notice: str) -> None:
+        if notice == MOVED:
+            self.shards.notice()
+        else:
+            self._post.heard(notice)
 
     def _break(self, error: BaseException) -> None:
         self._broken = error
-
-
-def _refused_act(events: list[e.AnyEvent]) -> str:
-    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")
-
-
-def _answer(request: Request, refused: str, state: State, at: float) -> rows.Answer:
-    body = msgspec.json.encode({"execution": state.id, "refused": refused, "version": state.seq})
-    return rows.Answer(command=request.command, request=request.request, body=body, at=at)
-
-
-def _known_answer(known: rows.Answer, request: bytes) -> Answered:
-    if known.request != request:
-        raise UsageError(
-            f"command id '{known.command}' was used before for a different request; use a fresh id"
-        )
-    return Answered(**msgspec.json.decode(known.body))
+        for request in self._inbox.drain():
+            request.fail(PetraError(f"the engine has stopped: {error}"))
 
 
 def _hash(request: Any) -> bytes:
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()
-
-
-def _forget(done: asyncio.Future[Answered]) -> None:
-    if not done.cancelled():
-        done.exception()  # nobody waits for it

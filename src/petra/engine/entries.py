@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from petra.engine.codec import from_row
-from petra.errors import PetraError
-from petra.kernel import Ledger, Program, State, evolve
-from petra.kernel.replay import GENESIS
-from petra.playbook import read
-from petra.store.base import Store
+from msgspec import UNSET, UnsetType
 
-ENTRIES_MAX = 5_000
-PROGRAMS_MAX = 500
-READ_BATCH = 5_000
+from petra.engine.codec import from_row
+from petra.engine.limits import (
+    ENTRIES_MAX,
+    PROGRAMS_MAX,
+    READ_BATCH,
+    SNAPSHOT_EVERY,
+    SNAPSHOT_SHARE,
+)
+from petra.errors import PetraError
+from petra.kernel import Ledger, Program, Record, State, evolve
+from petra.kernel.replay import GENESIS
+from petra.kernel.snapshot import SnapshotError, restore, snapshot
+from petra.playbook import Playbook, read
+from petra.store.base import Store
+from petra.store.rows import Snapshot, shard_of
+
+_log = logging.getLogger(__name__)
 
 
 class UnknownExecutionError(PetraError):
@@ -31,8 +43,12 @@ class Entry:
     shown: tuple[str, str] = ("", "")
     items: dict[str, str] = field(default_factory=dict)
     out: dict[str, set[str]] = field(default_factory=dict)
+    wake: float | UnsetType | None = UNSET
+    """The wake-up that is stored; unset while that is not known."""
     busy: int = 0
     stale: bool = False
+    snapshot_version: int = 0
+    snapshot_bytes: int = 0
 
     def find_out(self) -> None:
         """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
@@ -44,15 +60,34 @@ class Entry:
             elif self.program.steps[run.step].mode == "worker" or run.compensates:
                 self.out[run.id] = {""}
 
+    def snapshot_at(self, version: int) -> Snapshot | None:
+        """Return a snapshot, if it is time for one: not for small logs, and seldom for large states."""
+        since = version - self.snapshot_version
+        if since < SNAPSHOT_EVERY or since * SNAPSHOT_SHARE < self.snapshot_bytes:
+            return None
+        if self.state.seq != version:
+            return None  # it is ahead of what this change makes durable
+        body = snapshot(self.state)
+        self.snapshot_version, self.snapshot_bytes = version, len(body)
+        return Snapshot(version=version, body=body)
+
 
 class Entries:
     """A cache of executions over a store."""
 
-    def __init__(self, store: Store, most: int = ENTRIES_MAX) -> None:
+    def __init__(
+        self,
+        store: Store,
+        most: int = ENTRIES_MAX,
+        owns: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """Make one; executions that are not owned change without us and are never kept."""
         self._store = store
+        self.owns = owns
         self._most = most
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._compiled: dict[int, tuple[Playbook, Program]] = {}
 
     def cached(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
@@ -70,26 +105,75 @@ class Entries:
         entry = self.cached(execution)
         if entry is not None:
             return entry
+        entry = await self.read(execution)
+        again = self.cached(execution)  # somebody else may have loaded it meanwhile
+        if again is not None:
+            return again
+        return self.add(execution, entry) if self.owns(execution) else entry
+
+    async def read(self, execution: str) -> Entry:
+        """Return an execution as it is stored now, from its latest snapshot and the log after it.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
         stored = await self._store.execution(execution)
         if stored is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
         program = await self.program(stored.row.digest)
-        state = State(id=execution)
-        last = ""
+        entry = Entry(program, State(id=execution), Ledger(execution, 0, GENESIS))
+        if stored.version >= SNAPSHOT_EVERY:
+            await self._restore(entry, stored.version)
+        await self._replay(entry)
+        entry.find_out()
+        return entry
+
+    async def _restore(self, entry: Entry, version: int) -> None:
+        """Begin with the snapshot, if there is one that can be read and that the log bears out."""
+        name = entry.state.id
+        found = await self._store.snapshot(name)
+        if found is None or found.version > version:
+            return
+        try:
+            state = restore(found.body)
+        except SnapshotError as error:
+            _log.warning("execution %s: its snapshot cannot be read (%s)", name, error)
+            return
+        last = await self._store.read(name, after=found.version - 1, limit=1)
+        if (state.id, state.seq) != (name, found.version) or not last:
+            _log.warning("execution %s: its snapshot is of something else", name)
+            return
+        entry.state = state
+        entry.ledger = Ledger(name, state.seq, last[0].hash.hex())
+        entry.snapshot_version, entry.snapshot_bytes = found.version, len(found.body)
+
+    async def _replay(self, entry: Entry) -> None:
+        """Apply the log after what the entry has already."""
+        state = entry.state
         while True:
-            rows = await self._store.read(execution, after=state.seq, limit=READ_BATCH)
+            rows = await self._store.read(state.id, after=state.seq, limit=READ_BATCH)
+            last = ""
             for row in rows:
                 record = from_row(row)
                 evolve(state, record.event, seq=record.seq, at=record.at)
                 last = record.hash
+            if last:
+                entry.ledger = Ledger(state.id, state.seq, last)
             if len(rows) < READ_BATCH:
-                break
-        again = self.cached(execution)  # somebody else may have loaded it meanwhile
-        if again is not None:
-            return again
-        entry = Entry(program, state, Ledger(execution, state.seq, last or GENESIS))
-        entry.find_out()
-        return self.add(execution, entry)
+                return
+
+    async def advance(self, entry: Entry) -> list[Record]:
+        """Apply what was stored since to an entry that somebody else acts for; return the new records."""
+        rows = await self._store.read(entry.state.id, after=entry.state.seq, limit=READ_BATCH)
+        records = [from_row(row) for row in rows]
+        for record in records:
+            evolve(entry.state, record.event, seq=record.seq, at=record.at)
+        return records
+
+    async def warm(self, executions: Iterable[str]) -> None:
+        """Load several executions side by side; those that cannot be are left to whoever needs them."""
+        missing = [self.load(key) for key in dict.fromkeys(executions) if key not in self._entries]
+        await asyncio.gather(*missing, return_exceptions=True)
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
@@ -107,6 +191,11 @@ class Entries:
         if entry is not None:
             entry.stale = True
 
+    def forget(self, shards: Collection[int]) -> None:
+        """Forget the executions of some shards."""
+        for execution in [key for key in self._entries if shard_of(key) in shards]:
+            self.drop(execution)
+
     async def program(self, digest: str) -> Program:
         """Return the compiled playbook of a digest.
 
@@ -120,6 +209,17 @@ class Entries:
         if stored is None:
             raise PetraError(f"the store has no playbook with digest {digest}")
         return self.remember(Program(read(stored.source.decode(), stored.name).checked()))
+
+    def compiled(self, playbook: Playbook) -> Program:
+        """Return the compiled form of a playbook; the same object is compiled once."""
+        known = self._compiled.get(id(playbook))
+        if known is not None:
+            return known[1]
+        program = self.remember(Program(playbook))
+        self._compiled[id(playbook)] = playbook, program  # held, so that its id stays its own
+        if len(self._compiled) > PROGRAMS_MAX:
+            del self._compiled[next(iter(self._compiled))]
+        return program
 
     def remember(self, program: Program) -> Program:
         """Keep a compiled playbook."""

@@ -1,29 +1,42 @@
-"""Wake-ups: which execution wants to be ticked, and when. The store keeps the same as rows."""
+"""Wake-ups: which execution wants to be ticked, and when.
+
+Rule 1: the store has a row for each. Memory holds those of the near future only, so that a million
+executions may wait.
+Rule 2: those that are due come in batches, and the next batch after the one before is committed: however many
+are due at once, each is ticked once, in bounded memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 
 from petra.clock import Clock
-
-POLL_S = 1.0
-"""No wait is longer, so that a clock that jumped is noticed."""
+from petra.engine.limits import DUE_MAX, NEAR_S, POLL_S
+from petra.store.base import Store
 
 
 class Wakes:
     """The moments at which executions want to be ticked: one each, the earliest."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, mine: Callable[[], Collection[int] | None]
+    ) -> None:
+        self._store = store
         self._clock = clock
+        self._mine = mine
         self._due: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._woken = asyncio.Event()
+        self._looked = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._due)
 
     def set(self, execution: str, due: float | None) -> None:
-        """Say when an execution wants to be ticked; None: not at all."""
-        if due is None:
+        """Say when an execution wants to be ticked; None: not at all. What is far away is a row only."""
+        if due is None or due > self._clock.now() + NEAR_S:
             self._due.pop(execution, None)
         elif self._due.get(execution) != due:
             self._due[execution] = due
@@ -31,20 +44,48 @@ class Wakes:
             if self._heap[0] == (due, execution):
                 self._woken.set()
 
-    async def due(self) -> AsyncIterator[str]:
-        """Yield executions as their time comes, each once per time that was set."""
+    async def due(self) -> AsyncIterator[list[str]]:
+        """Yield batches of executions as their time comes."""
         while True:
-            while self._heap and self._heap[0][0] <= self._clock.now():
-                due, execution = heapq.heappop(self._heap)
-                if self._due.get(execution) == due:
-                    del self._due[execution]
-                    yield execution
-            await self._wait(self._heap[0][0] - self._clock.now() if self._heap else POLL_S)
+            batch = self._pop()
+            if batch:
+                yield batch
+            elif self._clock.monotonic() - self._looked >= POLL_S:
+                await self._look()
+            else:
+                await self._wait()
 
-    async def _wait(self, seconds: float) -> None:
-        """Wait that long, or until an earlier time was set."""
+    def look_again(self) -> None:
+        """Look into the store at once: there are more executions to care for."""
+        self._looked = float("-inf")
+        self._woken.set()
+
+    def _pop(self) -> list[str]:
+        found: list[str] = []
+        now = self._clock.now()
+        while self._heap and self._heap[0][0] <= now and len(found) < DUE_MAX:
+            due, execution = heapq.heappop(self._heap)
+            if self._due.get(execution) == due:
+                del self._due[execution]
+                found.append(execution)
+        return found
+
+    async def _look(self) -> None:
+        """Fetch the near future; a full page means that there is more, once this one has been ticked."""
+        until = self._clock.now() + NEAR_S
+        rows = await self._store.due(until, shards=self._mine(), limit=DUE_MAX)
+        for row in rows:
+            self.set(row.execution, row.due)
+        full = len(rows) == DUE_MAX and rows[-1].due <= self._clock.now()
+        self._looked = float("-inf") if full else self._clock.monotonic()
+
+    async def _wait(self) -> None:
+        """Wait for the next time, the next look, or an earlier time that is set meanwhile."""
+        seconds = POLL_S - (self._clock.monotonic() - self._looked)
+        if self._heap:
+            seconds = min(seconds, self._heap[0][0] - self._clock.now())
         self._woken.clear()
-        sleep = asyncio.ensure_future(self._clock.sleep(min(max(seconds, 0.0), POLL_S)))
+        sleep = asyncio.ensure_future(self._clock.sleep(max(seconds, 0.0)))
         woken = asyncio.ensure_future(self._woken.wait())
         try:
             await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)

@@ -44,6 +44,10 @@ def reconsider(turn: Turn) -> None:
     """Put every waiting token whose gate reads something that changed back on the agenda."""
     if not turn.changed_ctx and not turn.changed_steps:
         return
+    if not turn.program.conditional and not turn.program.gated:
+        turn.changed_ctx.clear()
+        turn.changed_steps.clear()
+        return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
     for plan in turn.program.conditional:

@@ -56,13 +56,15 @@ def run_scope(
 ) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
     plan = program.steps[run.step]
-    view = view_of(state, run)
     wanted = plan.result_reads
-    results = {
-        step: activation.done.result
-        for step, activation in {**state.latest, **view.seen}.items()
-        if activation.done is not None and (everything or _ANY in wanted or step in wanted)
-    }
+    results = {}
+    if wanted or everything:
+        anything = everything or _ANY in wanted
+        results = {
+            step: activation.done.result
+            for step, activation in {**state.latest, **run.seen}.items()
+            if activation.done is not None and (anything or step in wanted)
+        }
     found: dict[str, Any] = {
         **results,
         "workload": state.workload,
@@ -71,6 +73,6 @@ def run_scope(
         "args": run.args,
         "step": {step: {"result": result} for step, result in results.items()},
     }
-    if (branch := branch_data(state, view)) is not None:
+    if run.stack and (branch := branch_data(state, view_of(state, run))) is not None:
         found["branch"] = branch
     return found

@@ -10,7 +10,7 @@ from petra.kernel.events import AnyEvent
 from petra.wire import Error, Report
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that is asked for."""
 
     now: float
@@ -41,7 +41,7 @@ class StepReport(Command, frozen=True, tag="report"):
     delivery: int = 1
 
 
-class IterationReport(msgspec.Struct, frozen=True, kw_only=True):
+class IterationReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one iteration came to."""
 
     path: tuple[int, ...]

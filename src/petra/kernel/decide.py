@@ -44,9 +44,9 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
     refused = ""
-    if not state.is_terminal and not isinstance(command, c.Start | c.Fork):
+    if state.timers and not state.terminal:
         _fire_due(turn, before=command.now)
-    if state.is_terminal:
+    if state.terminal:
         return Decision(
             turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
         )
@@ -60,8 +60,10 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
 
 def _wanted(turn: Turn) -> list[AnyEffect]:
     """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
+    if not turn.effects:
+        return turn.effects
     runs = turn.state.runs
-    return [x for x in turn.effects if not isinstance(x, Assign) or x.run in runs]
+    return [x for x in turn.effects if type(x) is not Assign or x.run in runs]
 
 
 # Settling
@@ -69,9 +71,9 @@ def _wanted(turn: Turn) -> list[AnyEffect]:
 
 def settle(turn: Turn) -> None:
     """Fire whatever is enabled."""
-    state = turn.state
-    while not state.is_terminal:
-        if len(turn.events) > turn.program.events_max and state.phase == "normal":
+    state, most = turn.state, turn.program.events_max
+    while not state.terminal:
+        if len(turn.events) > most and state.phase == "normal":
             _endless(turn)
         elif turn.begun:
             _take_up(turn, turn.begun.popleft())
@@ -129,11 +131,11 @@ def _freed(turn: Turn) -> None:
 
 def consider(turn: Turn, token: Token) -> None:
     """Start a token's step if it may."""
-    plan = turn.plan(token.step)
+    plan = turn.program.steps[token.step]
     try:
         if plan.join is not None:
             fan_in.arrive(turn, plan, token)
-        elif passes(turn, plan, [token], view_of(turn.state, token)):
+        elif not plan.gated or passes(turn, plan, [token], view_of(turn.state, token)):
             runs.start(turn, plan, [token])
     except (DeniedError, TransformError) as error:
         if token.id in turn.state.ready:

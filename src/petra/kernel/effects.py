@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
+class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something for the shell to do."""
 
 

@@ -16,7 +16,7 @@ from petra.wire import Attempt, Error, Write
 Pair = tuple[str, int]
 
 
-class Produced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Produced(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A token that a firing put into ``step.ready``.
 
     ``index`` is its branch of the group the same event makes; ``arrives`` the group it closes by waiting
@@ -32,7 +32,7 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     empty: bool = False
 
 
-class NewGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NewGroup(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A fan-out that a firing made."""
 
     id: str
@@ -42,7 +42,7 @@ class NewGroup(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     arcs: list[int] = []
 
 
-class NewTimer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NewTimer(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A point in time at which something happens by itself."""
 
     id: str
@@ -53,7 +53,7 @@ class NewTimer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     index: int = 0
 
 
-class NewWait(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NewWait(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One thing that a run waits for."""
 
     which: str | int
@@ -64,7 +64,7 @@ class NewWait(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     item: str = ""
 
 
-class NewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NewItem(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A work item that is offered."""
 
     id: str
@@ -72,7 +72,7 @@ class NewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: int = 1
 
 
-class Armed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Armed(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What a server task set up: waits, timers, a work item, a child."""
 
     waits: list[NewWait] = []
@@ -83,7 +83,7 @@ class Armed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: int = 1
 
 
-class Iterated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Iterated(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How one iteration ended."""
 
     path: tuple[int, ...]
@@ -94,7 +94,7 @@ class Iterated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     writes: list[Write] = []
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Something that happened."""
 
 

@@ -96,7 +96,9 @@ def judge(turn: Turn, group_id: str) -> None:
     group = turn.state.groups.get(group_id)
     if group is None or group.fired or group.join is None or turn.state.phase != "normal":
         return
-    plan = turn.plan(group.join)
+    plan = turn.program.steps[group.join]
+    if plan.joins_all and len(group.arrived) < group.size and not (group.ended or group.timed_out):
+        return  # the common case: others are still on their way
     if plan.join is None or plan.pairs_arcs or _blocked(turn, plan, group):
         return
     try:

@@ -128,6 +128,11 @@ class ArcPlan:
         """Whether it makes a token per item or copy."""
         return self.foreach is not None or self.copies is not None
 
+    @property
+    def bare(self) -> bool:
+        """Whether it passes on one token and nothing with it."""
+        return not self.multiplies and self.args.constant and not self.args.value
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -179,29 +184,30 @@ class StepPlan:
     result_reads: frozenset[str] = frozenset()
     incoming: list[Arrow] = field(default_factory=list)
 
-    @property
-    def name(self) -> str:
-        """The step's name."""
-        return self.step.step
+    # What a decision asks again and again, answered once.
+    name: str = field(init=False)
+    join_reads: Reads = field(init=False)
+    """What the condition of its join depends on, beside the branches."""
+    pairs_arcs: bool = field(init=False)
+    """Whether its join looks at arcs and not at groups."""
+    joins_all: bool = field(init=False)
+    """Whether its join waits for every branch of a group."""
+    gated: bool = field(init=False)
+    """Whether a token must be admitted before it starts."""
+    plain: bool = field(init=False)
+    """Whether a run of it begins with nothing but its token: no list, no wait, no time limit."""
 
-    @property
-    def join_reads(self) -> Reads:
-        """What the condition of its join depends on, beside the branches."""
-        return self.join_when.reads if self.join_when is not None else NOTHING
-
-    @property
-    def pairs_arcs(self) -> bool:
-        """Whether its join looks at arcs and not at groups."""
-        return (
-            self.join is not None
-            and isinstance(self.join.mode, str)
-            and self.join.mode in ("arcs", "or")
-        )
-
-    @property
-    def gated(self) -> bool:
-        """Whether a token must be admitted before it starts."""
-        return bool(self.rules) or self.step.spec.policy.admit is not None
+    def __post_init__(self) -> None:
+        spec = self.step.spec
+        mode = self.join.mode if self.join is not None else None
+        self.name = self.step.step
+        self.join_reads = self.join_when.reads if self.join_when is not None else NOTHING
+        self.pairs_arcs = mode in ("arcs", "or")
+        self.joins_all = mode == "all"
+        self.gated = bool(self.rules) or spec.policy.admit is not None
+        timed = self.timeout_s is not None or spec.policy.lifecycle is not None
+        serves = self.mode not in ("router", "worker")
+        self.plain = self.loop is None and not serves and not timed and not self.resources
 
 
 class Program:
@@ -233,6 +239,9 @@ class Program:
         self.entry = playbook.entry
         self.has_blocking_joins = any(
             p.join is not None and p.join.blocking for p in self.steps.values()
+        )
+        self.has_timed_joins = any(
+            p.join is not None and p.join.timeout_s is not None for p in self.steps.values()
         )
         self.conditional = [
             p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps

@@ -21,7 +21,7 @@ from petra.kernel.state import State
 GENESIS = "0" * 64
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What one event did to the marking."""
 
     transition: str = ""
@@ -32,7 +32,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     after: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry of the log."""
 
     seq: int
@@ -53,22 +53,36 @@ class Ledger:
         self.execution = execution
         self.seq = seq
         self.last = last
+        self._name = _encoder.encode(execution)
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
+        return self.write(event, at, before, after)[0]
+
+    def write(self, event: e.AnyEvent, at: float, before: int, after: int) -> tuple[Record, bytes]:
+        """Add an event to the chain; return its record, and the bytes of event and receipt to keep."""
         self.seq += 1
         receipt = receipt_of(event, before, after)
-        digest = chain(self.execution, self.seq, event, receipt, self.last)
+        body = encode_body(event, receipt)
+        previous = self.last
+        self.last = digest = chain(self._name, self.seq, body, previous)
         made = Record(
-            seq=self.seq, at=at, event=event, receipt=receipt, previous=self.last, hash=digest
+            seq=self.seq, at=at, event=event, receipt=receipt, previous=previous, hash=digest
         )
-        self.last = digest
-        return made
+        return made, body
 
 
-def chain(execution: str, seq: int, event: e.AnyEvent, receipt: Receipt, previous: str) -> str:
-    """Hash a record: everything but the time."""
-    content = _encoder.encode([execution, seq, event, receipt, previous])
+def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
+    """Encode what a record holds: the same content gives the same bytes."""
+    return _encoder.encode((event, receipt))
+
+
+def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
+    """Hash a record: everything but the time, as a JSON list with the two parts of the body in its middle.
+
+    ``name`` is the execution's id, encoded.
+    """
+    content = b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], previous.encode())
     return hashlib.sha256(content).hexdigest()
 
 
@@ -110,7 +124,7 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
     )  # fmt: skip
 
 
-class BadRecord(msgspec.Struct, frozen=True, kw_only=True):
+class BadRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first record of a log that is not what was written."""
 
     seq: int
@@ -128,14 +142,15 @@ def replay(execution: str, records: Iterable[Record]) -> State:
 
 def verify(execution: str, records: Iterable[Record]) -> BadRecord | None:
     """Recompute the chain and the markings; name the first record that is not as it was written."""
-    state = State(id=execution)
+    state, name = State(id=execution), _encoder.encode(execution)
     previous = GENESIS
     for number, record in enumerate(records, start=1):
         if record.seq != number:
             return BadRecord(seq=record.seq, reason=f"version {number} was expected")
         if record.previous != previous:
             return BadRecord(seq=number, reason="it does not follow the record before it")
-        if chain(execution, number, record.event, record.receipt, previous) != record.hash:
+        body = encode_body(record.event, record.receipt)
+        if chain(name, number, body, previous) != record.hash:
             return BadRecord(seq=number, reason="its content does not match its hash")
         before = state.marking
         try:

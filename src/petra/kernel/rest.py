@@ -35,15 +35,11 @@ class Rest:
 
 def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
-    return any(_works(program, run) for run in state.runs.values())
-
-
-def _works(program: Program, run: Run) -> bool:
-    if run.incident:
-        return False
-    if run.compensates:
-        return True
-    return program.steps[run.step].mode in ("worker", "router")
+    steps = program.steps
+    for run in state.runs.values():
+        if not run.incident and (run.compensates or steps[run.step].mode in ("worker", "router")):
+            return True
+    return False
 
 
 def rest_of(program: Program, state: State) -> Rest | None:

@@ -10,7 +10,6 @@ order, then through their items. A group of nobody fires its join at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -24,14 +23,13 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 
-@dataclass(slots=True)
-class Routed:
+class Routed(msgspec.Struct, gc=False):
     """What routing chose."""
 
-    arcs: list[int] = field(default_factory=list)
-    produced: list[e.Produced] = field(default_factory=list)
+    arcs: list[int] = []
+    produced: list[e.Produced] = []
     group: e.NewGroup | None = None
-    timers: list[e.NewTimer] = field(default_factory=list)
+    timers: list[e.NewTimer] = []
     handled: bool = False
     counts_read: bool = False
 
@@ -46,7 +44,7 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     made = Routed(arcs=[arc.number for arc in chosen])
     if not chosen:
         return made
-    tokens = []
+    tokens: list[tuple[ArcPlan, dict[str, Any], Any]] = []
     multiplies = plan.step.inclusive
     for arc in chosen:
         made.handled = made.handled or arc.is_handler
@@ -58,7 +56,8 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     else:
         first, args, _ = tokens[0]
         made.produced.append(_token(turn, run, first, args, run.stack, None, None))
-    made.timers += _timers(turn, made)
+    if turn.program.has_timed_joins:
+        made.timers += _timers(turn, made)
     return made
 
 
@@ -76,6 +75,8 @@ def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPl
 
 def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[str, Any], Any]]:
     """Return the tokens of one arc as (arc, args, item)."""
+    if arc.bare:
+        return [(arc, {}, None)]
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
         items = turn.render(arc.foreach, view, f"foreach of {what}")
@@ -185,7 +186,7 @@ def closed_level(
     turn: Turn, step: str, stack: Stack, new: tuple[str, str] | None = None
 ) -> Branch | None:
     """Return the level of a stack that the join of a step closes: the innermost, or the one ``of`` names."""
-    plan = turn.plan(step)
+    plan = turn.program.steps[step]
     join = plan.join
     if join is None or plan.pairs_arcs:
         return None
@@ -203,6 +204,8 @@ def arrival(
     turn: Turn, step: str, stack: Stack, group: e.NewGroup | None, origin: str
 ) -> str | None:
     """Return the group that a token closes by arriving at a step, if it may still do so."""
+    if turn.program.steps[step].join is None:
+        return None
     new = (group.id, origin) if group is not None else None
     level = closed_level(turn, step, stack, new)
     if level is None:

@@ -37,13 +37,19 @@ def start(
     merge: Write | None = None,
 ) -> None:
     """Fire ``S.start``, unless a resource is missing: then the tokens wait."""
+    run_id = run_id_of(tokens, group)
+    consumed = [token.id for token in tokens]
+    if plan.plain and group is None and stack is None:
+        turn.emit(e.StepStarted(run=run_id, step=plan.name, consumed=consumed, args=args))
+        _after_start(turn, plan, run_id)
+        _go(turn, plan, turn.state.runs[run_id])
+        return
     view = _view(turn, tokens, stack, args, group)
     held = _acquire(turn, plan, view)
     if held is None:
         return
-    run_id = run_id_of(tokens, group)
     if group is not None:
-        cancel.leave_others(turn, group, {token.id for token in tokens})
+        cancel.leave_others(turn, group, set(consumed))
     found, trouble = Opened(), None
     try:
         found = opened(turn, plan, view, run_id)
@@ -53,7 +59,7 @@ def start(
         e.StepStarted(
             run=run_id,
             step=plan.name,
-            consumed=[token.id for token in tokens],
+            consumed=consumed,
             args=args,
             stack=list(stack) if stack is not None else None,
             group=group.id if group is not None else None,
@@ -82,7 +88,7 @@ def run_id_of(tokens: list[Token], group: Group | None) -> str:
 def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
     """See to what the start of a step means for other tokens."""
     turn.changed_steps.add(plan.name)
-    admit = plan.step.spec.policy.admit
+    admit = plan.step.spec.policy.admit if plan.gated else None
     if admit is not None and admit.once:
         for token_id in turn.state.ready_at.get(plan.name, ()):
             turn.agenda.add(turn.state.ready[token_id])  # those that still wait will be discarded
@@ -167,11 +173,11 @@ def end(
     loop_done: bool = False,
 ) -> None:
     """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
-    plan = turn.plan(run.step)
+    plan = turn.program.steps[run.step]
     if run.compensates:
         completion.compensated(turn, run, report)
         return
-    broken = fault(turn, report.writes, run.stack)
+    broken = fault(turn, report.writes, run.stack) if report.writes else None
     if broken is not None:
         report = Report(status="error", error=broken, attempts=report.attempts)
         loop_done = False
@@ -271,7 +277,7 @@ def _is_ok(event: e.StepEnded) -> bool:
 
 def _after_view(turn: Turn, run: Run, event: e.StepEnded) -> View:
     """See the execution as it will be once the boundary event is applied."""
-    ctx = after(turn.state, event.writes)
+    ctx = after(turn.state, event.writes) if event.writes else turn.state.ctx
     if isinstance(event, e.StepFailed) and event.error is not None:
         last = {
             "step": run.step,
@@ -296,7 +302,7 @@ def _record(
     administrative: str | None = None,
 ) -> None:
     final = turn.state.phase != "normal"
-    if not final:
+    if not final and not routed.arcs and plan.arcs:
         routed, event = _unless_unmatched(turn, plan, run, event, routed)
     ok = _is_ok(event)
     failures = event.counts["failed"] if isinstance(event, e.LoopDone) and event.counts else 0
@@ -309,7 +315,8 @@ def _record(
     )
     turn.emit(recorded)
     turn.changed_steps.add(plan.name)
-    turn.freed.update(name for name, _, _ in run.resources)
+    if run.resources:
+        turn.freed.update(name for name, _, _ in run.resources)
     for made in routed.produced:
         turn.agenda.add(turn.state.ready[made.id])
     if final:
@@ -324,8 +331,7 @@ def _unless_unmatched(
     turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded, routed: Routed
 ) -> tuple[Routed, e.StepEnded]:
     """Turn a success that no arc matches into a failure, where the playbook says so (S7)."""
-    matched = bool(routed.arcs) or not plan.arcs
-    if matched or not _is_ok(event) or not turn.program.spec.no_next_is_error:
+    if not _is_ok(event) or not turn.program.spec.no_next_is_error:
         return routed, event
     error = Error(kind="unknown", code="no_next", message=f"no arc of step '{plan.name}' matches")
     failed = e.StepFailed(

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from bisect import insort
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,21 +29,24 @@ Key = tuple[Any, ...]
 class Agenda:
     """The tokens that may be enabled, least first."""
 
+    __slots__ = ("_fifo", "_is_fifo", "_members", "_program", "_sorted", "_state")
+
     def __init__(self, program: Program, state: State) -> None:
         self._state = state
-        self._seed = str(program.seed)
-        self._strategy = program.selection
         self._program = program
-        self._fifo: dict[str, None] = {}
+        self._is_fifo = program.selection == "fifo"
+        self._fifo: deque[str] = deque()
         self._sorted: list[tuple[Key, str]] = []
         self._members: set[str] = set()
 
     def add(self, token: Token) -> None:
         """Put a token up for consideration."""
-        if self._strategy == "fifo":
-            self._fifo[token.id] = None
-        elif token.id not in self._members:
-            self._members.add(token.id)
+        if token.id in self._members:
+            return
+        self._members.add(token.id)
+        if self._is_fifo:
+            self._fifo.append(token.id)
+        else:
             insort(self._sorted, (self._key(token), token.id))
 
     def add_waiting(self, steps: Iterable[str]) -> None:
@@ -56,31 +60,22 @@ class Agenda:
 
     def pop(self) -> Token | None:
         """Take the token that goes first; one that has left in the meantime is passed over."""
-        while True:
-            token_id = self._next()
-            if token_id is None:
-                return None
-            token = self._state.ready.get(token_id)
-            if token is not None:
-                return token
+        ready = self._state.ready
+        while self._members:
+            token_id = self._fifo.popleft() if self._is_fifo else self._next()
+            self._members.discard(token_id)
+            if token_id in ready:
+                return ready[token_id]
+        return None
 
-    def _next(self) -> str | None:
-        if self._strategy == "fifo":
-            if not self._fifo:
-                return None
-            token_id = next(iter(self._fifo))
-            del self._fifo[token_id]
-            return token_id
-        if not self._sorted:
-            return None
-        place = _PLACES.get(self._strategy, _first)(self._sorted, self._seed, self._state)
-        _, token_id = self._sorted.pop(place)
-        self._members.discard(token_id)
-        return token_id
+    def _next(self) -> str:
+        choose = _PLACES.get(self._program.selection, _first)
+        place = choose(self._sorted, str(self._program.seed), self._state)
+        return self._sorted.pop(place)[1]
 
     def _key(self, token: Token) -> Key:
         name = unicodedata.normalize("NFC", token.step).encode()
-        if self._strategy == "priority":
+        if self._program.selection == "priority":
             return (self._program.steps[token.step].step.spec.priority, name, token.id)
         return (name, token.id)
 

@@ -5,14 +5,16 @@ it enters once and leaves once.
 Rule 2: only ``evolve`` changes the state, through the methods below, in place. They keep the indexes:
 tokens by step, members by group and branch.
 Rule 3: values that are read by others are replaced, never changed: ctx, args, results.
+Rule 4: nothing here refers to itself, however far around, so the collector of cycles need not look at it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from petra.wire import Error
 
@@ -30,8 +32,7 @@ class Branch(NamedTuple):
 Stack = tuple[Branch, ...]
 
 
-@dataclass(slots=True)
-class Activation:
+class Activation(Struct, gc=False):
     """A step run that is over: what templates and joins see of it."""
 
     step: str
@@ -60,8 +61,7 @@ Seen = dict[str, Activation]
 """The latest activation of each step in a token's own causal history."""
 
 
-@dataclass(slots=True)
-class Token:
+class Token(Struct, gc=False):
     """A token in ``S.ready``."""
 
     id: str
@@ -76,8 +76,7 @@ class Token:
     empty: bool = False
 
 
-@dataclass(slots=True)
-class Timer:
+class Timer(Struct, gc=False):
     """Something that happens by itself at a point in time."""
 
     id: str
@@ -88,8 +87,7 @@ class Timer:
     index: int = 0
 
 
-@dataclass(slots=True)
-class Wait:
+class Wait(Struct, gc=False):
     """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
 
     which: str | int
@@ -100,8 +98,7 @@ class Wait:
     item: str = ""
 
 
-@dataclass(slots=True)
-class LoopState:
+class LoopState(Struct, gc=False):
     """How far one level of a loop has come. ``active`` holds the nested level of an outer iteration."""
 
     total: int
@@ -109,8 +106,8 @@ class LoopState:
     max_in_flight: int
     next: int = 0
     chunks: int = 0
-    active: dict[int, LoopState | None] = field(default_factory=dict)
-    results: list[Any] = field(default_factory=list)
+    active: dict[int, LoopState | None] = {}
+    results: list[Any] = []
     done: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -121,21 +118,19 @@ class LoopState:
         return self.next >= self.total and not self.active
 
 
-@dataclass(slots=True)
-class Chunk:
+class Chunk(Struct, gc=False):
     """Iterations that were handed out together, by their paths of indices."""
 
     id: str
     paths: list[tuple[int, ...]]
     delivery: int = 1
-    waits: list[Wait] = field(default_factory=list)
+    waits: list[Wait] = []
     child: str = ""
-    call: dict[str, Any] = field(default_factory=dict)
+    call: dict[str, Any] = {}
     attempt: int = 1
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct, gc=False):
     """A token in ``S.running``: a step run between start and boundary event."""
 
     id: str
@@ -150,23 +145,22 @@ class Run:
     token: str
     delivery: int = 1
     attempt: int = 1
-    resources: list[tuple[str, str, int]] = field(default_factory=list)
+    resources: list[tuple[str, str, int]] = []
     loop: LoopState | None = None
-    chunks: dict[str, Chunk] = field(default_factory=dict)
+    chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
     chunks_made: int = 0
-    waits: list[Wait] = field(default_factory=list)
+    waits: list[Wait] = []
     child: str = ""
-    call: dict[str, Any] = field(default_factory=dict)
+    call: dict[str, Any] = {}
     incident: bool = False
     compensates: str = ""
     arrow: tuple[str, int] | None = None
     retrying: bool = False
-    errors: list[Error] = field(default_factory=list)
+    errors: list[Error] = []
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct, gc=False):
     """A fan-out: its branches, who has arrived, and how each of the others ended."""
 
     id: str
@@ -179,12 +173,12 @@ class Group:
     items: list[Any]
     arcs: list[int]
     source: Activation | None
-    members: dict[int, set[str]] = field(default_factory=dict)
-    arrived: dict[int, str] = field(default_factory=dict)
-    outputs: dict[int, Any] = field(default_factory=dict)
-    order: list[int] = field(default_factory=list)
-    ended: dict[int, str] = field(default_factory=dict)
-    overrides: dict[int, Any] = field(default_factory=dict)
+    members: dict[int, set[str]] = {}
+    arrived: dict[int, str] = {}
+    outputs: dict[int, Any] = {}
+    order: list[int] = []
+    ended: dict[int, str] = {}
+    overrides: dict[int, Any] = {}
     fired: bool = False
     closed: bool = False
     timed_out: bool = False
@@ -195,8 +189,7 @@ class Group:
         return self.size - len(self.arrived) - len(self.ended)
 
 
-@dataclass(slots=True)
-class WorkItem:
+class WorkItem(Struct, gc=False):
     """What a person must do (S14)."""
 
     id: str
@@ -212,7 +205,7 @@ class WorkItem:
     owner: str | None = None
     draft: Any = None
     attempt: int = 1
-    comments: list[dict[str, Any]] = field(default_factory=list)
+    comments: list[dict[str, Any]] = []
     resumed_state: str = "offered"
     decision: dict[str, Any] | None = None
     past: set[str] = field(default_factory=set)
@@ -223,8 +216,7 @@ class WorkItem:
         return self.state in ("offered", "allocated", "started", "suspended")
 
 
-@dataclass(slots=True)
-class KeyWriter:
+class KeyWriter(Struct, gc=False):
     """Who wrote a ctx key inside one group: enough to find a conflict, however many wrote."""
 
     index: int
@@ -232,8 +224,7 @@ class KeyWriter:
     several: bool = False
 
 
-@dataclass(slots=True)
-class Signal:
+class Signal(Struct, gc=False):
     """A signal kept in the mailbox."""
 
     name: str
@@ -241,8 +232,7 @@ class Signal:
     payload: Any
 
 
-@dataclass(slots=True)
-class Undo:
+class Undo(Struct, gc=False):
     """A done step that can be compensated."""
 
     step: str
@@ -252,36 +242,35 @@ class Undo:
     stack: Stack
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct, gc=False):
     """Everything the log of one execution says."""
 
     id: str
     digest: str = ""
     playbook: str = ""
-    workload: dict[str, Any] = field(default_factory=dict)
+    workload: dict[str, Any] = {}
     started_at: float = 0.0
     now: float = 0.0
     seq: int = 0
-    ctx: dict[str, Any] = field(default_factory=dict)
-    ready: dict[str, Token] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    ready_at: dict[str, dict[str, None]] = field(default_factory=dict)
-    runs_at: dict[str, dict[str, None]] = field(default_factory=dict)
-    groups: dict[str, Group] = field(default_factory=dict)
-    items: dict[str, WorkItem] = field(default_factory=dict)
-    timers: dict[str, Timer] = field(default_factory=dict)
-    timers_of: dict[str, dict[str, None]] = field(default_factory=dict)
-    mailbox: list[Signal] = field(default_factory=list)
-    latest: dict[str, Activation] = field(default_factory=dict)
+    ctx: dict[str, Any] = {}
+    ready: dict[str, Token] = {}
+    runs: dict[str, Run] = {}
+    ready_at: dict[str, dict[str, None]] = {}
+    runs_at: dict[str, dict[str, None]] = {}
+    groups: dict[str, Group] = {}
+    items: dict[str, WorkItem] = {}
+    timers: dict[str, Timer] = {}
+    timers_of: dict[str, dict[str, None]] = {}
+    mailbox: list[Signal] = []
+    latest: dict[str, Activation] = {}
     last_done: Activation | None = None
-    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    held: dict[tuple[str, str], int] = {}
     once: set[str] = field(default_factory=set)
-    writers: dict[str, dict[str, KeyWriter]] = field(default_factory=dict)
-    children: dict[str, str] = field(default_factory=dict)
+    writers: dict[str, dict[str, KeyWriter]] = {}
+    children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""
-    origins: list[str] = field(default_factory=list)
+    origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     paused: bool = False
     stained: bool = False
@@ -292,19 +281,19 @@ class State:
     terminal: str = ""
     output: Any = None
     error: Error | None = None
-    failures: list[dict[str, Any]] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    undo: list[Undo] = field(default_factory=list)
-    not_compensated: dict[str, None] = field(default_factory=dict)
+    failures: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    undo: list[Undo] = []
+    not_compensated: dict[str, None] = {}
     final_done: bool = False
     stuck: str = ""
-    fired_groups: dict[str, str] = field(default_factory=dict)
+    fired_groups: dict[str, str] = {}
     firings: int = 0
     marking: int = 0
-    hashes: dict[str, int] | None = field(default_factory=dict)
+    hashes: dict[str, int] | None = {}
     """The part of each live token in the hash of the marking; None while a replay leaves that out."""
-    reducers: dict[str, str] = field(default_factory=dict)
-    touched: dict[str, dict[int, str]] = field(default_factory=dict)
+    reducers: dict[str, str] = {}
+    touched: dict[str, dict[int, str]] = {}
 
     # Tokens
 
@@ -412,11 +401,6 @@ class State:
     def active(self, step: str) -> bool:
         """Whether a run of the step is on its way."""
         return bool(self.runs_at.get(step))
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether the execution is over."""
-        return bool(self.terminal)
 
     def next_due(self) -> float | None:
         """When the next timer is due."""

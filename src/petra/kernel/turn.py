@@ -37,6 +37,11 @@ class RefusedError(Exception):
 class Turn:
     """What a decision works with, and what has come of it so far."""
 
+    __slots__ = (
+        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "judged",
+        "markings", "now", "program", "state",
+    )  # fmt: skip
+
     def __init__(self, program: Program, state: State, now: float) -> None:
         self.program = program
         self.state = state
@@ -53,16 +58,17 @@ class Turn:
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it."""
-        before, marking = self.state.ctx, self.state.marking
-        touched = evolve(self.state, event, seq=self.state.seq + 1, at=self.now)
+        state = self.state
+        before, marking = state.ctx, state.marking
+        touched = evolve(state, event, seq=state.seq + 1, at=self.now)
         self.events.append(event)
-        self.markings.append((marking, self.state.marking))
+        self.markings.append((marking, state.marking))
         for group in touched:
-            if group in self.state.groups:
+            if group in state.groups:
                 self.judged.append(group)
             elif self.program.has_blocking_joins:
-                self.judged.extend(self.state.groups)  # one of them may have waited for this one
-        if self.state.ctx is not before:
+                self.judged.extend(state.groups)  # one of them may have waited for this one
+        if state.ctx is not before:
             self._note_ctx(before)
 
     def _note_ctx(self, before: dict[str, Any]) -> None:

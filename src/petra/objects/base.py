@@ -52,6 +52,13 @@ class Objects(Protocol):
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
 
+    async def delete(self, key: str) -> None:
+        """Remove one object; one that is not there is removed already.
+
+        Raises:
+            ObjectError: it could not be removed, or this is no key.
+        """
+
 
 def encode(execution: str, value: Any) -> tuple[str, str, bytes]:
     """Return key, checksum and content of a value.
@@ -98,9 +105,19 @@ def checked(reference: Reference, store: str) -> Reference:
     if reference.store != store:
         message = f"the reference is of the store '{reference.store:.80}', this is '{store}'"
         raise ObjectError("not_found", message)
-    if not KEY.fullmatch(reference.key):
-        raise ObjectError("parse", f"'{reference.key:.80}' is no key")
+    checked_key(reference.key)
     return reference
+
+
+def checked_key(key: str) -> str:
+    """Refuse what is no key.
+
+    Raises:
+        ObjectError: it is none.
+    """
+    if not KEY.fullmatch(key):
+        raise ObjectError("parse", f"'{key:.80}' is no key")
+    return key
 
 
 def is_reference(value: Any) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import Reference, checked, decode, encode
+from petra.objects.base import Reference, checked, checked_key, decode, encode
 
 
 class LocalObjects:
@@ -50,6 +50,13 @@ class LocalObjects:
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
         return await asyncio.to_thread(_remove, self._folder, encode(execution, None)[0])
+
+    async def delete(self, key: str) -> None:
+        """Remove one object, and the folder of its execution when that was the last."""
+        try:
+            await asyncio.to_thread(_delete, self._folder / checked_key(key))
+        except OSError as error:
+            raise ObjectError("connection", f"{key}: {error.strerror}") from error
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -93,3 +100,9 @@ def _remove(folder: Path, key: str) -> int:
     count = sum(1 for path in own.iterdir() if path.suffix)
     shutil.rmtree(own)
     return count
+
+
+def _delete(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # others are in it, or it is gone
+        path.parent.rmdir()

@@ -11,7 +11,7 @@ from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, 
 from obstore.store import S3Store
 
 from petra.errors import ObjectError
-from petra.objects.base import Reference, checked, decode, encode
+from petra.objects.base import Reference, checked, checked_key, decode, encode
 
 
 class S3Objects:
@@ -56,6 +56,15 @@ class S3Objects:
         except (BaseError, OSError) as error:
             raise _failure(prefix, error) from error
         return count
+
+    async def delete(self, key: str) -> None:
+        """Remove one object."""
+        try:
+            await self._bucket.delete_async(checked_key(key))
+        except NotFoundError:
+            return
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
 
 
 def _failure(key: str, error: Exception) -> ObjectError:

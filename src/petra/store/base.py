@@ -12,7 +12,7 @@ Rule 4: time is the store's. ``now`` is its clock; leases of shards are measured
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -22,11 +22,13 @@ from petra.store.rows import (
     Credential,
     ExecutionFilter,
     Expired,
+    Letter,
     Page,
     PendingRow,
     Playbook,
     Record,
     Row,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -143,6 +145,14 @@ class Store(Protocol):
     ) -> list[PendingRow]:
         """List assignments that are out, by (execution, run, chunk), beginning behind ``after``."""
 
+    async def letters(
+        self, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[Letter]:
+        """List letters that nobody has carried out yet, oldest first.
+
+        Reading claims nothing: the batch that carries one out removes it.
+        """
+
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
     ) -> Page[WorkItemRow]:
@@ -187,6 +197,22 @@ class Store(Protocol):
 
     async def release_shards(self, holder: str, epochs: Mapping[int, int]) -> None:
         """Give shards back, so that others need not wait for the lease to run out."""
+
+    async def shards(self) -> dict[int, ShardRow]:
+        """Return who holds which shard; one that nobody ever had is not there."""
+
+    async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
+        """Say that an engine is there for so long; return all that are, sorted. 0 s: it leaves."""
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        """Tell the notices of others from now on; calling it again mends a lost connection.
+
+        Notices are hints: they may be lost, and whoever listens must look by itself now and then. A store
+        with one owner has none.
+
+        Raises:
+            UnavailableError: the database cannot be reached.
+        """
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete up to ``limit`` executions that ended before a time, whole and at once.

@@ -6,6 +6,7 @@ so that nobody ever sees half of one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -36,11 +37,13 @@ from petra.store.rows import (
     ExecutionFilter,
     ExecutionRow,
     Expired,
+    Letter,
     Page,
     Pending,
     PendingRow,
     Playbook,
     Record,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -88,6 +91,9 @@ class MemoryStore:
         self._credentials: dict[str, Credential] = {}
         self._shards: dict[int, tuple[str, int, float]] = {}
         self._orphans: set[str] = set()
+        self._letters: dict[str, Letter] = {}
+        self._engines: dict[str, float] = {}
+        self._listeners: list[Callable[[str], None]] = []
 
     # Writing
 
@@ -106,6 +112,10 @@ class MemoryStore:
                 self._credentials.pop(credential.name, None)
             else:
                 self._credentials[credential.name] = credential
+        self._post(batch.letters, batch.taken)
+        for notice in batch.notices:
+            for heard in tuple(self._listeners):
+                heard(notice)
         return Committed(outcomes=outcomes, answers=answers, refused=refused)
 
     def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> Outcome:
@@ -146,6 +156,13 @@ class MemoryStore:
         for answer in change.answers:
             self._answers[answer.command] = answer
             stream.commands.add(answer.command)
+        self._post(change.letters, change.taken)
+
+    def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
+        for name in taken:
+            self._letters.pop(name, None)
+        for letter in letters:
+            self._letters.setdefault(letter.id, letter)
 
     # Reading
 
@@ -214,6 +231,17 @@ class MemoryStore:
         )
         behind = sorted((place, pending) for place, pending in found if place > after)
         return [PendingRow(execution=place[0], pending=row) for place, row in behind[:limit]]
+
+    async def letters(
+        self, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[Letter]:
+        """List letters that nobody has carried out yet."""
+        found = (
+            letter
+            for letter in self._letters.values()
+            if shards is None or shard_of(letter.execution) in shards
+        )
+        return list(itertools.islice(found, limit))
 
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
@@ -297,6 +325,26 @@ class MemoryStore:
         for shard, epoch in epochs.items():
             if self._has(holder, shard, epoch):
                 self._shards[shard] = ("", epoch, self._clock())
+
+    async def shards(self) -> dict[int, ShardRow]:
+        """Return who holds which shard."""
+        now = self._clock()
+        return {
+            shard: ShardRow(holder=holder, epoch=epoch, held=until > now)
+            for shard, (holder, epoch, until) in self._shards.items()
+        }
+
+    async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
+        """Say that an engine is there; return all that are."""
+        now = self._clock()
+        self._engines[holder] = now + lease_s
+        self._engines = {name: until for name, until in self._engines.items() if until > now}
+        return sorted(self._engines)
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        """Tell notices from now on."""
+        if heard not in self._listeners:
+            self._listeners.append(heard)
 
     def _has(self, holder: str, shard: int, epoch: int) -> bool:
         return self._shards.get(shard, ("", 0, 0.0))[:2] == (holder, epoch)

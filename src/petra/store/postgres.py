@@ -32,11 +32,13 @@ from petra.store.rows import (
     Credential,
     ExecutionFilter,
     Expired,
+    Letter,
     Page,
     Pending,
     PendingRow,
     Playbook,
     Record,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -46,7 +48,9 @@ from petra.store.rows import (
 )
 
 COMMAND_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10.0
 COMMIT_TRIES = 5
+CHANNEL = "petra"
 CONNECTIONS = 8
 SETTINGS = {
     "application_name": "petra",
@@ -76,8 +80,10 @@ _AGAIN = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.S
 class PostgresStore:
     """A store in a database. Make one with ``await PostgresStore.open(dsn)``."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, dsn: str) -> None:
         self._pool = pool
+        self._dsn = dsn
+        self._ear: Connection | None = None
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:
@@ -97,7 +103,7 @@ class PostgresStore:
             )
         except (*_LOST, asyncpg.PostgresError) as error:
             raise UnavailableError(f"the database cannot be reached: {error}") from error
-        store = cls(pool)
+        store = cls(pool, dsn)
         try:
             await store._migrate()
         except BaseException:
@@ -125,6 +131,8 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Close all connections; what is under way is finished first."""
+        if self._ear is not None:
+            self._ear.terminate()
         await self._pool.close()
 
     # Transactions
@@ -208,6 +216,34 @@ class PostgresStore:
         """Give shards back."""
         args = (list(epochs), list(epochs.values()), holder)
         await self._write(lambda c: c.execute(_SQL["release_shards"], *args))
+
+    async def shards(self) -> dict[int, ShardRow]:
+        """Return who holds which shard."""
+        return {
+            shard: ShardRow(holder=holder, epoch=epoch, held=held)
+            for shard, holder, epoch, held in await self._fetch("shards")
+        }
+
+    async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
+        """Say that an engine is there; return all that are."""
+
+        async def work(connection: Connection) -> list[str]:
+            await connection.execute(_SQL["enrol"], holder, float(lease_s))
+            await connection.execute(_SQL["dismiss"])
+            return [row[0] for row in await connection.fetch(_SQL["engines"])]
+
+        return await self._write(work)
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        """Tell notices from now on, through a connection of its own."""
+        if self._ear is not None and not self._ear.is_closed():
+            return
+        try:
+            ear = await asyncpg.connect(self._dsn, timeout=CONNECT_TIMEOUT_S)
+            await ear.add_listener(CHANNEL, lambda *given: heard(given[3]))
+        except (*_LOST, asyncpg.PostgresError) as error:
+            raise UnavailableError(f"the database cannot be reached: {error}") from error
+        self._ear = ear
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
@@ -302,6 +338,15 @@ class PostgresStore:
                 pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
             )
             for row in await self._fetch("pending", *after, _shards(shards), limit)
+        ]
+
+    async def letters(
+        self, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[Letter]:
+        """List letters that nobody has carried out yet."""
+        return [
+            Letter(id=name, execution=execution, body=body, at=at)
+            for name, execution, body, at in await self._fetch("letters", _shards(shards), limit)
         ]
 
     async def work_items(

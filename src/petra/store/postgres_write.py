@@ -61,6 +61,8 @@ _ORDER = (
     "insert_answers",
     "insert_objects",
     "forget_orphans",
+    "take_letters",
+    "post_letters",
 )
 
 _SQL = load_queries("postgres")
@@ -94,6 +96,9 @@ class BatchWriter:
         answers, refused, new = judge_answers(batch.answers, known)
         await self._changes(batch.changes, outcomes)
         self._rows["insert_answers"] += [_answer(answer, None) for answer in new]
+        self._letters(batch)
+        if batch.notices:
+            await self._connection.execute(_SQL["notify"], list(batch.notices))
         for name in _ORDER:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
@@ -184,6 +189,14 @@ class BatchWriter:
         rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]
+        self._letters(change)
+
+    def _letters(self, given: Batch | Change) -> None:
+        self._rows["take_letters"] += [(name,) for name in given.taken]
+        self._rows["post_letters"] += [
+            (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
+            for letter in given.letters
+        ]
 
     def _update(self, change: Change, stream: int) -> None:
         end = change.records[-1].hash if change.records else self._heads[change.execution].hash

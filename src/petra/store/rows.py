@@ -23,7 +23,7 @@ def shard_of(execution: str) -> int:
     return zlib.crc32(execution.encode()) % SHARDS
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Anything a store keeps."""
 
 
@@ -119,6 +119,26 @@ class Answer(Row, frozen=True):
     at: float
 
 
+class Letter(Row, frozen=True):
+    """A command for an execution, on its way to whoever acts for it. Its id is derived from its cause."""
+
+    id: str
+    execution: str
+    body: bytes
+    at: float
+
+
+class ShardRow(Row, frozen=True):
+    """Who holds a shard, under which epoch; ``held`` is False once the lease ran out or was given back.
+
+    A shard that was given back has no holder; one whose holder died still has its name.
+    """
+
+    holder: str
+    epoch: int
+    held: bool
+
+
 class Playbook(Row, frozen=True):
     """A playbook's text under its digest; the one applied last is the current one of its path."""
 
@@ -144,7 +164,8 @@ class Change(Row, frozen=True):
     ``expected_version`` is the version that the decision was made against; 0 makes the execution, and
     needs its ``row``. Without a row, only version, head and ``updated`` of the stored one move on.
     ``wake``: a time sets the wake-up, None removes it. ``released`` names (run, chunk) pairs that are no
-    longer out. ``objects`` are the keys of large results that the new records refer to.
+    longer out. ``objects`` are the keys of large results that the new records refer to. ``letters`` are
+    sent with it; ``taken`` are the ids of letters that it carries out, and that are gone with it.
     """
 
     execution: str
@@ -158,6 +179,8 @@ class Change(Row, frozen=True):
     snapshot: Snapshot | None = None
     answers: tuple[Answer, ...] = ()
     objects: tuple[str, ...] = ()
+    letters: tuple[Letter, ...] = ()
+    taken: tuple[str, ...] = ()
 
     @property
     def version(self) -> int:
@@ -169,7 +192,8 @@ class Batch(Row, frozen=True):
     """Everything one transaction writes.
 
     ``epochs`` says under which epoch the caller owns each shard; None claims no ownership and is for
-    stores that have one owner only. ``answers`` are those of commands that concern no execution.
+    stores that have one owner only. ``answers`` are those of commands that concern no execution;
+    ``letters`` and ``taken`` those that no change carries. ``notices`` are told to whoever listens.
     """
 
     changes: tuple[Change, ...] = ()
@@ -177,6 +201,9 @@ class Batch(Row, frozen=True):
     answers: tuple[Answer, ...] = ()
     playbooks: tuple[Playbook, ...] = ()
     credentials: tuple[Credential, ...] = ()
+    letters: tuple[Letter, ...] = ()
+    taken: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 class Page(Row, Generic[T], frozen=True):

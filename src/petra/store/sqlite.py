@@ -1,8 +1,8 @@
 """The store in one SQLite file: WAL, synced at every commit, one owner.
 
 Rule 1: one process owns the file, by a lock that dies with it. Others may open it for reading only.
-Rule 2: one connection writes and checkpoints, in a thread of its own; every transaction begins IMMEDIATE.
-Readers are other connections that cannot write.
+Rule 2: one connection writes and checkpoints, one transaction at a time, which begins IMMEDIATE; whatever waits
+for the disk runs in a thread. Readers are other connections that cannot write.
 Rule 3: a full disk refuses the batch and nothing else. Any other error of reading, writing or syncing the
 file ends the use of it: after a failed sync nobody knows what the disk holds, and asking again would lie.
 """
@@ -22,6 +22,7 @@ from petra.errors import UsageError
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.errand import Errands
 from petra.store.errors import BrokenError, FullError, SchemaError, StoreError, UnavailableError
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
@@ -32,10 +33,12 @@ from petra.store.rows import (
     Credential,
     ExecutionFilter,
     Expired,
+    Letter,
     Page,
     PendingRow,
     Playbook,
     Record,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -69,11 +72,13 @@ class SqliteStore:
         self._vfs = vfs
         self._broken: str | None = None
         self._wal_pages = 0
+        self._order = asyncio.Lock()
+        self._heads = writing.Heads()
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._owner: Ownership | None = None
         self._writing: apsw.Connection | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="petra-store-writer")
+        self._writer = Errands("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
 
     @classmethod
@@ -90,7 +95,7 @@ class SqliteStore:
         """
         store = cls(path, readonly=readonly, vfs=vfs)
         try:
-            await asyncio.get_running_loop().run_in_executor(store._writer, store._open)
+            await store._writer.run(store._open)
         except BaseException:
             await store.close()
             raise
@@ -138,28 +143,48 @@ class SqliteStore:
     # Threads and transactions
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run ``work`` in one durable transaction of the writer."""
+        """Run ``work`` in one durable transaction.
+
+        The statements run here, for they touch memory only; the commit, which waits for the disk, runs in
+        the writer's thread without the interpreter. Were the statements there too, each of them would have
+        to win the interpreter back from a busy loop.
+        """
         if self._readonly:
             raise UsageError(f"{self.path} was opened for reading only")
-        loop = asyncio.get_running_loop()
-        done = await loop.run_in_executor(self._writer, self._guarded, lambda: self._transact(work))
-        if self._wal_pages >= CHECKPOINT_PAGES:
-            self._wal_pages = 0
-            self._writer.submit(self._guarded, self._checkpoint)
-        return done
+        async with self._order:
+            try:
+                result = self._guarded(lambda: self._begin(work))
+                await self._writer.run(lambda: self._guarded(self._commit))
+            except BaseException:
+                self._heads.clear()
+                raise
+            if self._wal_pages >= CHECKPOINT_PAGES:
+                self._wal_pages = 0
+                await self._writer.run(lambda: self._guarded(self._checkpoint))
+        return result
 
-    def _transact(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _begin(self, work: Callable[[apsw.Connection], T]) -> T:
         connection = self._writing
         assert connection is not None, "the store is open for writing"
         connection.execute("BEGIN IMMEDIATE")
         try:
-            result = work(connection)
+            return work(connection)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+
+    def _commit(self) -> None:
+        connection = self._writing
+        assert connection is not None, "the store is open for writing"
+        try:
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._roll_back(connection)
             raise
-        return result
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
     def _guarded(self, work: Callable[[], T]) -> T:
         """Turn SQLite's errors into ours; after damage, refuse everything."""
@@ -224,7 +249,7 @@ class SqliteStore:
 
     def _close(self) -> None:
         self._readers.shutdown()
-        self._writer.shutdown()
+        self._writer.close()
         try:
             for connection in reversed(self._connections):
                 connection.close(self._broken is not None)
@@ -241,7 +266,7 @@ class SqliteStore:
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
-        return await self._write(lambda connection: writing.BatchWriter(connection).write(batch))
+        return await self._write(lambda c: writing.BatchWriter(c, self._heads).write(batch))
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -259,9 +284,21 @@ class SqliteStore:
         """Give shards back."""
         await self._write(lambda c: writing.renew_shards(c, holder, epochs, None))
 
+    async def shards(self) -> dict[int, ShardRow]:
+        """Return who holds which shard."""
+        return await self._read(reading.shards)
+
+    async def enrol(self, holder: str, *, lease_s: float) -> list[str]:
+        """Say that an engine is there; return all that are."""
+        return await self._write(lambda c: writing.enrol(c, holder, lease_s))
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        """Do nothing: the file has one owner, and there are no others to hear of."""
+
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
+        self._heads.clear()
         while await self._write(writing.purge_records):
             pass
         names = tuple(execution for execution, _ in gone)
@@ -319,6 +356,12 @@ class SqliteStore:
     ) -> list[PendingRow]:
         """List assignments that are out."""
         return await self._read(lambda c: reading.pending(c, shards, after, limit))
+
+    async def letters(
+        self, *, shards: Collection[int] | None = None, limit: int = PAGE
+    ) -> list[Letter]:
+        """List letters that nobody has carried out yet."""
+        return await self._read(lambda c: reading.letters(c, shards, limit))
 
     async def work_items(
         self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE

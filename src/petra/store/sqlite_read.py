@@ -17,11 +17,13 @@ from petra.store.rows import (
     Answer,
     Credential,
     ExecutionFilter,
+    Letter,
     Page,
     Pending,
     PendingRow,
     Playbook,
     Record,
+    ShardRow,
     Snapshot,
     Stats,
     StoredExecution,
@@ -114,6 +116,23 @@ def due(
     values = {"until": until, "shards": _shards(shards), "limit": limit}
     rows = connection.execute(_SQL["due"], values)
     return [WakeUp(execution=name, due=at) for name, at in rows]
+
+
+def letters(
+    connection: apsw.Connection, shards: Collection[int] | None, limit: int
+) -> list[Letter]:
+    """List letters that nobody has carried out yet."""
+    rows = connection.execute(_SQL["letters"], {"shards": _shards(shards), "limit": limit})
+    return [Letter(id=name, execution=to, body=body, at=at) for name, to, body, at in rows]
+
+
+def shards(connection: apsw.Connection) -> dict[int, ShardRow]:
+    """Return who holds which shard."""
+    rows = connection.execute(_SQL["shards"], (now(connection),))
+    return {
+        shard: ShardRow(holder=holder, epoch=epoch, held=bool(held))
+        for shard, holder, epoch, held in rows
+    }
 
 
 def next_due(connection: apsw.Connection, shards: Collection[int] | None) -> float | None:

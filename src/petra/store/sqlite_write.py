@@ -1,7 +1,7 @@
-"""The writer of the SQLite store: one connection, one thread, one transaction per batch.
+"""The writer of the SQLite store: one connection, one transaction per batch.
 
-Everything here runs in the writer's thread. Statements of the same kind are collected over the whole batch
-and executed together, which is most of the speed.
+Statements of the same kind are collected over the whole batch and executed together, which is most of the
+speed. Where the logs stand is remembered from commit to commit, for nobody else writes.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ STREAM_TABLES = (
     "objects",
 )
 PURGE_RECORDS = 20_000
+HEADS_MAX = 20_000
 # Dependent rows come last; what is released goes before what is assigned anew under the same name.
 _ORDER = (
     "update_execution",
@@ -61,16 +62,46 @@ _ORDER = (
     "insert_answer",
     "insert_object",
     "forget_orphan",
+    "take_letter",
+    "post_letter",
 )
 
 Bindings = tuple[object, ...]
 
 
+class Heads:
+    """Where logs stand, as committed last: stream and head by execution, as many as fit.
+
+    Whoever cannot commit must ``clear`` it: what was noted for the batch did not happen.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, Head]] = {}
+
+    def clear(self) -> None:
+        """Forget everything; it will be read again."""
+        self._known.clear()
+
+    def get(self, execution: str) -> tuple[int, Head] | None:
+        """Return where a log stands, if that is known."""
+        return self._known.get(execution)
+
+    def note(self, execution: str, stream: int, head: Head) -> None:
+        """Note where a log will stand; one that has ended is not asked for again."""
+        if head.ended is not None:
+            self._known.pop(execution, None)
+        else:
+            if len(self._known) >= HEADS_MAX and execution not in self._known:
+                del self._known[next(iter(self._known))]
+            self._known[execution] = stream, head
+
+
 class BatchWriter:
     """Carries out one batch inside a transaction that the caller began."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, heads: Heads) -> None:
         self._connection = connection
+        self._heads = heads
         self._sql = load_queries("sqlite")
         self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
 
@@ -83,8 +114,9 @@ class BatchWriter:
         outcomes = tuple(self._change(change, batch, epochs, known) for change in batch.changes)
         answers, refused, new = judge_answers(batch.answers, known)
         self._rows["insert_answer"] += (_answer(answer, None) for answer in new)
+        self._letters(batch)
         for name in _ORDER:
-            if name in self._rows:
+            if self._rows.get(name):
                 self._connection.executemany(self._sql[name], self._rows[name])
         self._playbooks(batch.playbooks)
         self._credentials(batch.credentials)
@@ -108,11 +140,7 @@ class BatchWriter:
         epochs: Mapping[int, int],
         known: Mapping[str, Answer],
     ) -> Outcome:
-        row = self._connection.execute(self._sql["head"], (change.execution,)).get
-        stream, head = 0, NOTHING
-        if row is not None:
-            stream = row[0]
-            head = Head(version=row[1], hash=row[2], ended=row[3], status=row[4])
+        stream, head = self._heads.get(change.execution) or self._head(change.execution)
         stored_hash = None
         if change.expected_version < change.version <= head.version:
             place = stream << SEQ_BITS | change.version
@@ -120,8 +148,16 @@ class BatchWriter:
         owned = owns(batch, change.execution, epochs)
         outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
         if must_write(change, outcome, head):
-            self._write(change, stream or self._insert(change), head)
+            stream = stream or self._insert(change)
+            self._write(change, stream, head)
+            self._heads.note(change.execution, stream, _moved(head, change))
         return outcome
+
+    def _head(self, execution: str) -> tuple[int, Head]:
+        row = self._connection.execute(self._sql["head"], (execution,)).get
+        if row is None:
+            return 0, NOTHING
+        return row[0], Head(version=row[1], hash=row[2], ended=row[3], status=row[4])
 
     def _insert(self, change: Change) -> int:
         row = change.row
@@ -160,6 +196,15 @@ class BatchWriter:
         rows["forget_orphan"] += [(key,) for key in change.objects]
         for item in change.items:
             self._item(item, stream)
+        if change.letters or change.taken:
+            self._letters(change)
+
+    def _letters(self, given: Batch | Change) -> None:
+        self._rows["take_letter"] += [(name,) for name in given.taken]
+        self._rows["post_letter"] += [
+            (letter.id, letter.execution, shard_of(letter.execution), letter.body, letter.at)
+            for letter in given.letters
+        ]
 
     def _update(self, change: Change, stream: int, head: Head) -> None:
         end = change.records[-1].hash if change.records else head.hash
@@ -194,6 +239,17 @@ class BatchWriter:
                 self._connection.execute(self._sql["delete_credential"], (c.name,))
             else:
                 self._connection.execute(self._sql["set_credential"], (c.name, c.body, c.updated))
+
+
+def _moved(head: Head, change: Change) -> Head:
+    """Return where a log stands after a change."""
+    row = change.row
+    return Head(
+        version=change.version,
+        hash=change.records[-1].hash if change.records else head.hash,
+        ended=row.ended if row is not None else head.ended,
+        status=row.status if row is not None else head.status,
+    )
 
 
 def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:
@@ -258,6 +314,15 @@ def renew_shards(
         )
         connection.execute(sql["set_shard"], values)
     return kept
+
+
+def enrol(connection: apsw.Connection, holder: str, lease_s: float) -> list[str]:
+    """Say that an engine is there; return all that are."""
+    sql = load_queries("sqlite")
+    now = connection.execute(sql["now"]).get
+    connection.execute(sql["enrol"], (holder, now + lease_s))
+    connection.execute(sql["dismiss"], (now,))
+    return [str(name) for (name,) in connection.execute(sql["engines"])]
 
 
 def _columns(row: ExecutionRow) -> Bindings:

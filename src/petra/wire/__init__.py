@@ -19,7 +19,7 @@ ErrorKind = Literal[
 Do = Literal["continue", "retry", "jump", "break", "fail"]
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Wire(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Anything that crosses between server and worker."""
 
 

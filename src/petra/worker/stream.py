@@ -1,7 +1,7 @@
 """Frames over a socket, such as a socketpair to a child process.
 
-Reading is the loop's, writing is a thread's: a loop that is blocked, or a peer that does not read, never keeps
-the heart from handing over its frame.
+A frame goes out at once where the socket takes it; what it does not take is left to a thread. So a loop that
+is blocked, or a peer that does not read, never keeps the heart from handing over its frame.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ SEND_TIMEOUT_S: Final = 60.0
 """A peer that takes nothing for so long counts as gone."""
 CLOSE_TIMEOUT_S: Final = 2.0
 """How long a connection that ends waits for its last frames to be taken."""
+AHEAD_MAX: Final = 1_000
+"""Frames that have arrived and nobody took, at which reading stops: the peer has to wait."""
 _PIECE: Final = 256 * 1024
 _TOGETHER: Final = 64
 
@@ -33,10 +35,18 @@ class Stream:
         # A second handle on the same socket: with a time limit it polls, and the flag they share stays.
         self._writer = connection.dup()
         self._writer.settimeout(SEND_TIMEOUT_S)
-        self._unpacker = Unpacker()
+        self._order = threading.Lock()
+        self._left = 0
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="petra-send", daemon=True)
         self._thread.start()
+        self._unpacker = Unpacker()
+        self._arrived: list[AnyFrame] = []
+        self._lost = ""
+        self._watcher: asyncio.AbstractEventLoop | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    # Sending
 
     def send(self, frame: AnyFrame) -> None:
         """Send a frame, in order; from any thread, without waiting.
@@ -44,40 +54,25 @@ class Stream:
         Raises:
             FrameError: it is too long.
         """
-        self._queue.put(pack(frame))
+        raw = pack(frame)
+        with self._order:
+            if not self._left:
+                raw = self._send_now(raw)
+            if raw:
+                self._left += 1
+                self._queue.put(raw)
 
-    async def receive(self) -> list[AnyFrame]:
-        """Return the frames that have arrived.
-
-        Raises:
-            LostError: the other end is gone, or speaks something else.
-        """
-        loop = asyncio.get_running_loop()
-        frames: list[AnyFrame] = []
-        while not frames:
-            try:
-                piece = await loop.sock_recv(self._socket, _PIECE)
-            except OSError as error:
-                raise LostError(f"the connection is lost: {error.strerror}") from None
-            if not piece:
-                raise LostError("the other end has closed the connection")
-            try:
-                frames = self._unpacker.feed(piece)
-            except FrameError as error:
-                raise LostError(str(error)) from None
-        return frames
-
-    def close(self) -> None:
-        """Send what is left, if the other end takes it, then end the connection."""
-        self._queue.put(None)
-        self._thread.join(CLOSE_TIMEOUT_S)
-        with contextlib.suppress(OSError):
-            self._writer.shutdown(socket.SHUT_RDWR)  # wakes a writer that still waits
-        for end in (self._writer, self._socket):
-            end.close()
+    def _send_now(self, raw: bytes) -> bytes:
+        """Send what the socket takes without waiting; return the rest."""
+        try:
+            return raw[self._socket.send(raw) :]
+        except BlockingIOError:
+            return raw
+        except OSError:
+            return b""  # the reader finds out
 
     def _write(self) -> None:
-        """Write until told to end; what is ready together goes out together."""
+        """Write what was left until told to end; what is ready together goes out together."""
         while True:
             pieces = [self._queue.get()]
             with contextlib.suppress(Empty):
@@ -91,3 +86,66 @@ class Stream:
                 with contextlib.suppress(OSError):
                     self._writer.shutdown(socket.SHUT_RDWR)  # the reader finds out
                 return
+            with self._order:
+                self._left -= len(pieces)
+
+    # Receiving
+
+    async def receive(self) -> list[AnyFrame]:
+        """Return the frames that have arrived.
+
+        Raises:
+            LostError: the other end is gone, or speaks something else.
+        """
+        while not self._arrived:
+            if self._lost:
+                raise LostError(self._lost)
+            self._watch()
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        frames, self._arrived = self._arrived, []
+        return frames
+
+    def _watch(self) -> None:
+        if self._watcher is None:
+            self._watcher = asyncio.get_running_loop()
+            self._watcher.add_reader(self._socket, self._readable)
+
+    def _unwatch(self) -> None:
+        if self._watcher is not None:
+            self._watcher.remove_reader(self._socket)
+            self._watcher = None
+
+    def _readable(self) -> None:
+        try:
+            piece = self._socket.recv(_PIECE)
+            if piece:
+                self._arrived += self._unpacker.feed(piece)
+            else:
+                self._lost = "the other end has closed the connection"
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lost = f"the connection is lost: {error.strerror}"
+        except FrameError as error:
+            self._lost = str(error)
+        if self._lost or len(self._arrived) >= AHEAD_MAX:
+            self._unwatch()
+        if self._lost or self._arrived:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def close(self) -> None:
+        """Send what is left, if the other end takes it, then end the connection."""
+        self._unwatch()
+        self._lost = self._lost or "the connection is closed"
+        self._wake()
+        self._queue.put(None)
+        self._thread.join(CLOSE_TIMEOUT_S)
+        with contextlib.suppress(OSError):
+            self._writer.shutdown(socket.SHUT_RDWR)  # wakes a writer that still waits
+        for end in (self._writer, self._socket):
+            end.close()

@@ -229,6 +229,36 @@ UPDATE shards s SET holder = '', until = clock_timestamp()
 FROM unnest($1::smallint[], $2::bigint[]) AS w (shard, epoch)
 WHERE s.shard = w.shard AND s.epoch = w.epoch AND s.holder = $3
 
+-- name: shards
+SELECT shard, holder, epoch, until > clock_timestamp() FROM shards
+
+-- name: enrol
+INSERT INTO engines (holder, until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
+ON CONFLICT (holder) DO UPDATE SET until = excluded.until
+
+-- name: dismiss
+DELETE FROM engines WHERE holder IN (
+  SELECT holder FROM engines WHERE until <= clock_timestamp() FOR UPDATE SKIP LOCKED
+)
+
+-- name: engines
+SELECT holder FROM engines WHERE until > clock_timestamp() ORDER BY holder COLLATE "C"
+
+-- name: post_letters
+INSERT INTO letters (id, execution, shard, body, at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bytea[], $5::double precision[])
+ON CONFLICT (id) DO NOTHING
+
+-- name: take_letters
+DELETE FROM letters WHERE id = ANY($1::text[])
+
+-- name: letters
+SELECT id, execution, body, at FROM letters
+WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY number LIMIT $2
+
+-- name: notify
+SELECT pg_notify('petra', notice) FROM unnest($1::text[]) AS n (notice)
+
 -- name: expire
 SELECT stream, id, version FROM executions
 WHERE ended IS NOT NULL AND ended < $1 ORDER BY ended, id LIMIT $2 FOR UPDATE SKIP LOCKED

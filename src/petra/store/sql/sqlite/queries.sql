@@ -230,6 +230,29 @@ SELECT holder, epoch, until FROM shards WHERE shard = ?
 INSERT INTO shards (shard, holder, epoch, until) VALUES (?, ?, ?, ?)
 ON CONFLICT (shard) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, until = excluded.until
 
+-- name: shards
+SELECT shard, holder, epoch, until > ? FROM shards
+
+-- name: enrol
+INSERT INTO engines (holder, until) VALUES (?, ?) ON CONFLICT (holder) DO UPDATE SET until = excluded.until
+
+-- name: dismiss
+DELETE FROM engines WHERE until <= ?
+
+-- name: engines
+SELECT holder FROM engines ORDER BY holder
+
+-- name: post_letter
+INSERT INTO letters (id, execution, shard, body, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+
+-- name: take_letter
+DELETE FROM letters WHERE id = ?
+
+-- name: letters
+SELECT id, execution, body, at FROM letters
+WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
+ORDER BY number LIMIT :limit
+
 -- name: expired
 SELECT stream, id, version FROM executions
 WHERE ended IS NOT NULL AND ended < ? ORDER BY ended, id LIMIT ?

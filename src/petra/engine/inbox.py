@@ -1,0 +1,60 @@
+"""The inbox: what waits to be decided.
+
+Rule 1: whoever asks from outside waits for room. What the engine itself has to do next (timers, leases that
+ran out, what was decided against an old state) is never held back and never refused: it is bounded by what it
+stems from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Generic, TypeVar
+
+from petra.engine.limits import INBOX_MAX
+
+T = TypeVar("T")
+
+
+class Inbox(Generic[T]):
+    """A queue of requests with one reader."""
+
+    def __init__(self, most: int = INBOX_MAX) -> None:
+        self._most = most
+        self._waiting: deque[T] = deque()
+        self._some = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def push(self, request: T) -> None:
+        """Take a request at once, full or not."""
+        self._waiting.append(request)
+        self._some.set()
+        if len(self._waiting) >= self._most:
+            self._room.clear()
+
+    async def room(self) -> None:
+        """Wait until there is room."""
+        while len(self._waiting) >= self._most:
+            await self._room.wait()
+
+    async def take(self, most: int) -> list[T]:
+        """Wait for something, then return up to ``most`` requests, oldest first."""
+        while not self._waiting:
+            self._some.clear()
+            await self._some.wait()
+        waiting = self._waiting
+        taken = [waiting.popleft() for _ in range(min(most, len(waiting)))]
+        if len(waiting) < self._most:
+            self._room.set()
+        return taken
+
+    def drain(self) -> list[T]:
+        """Return everything that waits; nobody will decide it."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._room.set()
+        return taken

@@ -1,0 +1,112 @@
+"""The limits of the engine: every one by name, with its value and what happens at it.
+
+``LIMITS`` is what docs/reference/limits.md shows; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# What an engine takes in
+BATCH_MAX = 2_000
+INBOX_MAX = 100_000
+LETTERS_MAX = 1_000
+ASSIGN_MAX = 256
+
+# What it keeps in memory
+ENTRIES_MAX = 5_000
+PROGRAMS_MAX = 500
+READ_BATCH = 5_000
+SNAPSHOT_EVERY = 5_000
+SNAPSHOT_SHARE = 64
+
+# Time
+POLL_S = 1.0
+NEAR_S = 5.0
+DUE_MAX = 1_000
+RETRY_S = 0.5
+SWEEP_S = 1.0
+LEASE_S = 30.0
+
+# Coming back
+RECOVER_MAX = 100
+
+# Sharing a store
+SHARD_LEASE_S = 10.0
+LEAVE_S = 30.0
+ANSWER_POLL_S = 1.0
+FOLLOW_S = 0.25
+
+# Retention
+EXPIRE_MAX = 100
+EXPIRE_EVERY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit: its name, its value, the unit of it, and what happens when it is reached."""
+
+    name: str
+    value: float
+    unit: str
+    at: str
+
+
+LIMITS = (
+    Limit("BATCH_MAX", BATCH_MAX, "commands", "the rest is decided in the next transaction"),
+    Limit(
+        "INBOX_MAX",
+        INBOX_MAX,
+        "commands",
+        "whoever asks waits for room, and no more reports are read from the connections of workers; what the"
+        " engine itself has to do next is never held back",
+    ),
+    Limit("LETTERS_MAX", LETTERS_MAX, "letters", "the rest is read when these are carried out"),
+    Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
+    Limit(
+        "ENTRIES_MAX",
+        ENTRIES_MAX,
+        "executions",
+        "the one that was idle for longest leaves memory; it is read from the store when it is needed",
+    ),
+    Limit("PROGRAMS_MAX", PROGRAMS_MAX, "playbooks", "the oldest one is compiled anew when needed"),
+    Limit("READ_BATCH", READ_BATCH, "records", "the rest of a log is read in further pieces"),
+    Limit(
+        "SNAPSHOT_EVERY",
+        SNAPSHOT_EVERY,
+        "records",
+        "a snapshot of the execution is written; smaller executions have none",
+    ),
+    Limit(
+        "SNAPSHOT_SHARE",
+        SNAPSHOT_SHARE,
+        "bytes per record",
+        "an execution with a large state is written less often: at most so many bytes of snapshots for each"
+        " record of its log",
+    ),
+    Limit("POLL_S", POLL_S, "seconds", "wake-ups of the near future are looked up in the store"),
+    Limit("NEAR_S", NEAR_S, "seconds", "wake-ups that are further away are rows only"),
+    Limit("DUE_MAX", DUE_MAX, "wake-ups", "the rest is fetched when these are committed"),
+    Limit("RETRY_S", RETRY_S, "seconds", "a store that could not be reached is asked again"),
+    Limit("SWEEP_S", SWEEP_S, "seconds", "leases that ran out and letters are looked for"),
+    Limit("LEASE_S", LEASE_S, "seconds", "a run without a heartbeat is handed out again"),
+    Limit("RECOVER_MAX", RECOVER_MAX, "runs", "the rest of what was out is taken up after these"),
+    Limit(
+        "SHARD_LEASE_S",
+        SHARD_LEASE_S,
+        "seconds",
+        "an engine that did not renew its shards loses them to whoever claims them",
+    ),
+    Limit(
+        "LEAVE_S",
+        LEAVE_S,
+        "seconds",
+        "a shard that is to be handed over and still has runs out stays where it is for now",
+    ),
+    Limit(
+        "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
+    ),
+    Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
+    Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
+)

@@ -1,0 +1,62 @@
+"""Coming back: what was out with workers when an engine left, or died.
+
+Rule 1: there is no replay of everything. Rows say which runs were out; an execution is read when one of its
+runs is handed out again, a few at a time, so that the first goes out at once however many there are.
+Rule 2: what was left in order is handed out as it is. Of an engine that died every delivery is lost, and the
+kernel decides about the next one.
+Rule 3: rows are read before the engine acts for their executions, so that none of them is its own.
+Timers come back by their wake-up rows, children and commands by letters: none of them needs anything here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+from petra.engine.limits import RECOVER_MAX
+from petra.store.base import Store
+from petra.store.rows import PendingRow
+
+
+class Recovery:
+    """Takes up the runs that were out."""
+
+    def __init__(
+        self,
+        store: Store,
+        offer: Callable[[PendingRow], None],
+        lose: Callable[[Sequence[PendingRow]], Awaitable[None]],
+    ) -> None:
+        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed."""
+        self._store = store
+        self._offer = offer
+        self._lose = lose
+        self._left: deque[PendingRow] = deque()
+        self._lost: deque[PendingRow] = deque()
+        self._some = asyncio.Event()
+
+    async def find(self, shards: Collection[int] | None, *, in_order: bool) -> None:
+        """Find out which runs of some shards are out, before acting for them."""
+        after = ("", "", "")
+        found = self._left if in_order else self._lost
+        while page := await self._store.pending(shards=shards, after=after):
+            found.extend(page)
+            last = page[-1]
+            after = (last.execution, last.pending.run, last.pending.chunk)
+
+    def begin(self) -> None:
+        """Hand out what was found."""
+        while self._left:
+            self._offer(self._left.popleft())
+        if self._lost:
+            self._some.set()
+
+    async def run(self) -> None:
+        """Take up lost deliveries, a few at a time, for ever."""
+        while True:
+            while self._lost:
+                rows = [self._lost.popleft() for _ in range(min(RECOVER_MAX, len(self._lost)))]
+                await self._lose(rows)
+            self._some.clear()
+            await self._some.wait()

@@ -1,0 +1,36 @@
+"""References: which large results the records of a log point to, so that they live as long as it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from petra.objects import is_reference
+from petra.store.rows import Record
+
+_MARK = b'"checksum"'
+"""Every reference has it; a record without it need not be looked through."""
+
+
+def objects_of(lines: Iterable[Record]) -> tuple[str, ...]:
+    """Return the keys of the objects that records refer to, each once."""
+    found: dict[str, None] = {}
+    for line in lines:
+        if _MARK in line.body:
+            found.update(dict.fromkeys(_keys(msgspec.json.decode(line.body))))
+    return tuple(found)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if is_reference(one):
+                yield one["key"]
+            else:
+                waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one

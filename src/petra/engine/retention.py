@@ -1,0 +1,59 @@
+"""Retention: executions that ended long ago are deleted, with the objects that only they referred to.
+
+Rule 1: a few at a time, for ever, so that nobody waits for it.
+Rule 2: an object goes when no execution that is left refers to it, whoever made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from petra.clock import Clock, SystemClock
+from petra.engine.limits import EXPIRE_EVERY_S, EXPIRE_MAX
+from petra.objects import Objects
+from petra.store.base import Store
+
+
+class Retention:
+    """Deletes what ended more than ``keep_s`` seconds ago."""
+
+    def __init__(
+        self,
+        store: Store,
+        keep_s: float,
+        *,
+        objects: Objects | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Make one; without ``objects`` those that became orphans stay listed in the store."""
+        self._store = store
+        self._keep_s = keep_s
+        self._objects = objects
+        self._clock = clock or SystemClock()
+
+    async def sweep(self) -> AsyncIterator[tuple[str, ...]]:
+        """Delete for ever; yield the executions that are gone."""
+        while True:
+            gone = await self.once()
+            if gone:
+                yield gone
+            if len(gone) < EXPIRE_MAX:
+                await self._clock.sleep(EXPIRE_EVERY_S)
+
+    async def once(self) -> tuple[str, ...]:
+        """Delete up to ``EXPIRE_MAX`` executions and the objects nothing refers to; return the executions."""
+        before = self._clock.now() - self._keep_s
+        gone = (await self._store.expire(before, limit=EXPIRE_MAX)).executions
+        if self._objects is not None:
+            while await self._collect(self._objects):
+                pass
+        return gone
+
+    async def _collect(self, objects: Objects) -> bool:
+        """Delete some objects that became orphans; return whether there may be more."""
+        keys = await self._store.orphans(limit=EXPIRE_MAX)
+        for key in keys:
+            await objects.delete(key)
+        if keys:
+            await self._store.forget_orphans(keys)
+        return len(keys) == EXPIRE_MAX

@@ -1,0 +1,188 @@
+"""Shards: which executions an engine acts for, when several engines share a store.
+
+Rule 1: an engine holds shards by leases with epochs, and renews them. Whether one is still its own is said
+by the database, in the transaction that writes; a clock only makes it stop earlier.
+Rule 2: every engine has its fair share. One with more gives shards away, those without runs out first; while
+a shard leaves, nothing of it is handed out, so that whoever takes it finds every run to be handed out.
+Rule 3: what an engine left in order is handed out as it is; of one that died, every delivery is lost.
+Rule 4: an engine without a name is alone and acts for everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from petra.clock import Clock
+from petra.engine.limits import LEAVE_S, SHARD_LEASE_S
+from petra.store.base import Store
+from petra.store.errors import UnavailableError, UncertainError
+from petra.store.rows import SHARDS, Batch, shard_of
+
+MOVED = "shards"
+"""The notice that shards are free, or that somebody came or went."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What the engine does when shards come and go."""
+
+    gained: Callable[[Collection[int], bool], Awaitable[None]]
+    """Find out what is to be taken up; True: the one before left them in order."""
+    begun: Callable[[], None]
+    """They are ours now: act for them."""
+    lost: Callable[[Collection[int]], None]
+    """Forget them at once."""
+    kept: Callable[[Collection[int]], Awaitable[None]]
+    """They were to leave and stay: hand out what was held back."""
+    out: Callable[[], Mapping[int, int]]
+    """How many runs of each shard are with workers."""
+
+
+class Shards:
+    """The shards of one engine. ``epochs`` is None for an engine that is alone."""
+
+    def __init__(
+        self, store: Store, clock: Clock, holder: str, *, lease_s: float = SHARD_LEASE_S
+    ) -> None:
+        self.holder = holder
+        self.epochs: dict[int, int] | None = {} if holder else None
+        self._store = store
+        self._clock = clock
+        self._lease_s = lease_s
+        self._leaving: dict[int, float] = {}
+        self._sure_until = float("-inf")
+        self._noticed = asyncio.Event()
+
+    # Asking
+
+    def mine(self) -> Collection[int] | None:
+        """Return the shards this engine acts for; None: all."""
+        return None if self.epochs is None else tuple(self.epochs)
+
+    def owns(self, execution: str) -> bool:
+        """Whether this engine acts for an execution, as far as it knows."""
+        return self.epochs is None or shard_of(execution) in self.epochs
+
+    def hands_out(self, execution: str) -> bool:
+        """Whether runs of an execution may go to workers: not those of a shard that leaves."""
+        if self.epochs is None:
+            return True
+        shard = shard_of(execution)
+        return shard in self.epochs and shard not in self._leaving
+
+    @property
+    def sure(self) -> bool:
+        """Whether the leases hold, by our own clock; after a long stop nobody knows until they are renewed."""
+        return self.epochs is None or self._clock.monotonic() < self._sure_until
+
+    def notice(self) -> None:
+        """Somebody came or went: look at once."""
+        self._noticed.set()
+
+    # Holding
+
+    async def hold(self, owner: Owner) -> None:
+        """Renew, claim and give away, for ever."""
+        while True:
+            hurry = False
+            try:
+                await self.turn(owner)
+            except (UnavailableError, UncertainError):
+                hurry = True
+            await self._wait(self._lease_s / (30 if hurry or self._leaving else 3))
+
+    async def begin(self, owner: Owner) -> None:
+        """Come in: take what is free, and let the others know."""
+        await self.turn(owner)
+        await self._tell()
+
+    async def turn(self, owner: Owner) -> None:
+        """Renew what is held, and move towards the fair share."""
+        assert self.epochs is not None, "an engine without a name holds no shards"
+        began = self._clock.monotonic()
+        members = await self._store.enrol(self.holder, lease_s=self._lease_s)
+        kept = await self._store.renew_shards(self.holder, self.epochs, lease_s=self._lease_s)
+        self.lose([shard for shard in self.epochs if shard not in kept], owner)
+        self._sure_until = began + self._lease_s
+        share = -(-SHARDS // max(1, len(members)))
+        if len(self.epochs) < share:
+            await self._claim(share - len(self.epochs), owner)
+        await self._give(len(self.epochs) - share, owner)
+
+    def lose(self, shards: Collection[int], owner: Owner) -> None:
+        """Stop acting for shards that somebody else has now."""
+        assert self.epochs is not None, "an engine without a name loses no shards"
+        gone = [shard for shard in shards if self.epochs.pop(shard, None) is not None]
+        for shard in gone:
+            self._leaving.pop(shard, None)
+        if gone:
+            owner.lost(gone)
+
+    async def _claim(self, most: int, owner: Owner) -> None:
+        assert self.epochs is not None, "an engine without a name claims no shards"
+        known = await self._store.shards()
+        free = [shard for shard in range(SHARDS) if shard not in known or not known[shard].held]
+        begin = shard_of(self.holder)  # so that two that come at once do not want the same
+        free.sort(key=lambda shard: (shard - begin) % SHARDS)
+        taken = await self._store.claim_shards(self.holder, free[:most], lease_s=self._lease_s)
+        in_order = {
+            shard
+            for shard, epoch in taken.items()
+            if shard not in known or (not known[shard].holder and known[shard].epoch == epoch - 1)
+        }
+        for shards, orderly in ((in_order, True), (taken.keys() - in_order, False)):
+            if shards:
+                await owner.gained(shards, orderly)
+                self.epochs.update({shard: taken[shard] for shard in shards})
+                owner.begun()
+
+    # Giving away
+
+    async def _give(self, surplus: int, owner: Owner) -> None:
+        """Choose what leaves, let go of what has no run out any more, keep what takes too long."""
+        assert self.epochs is not None, "an engine without a name gives no shards"
+        out = owner.out()
+        now = self._clock.monotonic()
+        late = [shard for shard, since in self._leaving.items() if since + LEAVE_S <= now]
+        stay = late if surplus > 0 else list(self._leaving)
+        for shard in stay:
+            del self._leaving[shard]
+        if stay:
+            await owner.kept(stay)
+        for shard in sorted(self.epochs, key=lambda shard: (shard in stay, out.get(shard, 0))):
+            if len(self._leaving) >= surplus:
+                break
+            self._leaving.setdefault(shard, now)
+        free = {shard: self.epochs[shard] for shard in self._leaving if not out.get(shard)}
+        if free:
+            self.lose(free, owner)
+            await self._store.release_shards(self.holder, free)
+            await self._tell()
+
+    async def leave(self, owner: Owner) -> None:
+        """Give everything back, at the end."""
+        if self.epochs is None:
+            return
+        held = dict(self.epochs)
+        self.lose(held, owner)
+        try:
+            await self._store.release_shards(self.holder, held)
+            await self._store.enrol(self.holder, lease_s=0.0)
+            await self._tell()
+        except (UnavailableError, UncertainError):
+            return  # the leases run out by themselves
+
+    async def _tell(self) -> None:
+        await self._store.commit(Batch(notices=(MOVED,)))
+
+    async def _wait(self, seconds: float) -> None:
+        sleep = asyncio.ensure_future(self._clock.sleep(seconds))
+        noticed = asyncio.ensure_future(self._noticed.wait())
+        try:
+            await asyncio.wait({sleep, noticed}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleep.cancel()
+            noticed.cancel()
+        self._noticed.clear()
