@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -89,10 +90,9 @@ def backup(target: Path, home: Path, output: str) -> None:
     async def copying(store: SqliteStore, _entries: Entries) -> None:
         await store.backup(target)
 
-    try:
-        look(home, copying)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"{target} cannot be written: {error}") from None
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{target} cannot be written: there is no such folder, or not for us")
+    look(home, copying)
     size = target.stat().st_size
     if output == "json":
         print_json({"file": str(target), "bytes": size})

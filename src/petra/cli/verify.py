@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import apsw
 import click
 import msgspec
 
@@ -30,8 +31,12 @@ def command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: SqliteStore, _entries: Entries) -> tuple[str, int, BadRecord | None]:
         chosen = await full_id(store, execution)
-        records, bad = await _proved(store, chosen)
-        return chosen, len(records), verify(chosen, records) or bad
+        rows, unread = await _rows(store, chosen)
+        stored = await store.execution(chosen)
+        assert stored is not None, "it was found by its id"
+        if unread is not None:
+            return chosen, len(rows), prove(chosen, rows, len(rows), None) or unread
+        return chosen, len(rows), prove(chosen, rows, stored.version, stored.head)
 
     chosen, number, bad = look(home, asking)
     if output == "json":
@@ -44,25 +49,31 @@ def command(execution: str, home: Path, output: str) -> None:
     sys.exit(0 if bad is None else 1)
 
 
-async def _proved(store: SqliteStore, execution: str) -> tuple[list[Record], BadRecord | None]:
-    """Return the records up to the first that is damaged by itself, and what is wrong with that one."""
-    rows, unread = await _rows(store, execution)
+def prove(execution: str, rows: list[Row], version: int, head: bytes | None) -> BadRecord | None:
+    """Name the first row that is not as it was written; ``version`` and ``head`` say where the log ends.
+
+    A row that is damaged in itself is named before one that only does not follow from it.
+    """
     records: list[Record] = []
+    damaged: BadRecord | None = None
     for number, row in enumerate(rows, start=1):
+        if row.seq != number:
+            damaged = BadRecord(seq=number, reason=f"it is missing; after it comes {row.seq}")
+            break
         try:
             records.append(proved(row))
         except DamagedError as error:
-            return records, BadRecord(seq=number, reason=error.reason)
-    if unread is not None:
-        return records, unread
-    stored = await store.execution(execution)
-    assert stored is not None, "it was found by its id"
-    last = records[-1].hash if records else ""
-    if stored.version > len(records):
-        return records, BadRecord(seq=len(records) + 1, reason="it is missing")
-    if stored.version < len(records) or stored.head.hex() != last:
-        return records, BadRecord(seq=len(records), reason="it is not the last one that was stored")
-    return records, None
+            damaged = BadRecord(seq=number, reason=error.reason)
+            break
+    bad = verify(execution, records) or damaged
+    if bad is not None:
+        return bad
+    if version > len(records):
+        return BadRecord(seq=len(records) + 1, reason="it is missing")
+    last = bytes.fromhex(records[-1].hash) if records else b""
+    if version < len(records) or (head is not None and head != last):
+        return BadRecord(seq=len(records), reason="it is not the last one that was stored")
+    return None
 
 
 async def _rows(store: SqliteStore, execution: str) -> tuple[list[Row], BadRecord | None]:
@@ -72,13 +83,21 @@ async def _rows(store: SqliteStore, execution: str) -> tuple[list[Row], BadRecor
     while True:
         after = found[-1].seq if found else 0
         try:
-            page = await store.read(execution, after=after, limit=limit)
-        except StoreError as error:
+            page = await _page(store.path, execution, after, limit)
+        except (StoreError, apsw.Error, msgspec.ValidationError) as error:
             if limit == 1:
                 return found, BadRecord(seq=after + 1, reason=f"it cannot be read: {error}")
             limit = 1  # one by one, to find out which
-            store = await SqliteStore.open(store.path, readonly=True)
             continue
         found += page
         if len(page) < limit:
             return found, None
+
+
+async def _page(path: Path, execution: str, after: int, limit: int) -> list[Row]:
+    """Read with a store of its own: one that has met damage refuses everything after it."""
+    store = await SqliteStore.open(path, readonly=True)
+    try:
+        return await store.read(execution, after=after, limit=limit)
+    finally:
+        await store.close()

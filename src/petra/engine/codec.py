@@ -70,7 +70,7 @@ def from_row(row: rows.Record) -> Record:
     """
     try:
         body = _decode(row.body)
-    except (msgspec.DecodeError, TypeError) as error:
+    except (msgspec.DecodeError, TypeError, ValueError) as error:
         raise DamagedError(row.seq, f"it cannot be read ({error})") from error
     return Record(
         seq=row.seq, at=row.at, event=body.event, receipt=body.receipt,
