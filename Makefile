@@ -1,11 +1,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+BENCH_READY := .venv/ready-bench
 
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -42,11 +43,24 @@ soak: $(READY) ## 100,000 random paths through the kernel
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
 
-bench: $(READY) ## measure
+$(BENCH_READY): $(READY) requirements/bench.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@touch $(BENCH_READY)
+
+bench: $(BENCH_READY) ## Petra beside DBOS in one run: rewrites benchmarks/results/peers.*
+	$(BIN)/python benchmarks/peers.py
+
+bench-quick: $(BENCH_READY) ## the same with small sizes, under 60 s; writes nothing
+	$(BIN)/python benchmarks/peers.py --quick
+
+bench-parts: $(READY) ## what each part costs on its own
 	$(BIN)/python benchmarks/run.py
 
-lock: ## pin the requirements anew, with hashes
-	$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-	  --no-header --upgrade -o requirements/dev.txt requirements/dev.in
+LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+  --no-emit-trusted-host --no-emit-find-links --no-header --upgrade
 
-.PHONY: help setup demo test examples check format soak docs bench lock
+lock: ## pin the requirements anew, with hashes
+	$(LOCK) -o requirements/dev.txt requirements/dev.in
+	$(LOCK) -o requirements/bench.txt requirements/bench.in
+
+.PHONY: help setup demo test examples check format soak docs bench bench-quick bench-parts lock

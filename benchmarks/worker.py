@@ -111,7 +111,7 @@ class Server:
                     case f.Reports(reports=reports):
                         self.done += len(reports)
                         assert all(r.report and r.report.status == "ok" for r in reports), reports
-                        self.transport.send(f.Ack(leases=[r.lease for r in reports]))
+                        self.transport.send(f.Ack(parts=[(r.lease, r.part) for r in reports]))
             self.hand_out(total)
 
     def hand_out(self, total: int) -> None:

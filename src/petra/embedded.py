@@ -21,6 +21,7 @@ from typing import Any, assert_never
 import msgspec
 
 from petra.clock import Clock, SystemClock
+from petra.collector import look_less_often
 from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
 from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
@@ -35,6 +36,7 @@ from petra.kernel.state import WorkItem
 from petra.playbook import Playbook, read, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
+from petra.wire.frames import Retrying
 from petra.worker.child import Child, start_child
 from petra.worker.transport import LostError, Transport
 
@@ -117,6 +119,7 @@ class Local:
         self.engine = engine
         self.clock = clock
         self.worker: Child | None = None
+        self.watchers: list[Callable[[Retrying], None]] = []
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
 
@@ -137,6 +140,7 @@ class Local:
         home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
         clock = SystemClock()
         learn_plug_ins()
+        look_less_often()
         holder = new_name() if isinstance(store, str) else ""
         if store is None or isinstance(store, str):
             store = await open_store(store or home / DATABASE)
@@ -183,7 +187,11 @@ class Local:
             except LostError:
                 return
             for frame in frames:
-                await self.engine.receive(transport, frame)  # type: ignore[arg-type]
+                if isinstance(frame, Retrying):
+                    for watcher in self.watchers:
+                        watcher(frame)
+                else:
+                    await self.engine.receive(transport, frame)  # type: ignore[arg-type]
 
     def _heard(self, entry: Entry, _records: list[Record]) -> None:
         """Wake who waits for an execution; most need not know of it while it goes on."""

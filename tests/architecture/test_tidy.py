@@ -34,6 +34,7 @@ LARGE_FILES = {
     "src/petra/kernel/runs.py": "the life of a run, from start to boundary event",
     "src/petra/kernel/state.py": "the whole state on one page",
     "src/petra/net/soundness/reduction.py": "one reduction rule per function",
+    "src/petra/pipeline/machine.py": "one machine, from the first task to the report",
     "src/petra/playbook/decode.py": "one decoder: a method per shape, and the words for each mistake",
     "src/petra/playbook/legacy.py": "the older dialect, construct by construct, in one place",
     "src/petra/playbook/model.py": "the whole model is one page to read",

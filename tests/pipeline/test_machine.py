@@ -229,3 +229,16 @@ def test_an_outcome_for_a_finished_run_is_a_bug_of_the_caller() -> None:
     played.advance(ok())
     with pytest.raises(AssertionError, match="no more outcomes"):
         played.advance(ok())
+
+
+@pytest.mark.spec("S5")
+def test_a_run_that_goes_round_for_ever_does_not_grow_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("petra.pipeline.machine.ATTEMPTS_KEPT", 100)
+    _, report = play(machine(noop("t", always("jump", to="t"))))
+    assert report.left_out is not None
+    assert len(report.attempts) <= 100
+    assert len(report.attempts) + report.left_out.count == 10_001
+    assert report.error is not None
+    assert report.error.kind == "limit"

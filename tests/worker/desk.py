@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+import msgspec
+
 from petra.clock import Clock, FakeClock, settle
 from petra.keychain import Keychain
 from petra.kinds import KINDS, Fields, Http
@@ -103,7 +105,7 @@ class Desk:
             for frame in frames:
                 self.received.append(frame)
                 if isinstance(frame, f.Reports) and self.acknowledges:
-                    end.send(f.Ack(leases=[report.lease for report in frame.reports]))
+                    end.send(f.Ack(parts=[(one.lease, one.part) for one in frame.reports]))
             self._seen.set()
 
     def send(self, *frames: f.AnyFrame) -> None:
@@ -162,6 +164,14 @@ class Desk:
     async def report(self, number: int = 1) -> f.RunReport:
         await self.until(lambda: len(self.reports) >= number)
         return self.reports[number - 1]
+
+    async def chunk(self) -> f.RunReport:
+        """Wait for the last part of the only chunk; return all of its parts as one."""
+        await self.until(lambda: any(not one.more for one in self.reports))
+        parts = {one.part: one for one in self.reports}
+        ended = [one for part in parts.values() for one in part.iterations]
+        ended.sort(key=lambda one: one.path)
+        return msgspec.structs.replace(self.reports[-1], iterations=ended)
 
     async def single(self) -> Report:
         """Wait for the only report, of a step without a loop."""

@@ -200,7 +200,7 @@ def test_iterations_of_a_chunk_run_one_after_the_other() -> None:
         items = ["a", "b", "c"]
         tools.probe.behaviours = dict.fromkeys(items, item)
         desk.assign(playbook(LOOP), items=items)
-        sent = await clock.run(desk.report())
+        sent = await clock.run(desk.chunk())
         assert [one.report.result for one in sent.iterations] == items
         assert (most, order, clock.monotonic()) == (1, items, 3)
 
@@ -225,7 +225,7 @@ def test_a_local_parallel_loop_never_exceeds_its_width_and_starts_in_order() -> 
         items = [str(n) for n in range(20)]
         tools.probe.behaviours = dict.fromkeys(items, item)
         desk.assign(playbook(LOOP), items=items, width=6)
-        sent = await clock.run(desk.report())
+        sent = await clock.run(desk.chunk())
         assert [one.report.result for one in sent.iterations] == list(range(20))
         assert (most, order) == (6, items)
 
@@ -274,7 +274,7 @@ def test_a_cancelled_chunk_reports_what_it_did() -> None:
         given = desk.assign(playbook(LOOP), items=["a", "endless", "b"])
         await clock.advance(1)
         desk.send(f.Cancel(runs=[given.run], reason="enough"))
-        assert said(await desk.report()) == [(0, "ok"), (1, "error")]
+        assert said(await desk.chunk()) == [(0, "ok"), (1, "error")]
 
     scenario(play, ProbeTools(endless=_endless))
 

@@ -24,7 +24,7 @@ from petra.wire import Error, Outcome, Report, Write
 from petra.wire import frames as f
 from petra.worker import Worker
 from petra.worker.playbooks import Playbooks
-from petra.worker.results import Room, finish
+from petra.worker.results import finish
 
 CANARY = 'c4n@ry/s3cret+välue "q"&7'
 HEAD = "keychain: [{name: k, kind: env, var: K}, {name: b, kind: bearer, token: k}]"
@@ -139,7 +139,7 @@ def test_a_report_is_scrubbed_whatever_put_a_secret_there() -> None:
         await ready.secrets.prepare(["k"])
         error = Error(kind="transform", message=f"'{CANARY}' is no number", details=[CANARY])
         report = Report(status="error", error=error, writes=[Write(key=CANARY, value=1)])
-        return await finish(report, ready, None, keychain.scrubber, Room())
+        return (await finish(report, ready, None, keychain.scrubber))[0]
 
     error = Error(kind="transform", message="'***' is no number", details=["***"])
     expected = Report(status="error", error=error, writes=[Write(key="***", value=1)])

@@ -11,6 +11,8 @@ from petra.clock import FakeClock
 from petra.kernel import Program, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as e
+from petra.kernel.assignment import iterations
+from petra.kernel.chunks import goes_on
 from petra.kinds import Http
 from petra.playbook import Playbook, to_yaml
 from petra.tools.base import ToolContext, ToolError
@@ -36,7 +38,8 @@ class Engine:
             taken += 1
 
     def _take(self, sent: f.RunReport) -> None:
-        if sent.report is not None:
+        if not sent.chunk:
+            assert sent.report is not None
             self._decide(
                 c.StepReport(now=0.0, run=sent.run, report=sent.report, delivery=sent.delivery)
             )
@@ -44,7 +47,13 @@ class Engine:
         reports = [c.IterationReport(path=one.path, report=one.report) for one in sent.iterations]
         self._decide(
             c.ChunkReport(
-                now=0.0, run=sent.run, chunk=sent.chunk, reports=reports, delivery=sent.delivery
+                now=0.0,
+                run=sent.run,
+                chunk=sent.chunk,
+                reports=reports,
+                delivery=sent.delivery,
+                more=sent.more,
+                gathered=sent.report,
             )
         )
 
@@ -52,6 +61,15 @@ class Engine:
         for effect in decide(self.program, self.state, command).effects:
             if isinstance(effect, e.Assign):
                 self._assign(effect)
+            elif isinstance(effect, e.Extend):
+                self._extend(effect)
+
+    def _extend(self, effect: e.Extend) -> None:
+        run = self.state.runs[effect.run]
+        more = goes_on(self.program.steps[run.step], run, run.chunks[effect.chunk])
+        made = iterations(self.program, run, effect.paths)
+        lease = next(one.lease for one in reversed(self.assigned) if one.chunk == effect.chunk)
+        self.desk.send(f.Further(lease=lease, iterations=made, more=more))
 
     def _assign(self, effect: e.Assign) -> None:
         made = assignment(self.program, self.state, effect.run, effect.chunk)

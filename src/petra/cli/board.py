@@ -32,6 +32,30 @@ class Person:
         return self.holder or ", ".join(named) or "anyone"
 
 
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Another try: its number, of how many, when it comes, and why the last one failed."""
+
+    number: int
+    of: int | None
+    due: float
+    why: str
+
+    def words(self, now: float) -> str:
+        """Say it; once it has begun, only its number."""
+        number = f"{self.number}/{self.of}" if self.of else f"{self.number}"
+        if now >= self.due:
+            return f"try {number}"
+        return f"retry {number} in {duration(self.due - now)} ({self.why})"
+
+
+def retry_of(attempt: Attempt, at: float, of: int | None = None) -> Retry:
+    """Return the try that comes after one that failed at a time."""
+    error = attempt.error
+    why = "error" if error is None else error.kind if error.code is None else str(error.code)
+    return Retry(attempt.number + 1, of, at + (attempt.delay_s or 0.0), why)
+
+
 @dataclass(slots=True)
 class Row:
     """One step: its runs that are under way, how the others ended, and what there is to say about it."""
@@ -46,7 +70,7 @@ class Row:
     tries: int = 0
     again: int = 0
     words: str = ""
-    retry: str = ""
+    retry: Retry | None = None
     wait: str = ""
     total: int = 0
     iterated: int = 0
@@ -107,9 +131,9 @@ class Board:
             case e.ExecutionEnded():
                 self.status = event.status
             case _:
-                self._apply_to_run(event)
+                self._apply_to_run(event, at)
 
-    def _apply_to_run(self, event: e.AnyEvent) -> None:
+    def _apply_to_run(self, event: e.AnyEvent, at: float) -> None:
         """Take in what happens to a run between its start and its end."""
         run = getattr(event, "run", None)
         row = self.rows.get(self._step_of.get(run, "")) if isinstance(run, str) else None
@@ -117,8 +141,10 @@ class Board:
             return
         match event:
             case e.IterationsStarted():
-                row.out[event.chunk] = len(event.paths)
+                row.out[event.chunk] = row.out.get(event.chunk, 0) + len(event.paths)
                 self._armed(row, run, event.armed)
+            case e.ItemsAdded():
+                row.total += len(event.items)
             case e.IterationsEnded():
                 self._iterated(row, event)
             case e.RunRedelivered():
@@ -127,12 +153,20 @@ class Board:
             case e.IncidentRaised():
                 row.incident, row.words = True, event.message
             case e.AttemptEnded():
-                row.retry = retry_words(event.attempt)
+                row.retry = retry_of(event.attempt, at)
             case e.AttemptStarted():
-                row.retry = ""
+                row.retry = None
                 self._armed(row, run, event.armed)
             case _:
                 pass
+
+    def retrying(self, run: str, attempt: Attempt, of: int | None, now: float) -> Retry | None:
+        """Take in that a worker waits before another try."""
+        row = self.rows.get(self._step_of.get(run, ""))
+        if row is None:
+            return None
+        row.retry = retry_of(attempt, now, of)
+        return row.retry
 
     def took(self, run: str) -> float:
         """How long a run that is over took, in seconds."""
@@ -160,8 +194,8 @@ class Board:
         row = self.rows.setdefault(name, Row(name))
         row.took = at - row.active.pop(event.run, at)
         self._over[event.run] = row.took
-        row.tries = sum(1 for attempt in event.attempts if not attempt.noop)
-        row.retry = row.wait = row.words = ""
+        row.tries = 1 + sum(1 for attempt in event.attempts if attempt.action == "retry")
+        row.retry, row.wait, row.words = None, "", ""
         row.incident = False
         row.out.clear()
         if isinstance(event, e.StepFailed):
@@ -177,7 +211,7 @@ class Board:
             row = self._row_of(run)
             row.active.pop(run, None)
             row.withdrawn += 1
-            row.retry = row.wait = ""
+            row.retry, row.wait = None, ""
             row.out.clear()
             self._forget_items(run)
 
@@ -224,13 +258,6 @@ class Board:
     def _forget_items(self, run: str) -> None:
         for item in self._items_of.pop(run, ()):
             self.people.pop(item, None)
-
-
-def retry_words(attempt: Attempt) -> str:
-    """Say that a try failed and another one comes."""
-    code = attempt.error.code if attempt.error is not None else None
-    why = code if code is not None else attempt.error.kind if attempt.error is not None else "error"
-    return f"retry {attempt.number + 1} in {duration(attempt.delay_s or 0.0)} ({why})"
 
 
 def duration(seconds: float) -> str:

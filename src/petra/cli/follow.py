@@ -22,6 +22,7 @@ from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.store.base import Store
 from petra.store.sqlite import SqliteStore
+from petra.wire.frames import Retrying
 
 POLL_S = 0.15
 OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
@@ -36,6 +37,12 @@ class View(Protocol):
     def take(self, records: list[Record]) -> None:
         """Take in what happens."""
 
+    def retrying(self, notice: Retrying) -> None:
+        """Take in that a worker will try again."""
+
+    def finish(self, status: str) -> None:
+        """Take in what it has come to."""
+
 
 class Silent:
     """Tells nothing: the result is all that is wanted."""
@@ -45,6 +52,12 @@ class Silent:
 
     def take(self, records: list[Record]) -> None:
         """Take in what happens."""
+
+    def retrying(self, notice: Retrying) -> None:
+        """Take in that a worker will try again."""
+
+    def finish(self, status: str) -> None:
+        """Take in what it has come to."""
 
 
 class Plain:
@@ -63,10 +76,21 @@ class Plain:
         for line in self._teller.lines(records):
             click.echo(line)  # a reader that has gone ends the telling, not the execution
 
-    def end(self) -> None:
+    def retrying(self, notice: Retrying) -> None:
+        """Say that a worker will try again."""
+        line = self._teller.retrying(notice)
+        if line is not None:
+            click.echo(line)
+
+    def finish(self, status: str) -> None:  # noqa: ARG002 - the summary says it
         """Say what was only counted."""
         for line in self._teller.rest():
             click.echo(line)
+
+
+def is_live() -> bool:
+    """Tell whether a tree can be drawn: on a terminal that can move its cursor."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
@@ -77,7 +101,7 @@ def telling(execution: str, output: str, playbook: str = "") -> Iterator[View]:
     """
     if output == "json":
         yield Silent()
-    elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+    elif is_live():
         from petra.cli.live import LiveTree  # noqa: PLC0415 - not needed without a terminal
 
         board = Board(execution)
@@ -87,9 +111,7 @@ def telling(execution: str, output: str, playbook: str = "") -> Iterator[View]:
     else:
         if playbook:
             click.echo(f"{playbook}  {execution}  {status_text('running')}")
-        plain = Plain(execution)
-        yield plain
-        plain.end()
+        yield Plain(execution)
 
 
 class Feed:
@@ -101,6 +123,16 @@ class Feed:
         self._view = view
         self._early: list[Record] | None = None if fresh else []
         self.seq = 0
+
+    def listen(self, local: Local) -> None:
+        """Listen to an engine of our own, and to its worker."""
+        local.engine.listeners.append(self.heard)
+        local.watchers.append(self.noticed)
+
+    def noticed(self, notice: Retrying) -> None:
+        """Pass on what a worker says."""
+        if notice.execution == self._execution:
+            self._view.retrying(notice)
 
     def heard(self, entry: Entry, records: list[Record]) -> None:
         """Listen to an engine."""
@@ -134,10 +166,16 @@ def until(local: Local, *, waits: bool) -> Callable[[Result], bool]:
 
 async def follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
     """Follow an execution, whoever has the home open; when nobody has it any more, go on with it here."""
+    result = await _follow(home, execution, view, waits=waits)
+    view.finish(result.status)
+    return result
+
+
+async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
     feed = Feed(execution, view)
 
     async def here(local: Local) -> Result:
-        local.engine.listeners.append(feed.heard)
+        feed.listen(local)
         if feed.seq == 0:
             await feed.catch_up(local.engine.store)
         else:

@@ -12,10 +12,13 @@ from rich.text import Text
 
 from petra.cli.board import Board, Person, Row, duration
 from petra.kernel import Record
+from petra.wire.frames import Retrying
 
 _BAR = 13
 _NAME_MAX = 24
 _PER_SECOND = 8
+_ID_SHORT = 17
+"""So much of an id names an execution among all that are not as old to the millisecond."""
 _MARKS = {
     "completed": "green", "partial": "yellow", "failed": "red", "aborted": "red", "waiting": "cyan",
     "stuck": "red", "paused": "yellow", "running": "blue",
@@ -51,6 +54,10 @@ class LiveTree:
     ) -> None:
         self._live.stop()
 
+    def finish(self, status: str) -> None:
+        """Say in the head what it has come to."""
+        self.status = status
+
     def past(self, records: list[Record]) -> None:
         """Take in what happened before anybody looked."""
         self.take(records)
@@ -59,6 +66,10 @@ class LiveTree:
         """Take in what happened; it is drawn at the next moment."""
         for record in records:
             self.board.take(record)
+
+    def retrying(self, notice: Retrying) -> None:
+        """Take in that a worker will try again."""
+        self.board.retrying(notice.run, notice.attempt, notice.of, self._now())
 
     def __rich__(self) -> RenderableType:
         return Group(*self.lines(self._console.width, max(6, self._console.height - 2)))
@@ -104,7 +115,10 @@ class LiveTree:
             return [line]
         stem = "   " if branch == "└─" else "│  "
         command = Text(stem, style="dim")
-        command.append(f"  {command_of(self.board.execution, people[0])}", style="bold")
+        words = command_of(self.board.execution, people[0])
+        if len(stem) + 2 + len(words) > self._console.width:
+            words = command_of(self.board.execution[:_ID_SHORT], people[0])
+        command.append(f"  {words}", style="bold")
         return [line, command]
 
     def _detail(self, row: Row, people: list[Person]) -> Text:
@@ -116,18 +130,8 @@ class LiveTree:
         if row.total:
             return self._loop(row)
         runs = len(row.active) + row.ended
-        text = Text()
-        if runs > 1:
-            text.append(f"{row.ended}/{runs}  ")
-        if row.active:
-            since = min(row.active.values())
-            text.append(f"{duration(max(0.0, self._now() - since)):>6}", style="dim")
-            if row.retry or row.wait:
-                text.append(f"  {row.retry or row.wait}", style="yellow" if row.retry else "cyan")
-        else:
-            text.append(f"{duration(row.took):>6}", style="dim")
-            if row.tries > 1:
-                text.append(f"  {row.tries} tries", style="dim")
+        text = Text(f"{row.ended}/{runs}  " if runs > 1 else "")
+        text.append_text(self._under_way(row) if row.active else _over(row))
         if row.again:
             text.append(f"  handed out again ×{row.again}", style="yellow")
         if row.words:
@@ -135,8 +139,17 @@ class LiveTree:
             text.append(f"  {how}{row.words}", style="dim" if how else "red")
         return text
 
+    def _under_way(self, row: Row) -> Text:
+        since = min(row.active.values())
+        text = Text(f"{duration(max(0.0, self._now() - since)):>6}", style="dim")
+        if row.retry is not None:
+            text.append(f"  {row.retry.words(self._now())}", style="yellow")
+        elif row.wait:
+            text.append(f"  {row.wait}", style="cyan")
+        return text
+
     def _loop(self, row: Row) -> Text:
-        text = Text(f"{row.iterated}/{row.total}  ")
+        text = Text(f"{row.iterated:>{len(str(row.total))}}/{row.total}  ")
         if row.active:
             full = round(_BAR * row.iterated / row.total)
             text.append("█" * full, style="blue").append("░" * (_BAR - full), style="dim")
@@ -151,6 +164,13 @@ class LiveTree:
         if row.words:
             text.append(f"  {row.words}", style="red")
         return text
+
+
+def _over(row: Row) -> Text:
+    if row.withdrawn and not row.done and not row.failed:
+        return Text("withdrawn", style="dim")
+    text = Text(f"{duration(row.took):>6}", style="dim")
+    return text.append(f"  {row.tries} tries") if row.tries > 1 else text
 
 
 def command_of(execution: str, person: Person) -> str:

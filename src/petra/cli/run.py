@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from petra.cli.files import load
-from petra.cli.follow import Feed, Plain, Silent, follow, telling, until
+from petra.cli.follow import Feed, Plain, Silent, follow, is_live, telling, until
 from petra.cli.home import (
     EXIT,
     act,
@@ -94,13 +94,15 @@ async def _begun(
         fresh = await local.engine.store.execution(execution) is None
         with telling(execution, output, name) as view:
             feed = Feed(execution, view, fresh=fresh)
-            local.engine.listeners.append(feed.heard)
+            feed.listen(local)
             reply = await local.carry_out(begin)
             if reply.refused or detach:
                 return result_from(reply)
             if not fresh:
                 await feed.catch_up(local.engine.store)
-            return await local.rest(execution, until(local, waits=waits))
+            result = await local.rest(execution, until(local, waits=waits))
+            view.finish(result.status)
+            return result
 
     async def there() -> Result | None:
         reply = await call(home, begin)
@@ -153,9 +155,19 @@ def _finish(result: Result, output: str, code: int | None = None) -> None:
     if output == "json":
         print_json(shown_data(result))
     else:
-        click.echo(summary(result))
-        hint(result)
+        _say(result, drawn=is_live() and code is None and result.status != "refused")
     sys.exit(EXIT.get(result.status, 1) if code is None else code)
+
+
+def _say(result: Result, *, drawn: bool) -> None:
+    """Say what it has come to; under a tree that was drawn, only what that does not show."""
+    words = summary(result)
+    if drawn:
+        words = words.partition("\n")[2]
+    if words:
+        click.echo(words)
+    if not drawn or result.reason != "human":
+        hint(result)
 
 
 # Reading the file
@@ -189,10 +201,12 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
         with telling(left[0], output, "") if len(left) == 1 else nullcontext(Silent()) as view:
             feed = Feed(left[0], view) if left else None
             if feed is not None:
-                local.engine.listeners.append(feed.heard)
+                feed.listen(local)
                 await feed.catch_up(local.engine.store)
             ended = [local.rest(one, until(local, waits=waits)) for one in left]
-            return list(await asyncio.gather(*ended))
+            results = list(await asyncio.gather(*ended))
+            view.finish(results[0].status if results else "")
+            return results
 
     async def there() -> list[Result]:
         raise UsageError(f"another petra has {home} open and goes on with everything in it")
@@ -205,8 +219,7 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
     if output == "json":
         print_json([shown_data(result) for result in results])
     for result in results if output != "json" else ():
-        click.echo(summary(result))
-        hint(result)
+        _say(result, drawn=is_live() and len(results) == 1)
     sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
 
 
@@ -241,4 +254,4 @@ def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
 def tell(local: Local, execution: str) -> None:
     """Print what happens in an execution as it happens."""
     feed = Feed(execution, Plain(execution), fresh=True)
-    local.engine.listeners.append(feed.heard)
+    feed.listen(local)

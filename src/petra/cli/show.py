@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from petra.cli.board import Board, duration
+from petra.cli.board import Board, duration, retry_of
 from petra.cli.output import count
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.objects import is_reference
+from petra.wire.frames import Retrying
 
 MARKS = {
     "completed": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red"), "aborted": ("■", "red"),
@@ -58,6 +59,12 @@ class Teller:
             found.append(_row("↻", "yellow", step, f"handed out again{times}"))
         return found
 
+    def retrying(self, notice: Retrying) -> str | None:
+        """Return the line about a worker that will try again."""
+        retry = self.board.retrying(notice.run, notice.attempt, notice.of, 0.0)
+        step = self.board.step_of(notice.run)
+        return self._counted("↻", step, retry.words(0.0)) if retry is not None else None
+
     def rest(self) -> list[str]:
         """Return what was counted and not told, for the end."""
         left = [
@@ -80,8 +87,8 @@ class Teller:
             case e.IterationsEnded():
                 return self._iterated(event.run, record.at)
             case e.AttemptEnded():
-                step = self.board.step_of(event.run)
-                return self._counted("↻", step, self.board.rows[step].retry)
+                words = retry_of(event.attempt, record.at).words(record.at)
+                return self._counted("↻", self.board.step_of(event.run), words)
             case e.IncidentRaised():
                 return _row("!", "red", event.step, event.message)
             case e.Withdrawn(runs=runs) if runs:

@@ -22,9 +22,10 @@ from petra.clock import Clock
 from petra.engine.entries import Entries
 from petra.engine.limits import ASSIGN_MAX, LEASE_S
 from petra.kernel import Program, assignment
+from petra.kernel.assignment import further
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
-from petra.store.rows import PendingRow, shard_of
+from petra.store.rows import Pending, PendingRow, shard_of
 from petra.wire import Assignment, frames
 
 
@@ -208,20 +209,43 @@ class Dispatcher:
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
+    def extend(self, execution: str, pending: Pending, more: frames.Further) -> None:
+        """Send further iterations to the worker that has their chunk."""
+        for lease_id in self._by_run.get((execution, pending.run), ()):
+            lease = self._leases[lease_id]
+            known = lease.row.pending
+            if (known.chunk, known.delivery) == (pending.chunk, pending.delivery):
+                lease.worker.link.send(msgspec.structs.replace(more, lease=lease_id))
+
     # From workers
 
-    def hello(self, link: Link, hello: frames.Hello) -> None:
+    async def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
         worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in set(hello.leases) - set(lost):
             lease = self._leases[lease_id]
+            lease.worker.leases.discard(lease_id)
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
+            await self._again(lease)
         if lost:
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+
+    async def _again(self, lease: Lease) -> None:
+        """Send the iterations that are out once more: what was sent on the last connection may be lost."""
+        pending = lease.row.pending
+        if not pending.chunk:
+            return
+        entry = await self._entries.load(lease.row.execution)
+        run = entry.state.runs.get(pending.run)
+        chunk = run.chunks.get(pending.chunk) if run is not None else None
+        if run is None or chunk is None or chunk.gather:
+            return
+        more = further(entry.program, run, chunk, chunk.paths)
+        lease.worker.link.send(msgspec.structs.replace(more, lease=lease.id))
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""

@@ -18,6 +18,7 @@ from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
+from petra.kernel.assignment import further
 from petra.store import rows
 from petra.wire import Assignment, frames
 
@@ -35,7 +36,10 @@ class Answered:
 
 @dataclass(slots=True)
 class Request:
-    """A command on its way to be decided, and whom to tell, if anybody waits."""
+    """A command on its way to be decided, and whom to tell, if anybody waits.
+
+    ``part`` is what a worker reported: its connection, the lease and the number of the part.
+    """
 
     execution: str
     make: Make
@@ -43,7 +47,7 @@ class Request:
     command: str = ""
     request: bytes = b""
     program: Program | None = None
-    lease: tuple[Link, str] | None = None
+    part: tuple[Link, str, int] | None = None
     letter: str = ""
 
     def reply(self, answered: Answered) -> None:
@@ -66,12 +70,18 @@ def reported(link: Link, given: frames.RunReport) -> Request:
                 c.IterationReport(path=one.path, report=one.report) for one in given.iterations
             ]
             return c.ChunkReport(
-                now=now, run=given.run, chunk=given.chunk, reports=reports, delivery=given.delivery
+                now=now,
+                run=given.run,
+                chunk=given.chunk,
+                reports=reports,
+                delivery=given.delivery,
+                more=given.more,
+                gathered=given.report,
             )
         assert given.report is not None
         return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
 
-    return Request(given.execution, make, lease=(link, given.lease))
+    return Request(given.execution, make, part=(link, given.lease, given.part))
 
 
 def lost_delivery(row: rows.PendingRow) -> Request:
@@ -95,6 +105,7 @@ class Draft:
     lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
+    further: list[tuple[rows.Pending, frames.Further]] = field(default_factory=list)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
@@ -185,6 +196,15 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
     draft.assigned[key] = pending, made
 
 
+def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
+    """Make what a worker is sent for a chunk that it has, as this decision left it."""
+    run = entry.state.runs.get(effect.run)
+    chunk = run.chunks.get(effect.chunk) if run is not None else None
+    if run is not None and chunk is not None:
+        place = rows.Pending(run=effect.run, chunk=effect.chunk, delivery=effect.delivery)
+        draft.further.append((place, further(entry.program, run, chunk, effect.paths)))
+
+
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
     """Note which assignments an event ends: they are no longer out."""
     match event:
@@ -192,7 +212,7 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
             ended = {event.run: entry.out.pop(event.run, set())}
         case e.Withdrawn():
             ended = {run: entry.out.pop(run, set()) for run in event.runs}
-        case e.IterationsEnded():
+        case e.IterationsEnded(more=False):
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
         case _:

@@ -33,6 +33,7 @@ from petra.engine.draft import (
     known_answer,
     lost_delivery,
     note_assigned,
+    note_extended,
     note_released,
     refused_act,
     reported,
@@ -167,10 +168,8 @@ class Engine:
         self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
     ) -> Answered:
         """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
-        program = (await self.entries.load(origin)).program
-        return await self._ask(
-            execution, make, command=command, request=_hash(["fork", origin, request]), program=program
-        )  # fmt: skip
+        given, program = _hash(["fork", origin, request]), (await self.entries.load(origin)).program
+        return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def ask(
         self, execution: str, make: Make, *, command: str = "", request: Any = None
@@ -240,7 +239,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                self.dispatcher.hello(link, frame)
+                await self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -257,7 +256,7 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
-            case frames.Checked():
+            case frames.Checked() | frames.Retrying():
                 return
         await self._pump()
 
@@ -266,7 +265,10 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
-        self.dispatcher.reported(given.lease)
+        if given.more:
+            self.dispatcher.heartbeat(link, [given.lease])
+        else:
+            self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
@@ -359,6 +361,8 @@ class Engine:
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
+            elif isinstance(effect, f.Extend):
+                note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
         refused = decision.refused or refused_act(decision.events)
@@ -504,7 +508,7 @@ class Engine:
 
     async def _release(self, drafts: list[Draft]) -> None:
         """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[str]] = {}
+        acks: dict[Link, list[tuple[str, int]]] = {}
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
@@ -513,12 +517,12 @@ class Engine:
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
-                if request.lease is not None:
-                    acks.setdefault(request.lease[0], []).append(request.lease[1])
+                if request.part is not None:
+                    acks.setdefault(request.part[0], []).append(request.part[1:])
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, leases in acks.items():
-            link.send(frames.Ack(leases=leases))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
         for draft in drafts:
             for letter in draft.letters:
                 await self._post.take(letter)
@@ -541,6 +545,8 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
+        for place, more in draft.further:
+            self.dispatcher.extend(entry.state.id, place, more)
 
     # Time
 

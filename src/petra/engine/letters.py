@@ -248,8 +248,8 @@ class Post:
             Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
         )
         for request in sent:
-            if request.lease is not None:
-                request.lease[0].send(frames.Ack(leases=[request.lease[1]]))
+            if request.part is not None:
+                request.part[0].send(frames.Ack(parts=[request.part[1:]]))
             if request.answer is not None:
                 self._spawn(self._answer(request))
 

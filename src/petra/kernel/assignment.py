@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from petra.kernel.chunks import goes_on, iter_data
 from petra.kernel.fold.loops import level_at
-from petra.kernel.loops import iter_data
+from petra.kernel.loops import results_of
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, State
 from petra.wire import Assignment, Iteration
+from petra.wire.frames import Further
 
 _ANY = "*"
 
@@ -24,6 +26,11 @@ def assignment(
     run = state.runs[run_id]
     plan = program.steps[run.step]
     chunk = run.chunks[chunk_id] if chunk_id else None
+    if chunk is not None and chunk.gather:
+        return Assignment(
+            execution=state.id, run=run.id, step=run.step, playbook=program.digest, chunk=chunk_id,
+            delivery=chunk.delivery, gather=results_of(run),
+        )  # fmt: skip
     return Assignment(
         execution=state.id,
         run=run.id,
@@ -33,22 +40,33 @@ def assignment(
         width=_width(plan, run, chunk),
         delivery=chunk.delivery if chunk is not None else run.delivery,
         scope=run_scope(program, state, run, everything=everything),
-        iterations=[
-            Iteration(path=path, iter=iter_data(plan, run, path))
-            for path in (chunk.paths if chunk else ())
-        ],
+        iterations=iterations(program, run, chunk.paths) if chunk is not None else [],
+        more=chunk is not None and goes_on(plan, run, chunk),
+        total=level_at(run.loop, (*chunk.at, 0)).total if chunk is not None and run.loop else 0,
         compensate=bool(run.compensates),
         readable=state.origins,
     )
 
 
+def iterations(program: Program, run: Run, paths: list[tuple[int, ...]]) -> list[Iteration]:
+    """Return iterations as a worker gets them."""
+    plan = program.steps[run.step]
+    return [Iteration(path=path, iter=iter_data(plan, run, path)) for path in paths]
+
+
+def further(program: Program, run: Run, chunk: Chunk, paths: list[tuple[int, ...]]) -> Further:
+    """Return iterations for a worker that has their chunk already; the lease is for the shell to fill in."""
+    more = goes_on(program.steps[run.step], run, chunk)
+    return Further(lease="", iterations=iterations(program, run, paths), more=more)
+
+
 def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:
     """Return how many iterations of a chunk may run at once: a local loop has all of them in one."""
-    if chunk is None or not chunk.paths or plan.loop is None or run.loop is None:
+    if chunk is None or plan.loop is None or run.loop is None:
         return 1
     if plan.loop.loop.spec.policy.exec != "local":
         return 1
-    return level_at(run.loop, chunk.paths[0]).max_in_flight
+    return level_at(run.loop, (*chunk.at, 0)).max_in_flight
 
 
 def run_scope(

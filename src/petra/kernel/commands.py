@@ -49,12 +49,17 @@ class IterationReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ChunkReport(Command, frozen=True, tag="report.chunk"):
-    """A worker reports iterations of a loop."""
+    """A worker reports iterations of a loop, or their results ``gathered`` into one.
+
+    With ``more`` it goes on with the rest of the chunk; without, it has nothing left to do.
+    """
 
     run: str
     chunk: str
     reports: list[IterationReport]
     delivery: int = 1
+    more: bool = False
+    gathered: Report | None = None
 
 
 class LeaseExpired(Command, frozen=True, tag="lease.expired"):

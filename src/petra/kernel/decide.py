@@ -18,12 +18,12 @@ from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault, too_large
-from petra.kernel.effects import AnyEffect, Assign
+from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import DELIVERIES_MAX, Branch, Chunk, Run, State, Timer, Token, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -63,7 +63,7 @@ def _wanted(turn: Turn) -> list[AnyEffect]:
     if not turn.effects:
         return turn.effects
     runs = turn.state.runs
-    return [x for x in turn.effects if type(x) is not Assign or x.run in runs]
+    return [x for x in turn.effects if not isinstance(x, Assign | Extend) or x.run in runs]
 
 
 # Settling
@@ -253,8 +253,11 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
                 run=command.run, reason=f"delivery {command.delivery} is not the current one"
             )
         )
+    elif chunk.gather:
+        loops.gathered(turn, run, command.gathered)
     else:
-        loops.report(turn, run, chunk.id, [(one.path, one.report) for one in command.reports])
+        reports = [(one.path, one.report) for one in command.reports]
+        loops.report(turn, run, chunk.id, reports, more=command.more)
 
 
 def _lease_expired(turn: Turn, command: c.LeaseExpired) -> None:
@@ -265,12 +268,7 @@ def _lease_expired(turn: Turn, command: c.LeaseExpired) -> None:
     current = chunk.delivery if chunk is not None else run.delivery
     if current != command.delivery or (command.chunk and chunk is None):
         return
-    if current >= DELIVERIES_MAX:
-        message = f"{DELIVERIES_MAX} deliveries were lost"
-        turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message))
-        return
-    turn.emit(e.RunRedelivered(run=run.id, delivery=current + 1, chunk=command.chunk))
-    turn.effect(Assign(run=run.id, delivery=current + 1, chunk=command.chunk))
+    runs.redeliver(turn, run, chunk)
 
 
 def _tick(turn: Turn, _command: c.Tick) -> None:

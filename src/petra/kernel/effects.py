@@ -19,6 +19,15 @@ class Assign(Effect, frozen=True, tag="assign"):
     chunk: str = ""
 
 
+class Extend(Effect, frozen=True, tag="extend"):
+    """Send further iterations of a chunk to the worker that has it."""
+
+    run: str
+    chunk: str
+    delivery: int
+    paths: list[tuple[int, ...]]
+
+
 class Stop(Effect, frozen=True, tag="stop"):
     """Tell the worker of a run to stop."""
 
@@ -57,4 +66,4 @@ class Finish(Effect, frozen=True, tag="finish"):
     status: str
 
 
-AnyEffect = Assign | Stop | StartChild | CancelChild | Notify | Finish
+AnyEffect = Assign | Extend | Stop | StartChild | CancelChild | Notify | Finish

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from petra.wire import Attempt, Error, Write
+from petra.wire import Attempt, Error, LeftOut, Write
 
 Pair = tuple[str, int]
 
@@ -92,6 +92,7 @@ class Iterated(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     error: Error | None = None
     attempts: list[Attempt] = []
     writes: list[Write] = []
+    left_out: LeftOut | None = None
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -154,6 +155,7 @@ class StepEnded(Event, frozen=True):
     stains: bool = False
     undoable: bool = False
     administrative: str | None = None
+    left_out: LeftOut | None = None
 
 
 class StepDone(StepEnded, frozen=True, tag="step.done"):
@@ -169,17 +171,30 @@ class LoopDone(StepEnded, frozen=True, tag="loop.done"):
 
 
 class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
-    """Iterations were handed out together. ``opened`` holds inner lists that became known."""
+    """Iterations were handed out: a new chunk, or more for one that is out.
+
+    ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
+    to store the results of the loop, which are too large for an event.
+    """
 
     run: str
     chunk: str
     paths: list[tuple[int, ...]]
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
     armed: Armed | None = None
+    gather: bool = False
+
+
+class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
+    """Further items of a list that is too long for one event; ``path`` is the outer iteration."""
+
+    run: str
+    path: tuple[int, ...]
+    items: list[Any]
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
-    """Iterations ended; with ``more``, others of the same chunk follow."""
+    """Iterations ended; with ``more``, the rest of the chunk stays out."""
 
     run: str
     chunk: str
@@ -380,6 +395,7 @@ AnyEvent = (
     | StepFailed
     | LoopDone
     | IterationsStarted
+    | ItemsAdded
     | IterationsEnded
     | TokenDiscarded
     | Withdrawn

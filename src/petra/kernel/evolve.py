@@ -12,7 +12,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
-from petra.kernel.fold.loops import iterations_ended, iterations_started
+from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
 from petra.kernel.fold.steps import discarded, returned, step_ended, step_started, withdrawn
 from petra.kernel.fold.tasks import attempt_ended, attempt_started, item_changed, signal_received
 from petra.kernel.fold.tokens import add, timers
@@ -123,6 +123,7 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.StepFailed: step_ended,
     e.LoopDone: step_ended,
     e.IterationsStarted: iterations_started,
+    e.ItemsAdded: items_added,
     e.IterationsEnded: iterations_ended,
     e.TokenDiscarded: discarded,
     e.Withdrawn: withdrawn,

@@ -4,25 +4,43 @@ Rule 1: an empty list is ``loop.done`` at once. The result is the list of iterat
 a list of lists when nested, null for a failed iteration.
 Rule 2: ``fail_fast``: the first failed iteration stops the loop and fails the step. ``best_effort``: all
 run, and ``loop.done`` carries the failures.
-Rule 3: a chunk is one iteration at first, and grows while iterations are quick.
+Rule 3: a chunk is over when none of its iterations is out and there is none to add.
+Rule 4: iterations are reported in parts, as they end; one that was reported before changes nothing. What a worker
+leaves undone is handed out again, and only that.
+Rule 5: results that are too large for an event are gathered into one object by a worker first (S18).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from petra.kernel import events as e
+from petra.kernel.chunks import (
+    chunk_of,
+    goes_on,
+    has_room,
+    is_local,
+    iter_data,
+    loop_at,
+    loop_of,
+    next_path,
+)
 from petra.kernel.ctx import fault
-from petra.kernel.effects import Assign, Stop
-from petra.kernel.opening import arm, items_of
-from petra.kernel.program import LoopPlan, StepPlan
-from petra.kernel.runs import end
+from petra.kernel.effects import Assign, Extend, Stop
+from petra.kernel.fold.loops import level_at
+from petra.kernel.opening import PIECE, arm, in_pieces, items_of
+from petra.kernel.program import StepPlan
+from petra.kernel.runs import end, redeliver
 from petra.kernel.scope import view_of
 from petra.kernel.state import LoopState, Run, derive
-from petra.kernel.turn import TransformError, Turn
+from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report, Write
 
 _ERRORS_SHOWN = 10
+_encode = msgspec.json.Encoder().encode
 
 
 def advance(turn: Turn, run: Run) -> None:
@@ -31,13 +49,15 @@ def advance(turn: Turn, run: Run) -> None:
     assert run.loop is not None
     assert plan.loop is not None
     try:
-        while run.id in turn.state.runs and _hand_out(turn, plan, run):
+        while run.id in turn.state.runs and (
+            _refill(turn, plan, run) or _hand_out(turn, plan, run)
+        ):
             pass
     except TransformError as error:
         _stop(turn, run)
         end(turn, run, Report(status="error", error=error.error), counts=counts_of(run.loop))
         return
-    if run.id in turn.state.runs and run.loop.is_over:
+    if run.id in turn.state.runs and run.loop.is_over and not run.chunks:
         _finish(turn, run)
 
 
@@ -45,19 +65,20 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     """Hand out one chunk, or open one inner list; False when nothing may start now."""
     assert run.loop is not None
     assert plan.loop is not None
-    path = next_path(run.loop, plan.loop, ())
+    path = next_path(run.loop, plan.loop, (), most=1 if is_local(plan) else None)
     if path is None:
         return False
     depth = len(path)
-    level = _loop_at(plan.loop, depth)
+    level = loop_at(plan.loop, depth)
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, items, most)]))
+        first, *rest = in_pieces(items)
+        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
+        for further in rest:
+            turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))
         return True
-    local = plan.loop.loop.spec.policy.exec == "local"
-    most = turn.program.chunk_max
-    paths = [path] if plan.mode != "worker" else _chunk(run, path, most, everything=local)
+    paths = [path] if plan.mode != "worker" else chunk_of(turn, plan, run, path)
     chunk = derive("chunk", run.id, *map(str, path))
     armed = None
     if plan.mode != "worker":
@@ -73,64 +94,46 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     return True
 
 
-def next_path(loop: LoopState, plan: LoopPlan, path: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the next iteration that may start: inside an open outer one first, in index order."""
-    if plan.inner is not None:
-        for index, inner in sorted(loop.active.items()):
-            if inner is not None:
-                found = next_path(inner, plan.inner, (*path, index))
-                if found is not None:
-                    return found
-    busy = loop.chunks if plan.inner is None else len(loop.active)
-    if loop.next < loop.total and busy < loop.max_in_flight:
-        return (*path, loop.next)
-    return None
+def _refill(turn: Turn, plan: StepPlan, run: Run) -> bool:
+    """Add iterations to a local chunk whose worker has done about half of what it had."""
+    if not is_local(plan):
+        return False
+    for chunk in run.chunks.values():
+        if goes_on(plan, run, chunk) and has_room(turn, run, chunk):
+            level = level_at(loop_of(run), (*chunk.at, 0))
+            first = (*chunk.at, level.next)
+            paths = chunk_of(turn, plan, run, first, out=len(chunk.paths))
+            turn.emit(e.IterationsStarted(run=run.id, chunk=chunk.id, paths=paths))
+            turn.effect(Extend(run=run.id, chunk=chunk.id, delivery=chunk.delivery, paths=paths))
+            return True
+    return False
 
 
-def _chunk(
-    run: Run, path: tuple[int, ...], most: int, *, everything: bool
-) -> list[tuple[int, ...]]:
-    """Return a run of iterations that one worker does one after the other."""
-    assert run.loop is not None
-    level = run.loop
-    for index in path[:-1]:
-        inner = level.active[index]
-        assert inner is not None
-        level = inner
-    left = level.total - path[-1]
-    share = max(1, left // level.max_in_flight)
-    size = left if everything else min(run.chunk_size, most, share)
-    return [(*path[:-1], path[-1] + offset) for offset in range(size)]
+def report(
+    turn: Turn,
+    run: Run,
+    chunk_id: str,
+    reports: list[tuple[tuple[int, ...], Report]],
+    *,
+    more: bool = False,
+) -> None:
+    """Take what has ended of a chunk, then hand out more or end the loop.
 
+    Without ``more`` its worker has nothing left to do: what it did not report is handed out again.
 
-def _loop_at(loop: LoopPlan, depth: int) -> LoopPlan:
-    for _ in range(depth - 1):
-        assert loop.inner is not None
-        loop = loop.inner
-    return loop
-
-
-def iter_data(plan: StepPlan, run: Run, path: tuple[int, ...]) -> dict[str, Any]:
-    """Return what ``iter`` is for an iteration, with its outer ones as ``parent``."""
-    found: dict[str, Any] | None = None
-    loop, state = plan.loop, run.loop
-    for depth, index in enumerate(path):
-        assert loop is not None
-        assert state is not None
-        made: dict[str, Any] = {loop.loop.iterator: state.items[index], "index": index}
-        if found is not None:
-            made["parent"] = found
-        found = made
-        if depth + 1 < len(path):
-            loop, state = loop.inner, state.active[index]
-    assert found is not None
-    return found
-
-
-def report(turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...], Report]]) -> None:
-    """Take the reports of a chunk, then hand out more or end the loop."""
-    plan = turn.plan(run.step)
-    ended = _recorded(turn, run, chunk, reports)
+    Raises:
+        RefusedError: all of it was reported before.
+    """
+    plan, chunk = turn.plan(run.step), run.chunks[chunk_id]
+    out = dict.fromkeys(chunk.paths)
+    fresh = []
+    for path, one in reports:
+        if path in out:
+            del out[path]
+            fresh.append((path, one))
+    if reports and not fresh:
+        raise RefusedError("these iterations were reported before")
+    ended = _recorded(turn, run, chunk_id, fresh, more=bool(out) or goes_on(plan, run, chunk))
     assert run.loop is not None
     failed = next((one for one in ended if not one.ok), None)
     if failed is not None and not plan.best_effort:
@@ -145,32 +148,54 @@ def report(turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...]
         )
         end(turn, run, Report(status="error", error=said), counts=counts_of(run.loop))
         return
+    if out and not more:
+        redeliver(turn, run, chunk)
     turn.begun.append(run.id)
 
 
 def _recorded(
-    turn: Turn, run: Run, chunk: str, reports: list[tuple[tuple[int, ...], Report]]
+    turn: Turn,
+    run: Run,
+    chunk: str,
+    reports: list[tuple[tuple[int, ...], Report]],
+    *,
+    more: bool,
 ) -> list[e.Iterated]:
-    """Record how iterations ended: in one event, or one by one where each may conflict with the last."""
+    """Record how iterations ended: together, or one by one where each may conflict with the last."""
     if not any(one.writes for _, one in reports):
         ended = [_iterated(turn, run, path, one) for path, one in reports]
-        turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended))
+        pieces = list(_pieces(ended)) if ended or not more else []
+        for number, piece in enumerate(pieces, start=1):
+            follows = more or number < len(pieces)
+            turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=piece, more=follows))
         return ended
     ended = []
     for number, (path, one) in enumerate(reports, start=1):
         ended.append(_iterated(turn, run, path, one))
-        more = number < len(reports)
-        turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended[-1:], more=more))
+        follows = more or number < len(reports)
+        turn.emit(e.IterationsEnded(run=run.id, chunk=chunk, ended=ended[-1:], more=follows))
     return ended
+
+
+def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
+    """Cut what ended into pieces that fit into one event each."""
+    if len(ended) <= 1 or len(_encode(ended)) <= PIECE:
+        yield ended
+        return
+    middle = len(ended) // 2
+    yield from _pieces(ended[:middle])
+    yield from _pieces(ended[middle:])
 
 
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
     broken = fault(turn, one.writes, run.stack, (run.id, path))
     if broken is not None:
-        return e.Iterated(path=path, ok=False, error=broken, attempts=one.attempts)
+        return e.Iterated(
+            path=path, ok=False, error=broken, attempts=one.attempts, left_out=one.left_out
+        )
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
-        writes=[Write(key=write.key, value=write.value) for write in one.writes],
+        writes=[Write(key=write.key, value=write.value) for write in one.writes], left_out=one.left_out,
     )  # fmt: skip
 
 
@@ -208,10 +233,34 @@ def _has_lists(loop: LoopState) -> bool:
 
 
 def _finish(turn: Turn, run: Run) -> None:
-    assert run.loop is not None
-    loop = run.loop
-    results = [*loop.results, *([None] * (loop.total - len(loop.results)))]
-    counts = counts_of(loop)
+    """End the loop; results that are too large for an event are gathered first, where a worker can."""
+    results = results_of(run)
+    most = min(turn.program.spec.policy.limits.max_payload_bytes, PIECE)
+    if turn.plan(run.step).mode == "worker" and len(_encode(results)) > most:
+        chunk = derive("gather", run.id)
+        turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True))
+        turn.effect(Assign(run=run.id, chunk=chunk))
+        return
+    _end(turn, run, results)
+
+
+def results_of(run: Run) -> list[Any]:
+    """Return the results of all iterations, in index order, null for those that have none."""
+    loop = loop_of(run)
+    return [*loop.results, *([None] * (loop.total - len(loop.results)))]
+
+
+def gathered(turn: Turn, run: Run, came: Report | None) -> None:
+    """Take the reference to the results of a loop, or why they could not be stored."""
+    came = came or Report(status="error", error=Error(message="the results were not stored"))
+    if came.status == "ok":
+        _end(turn, run, came.result)
+    else:
+        end(turn, run, came, counts=counts_of(loop_of(run)))
+
+
+def _end(turn: Turn, run: Run, result: Any) -> None:
+    counts = counts_of(loop_of(run))
     error = None
     if counts["failed"]:
         shown = [error.as_data() for error in run.errors[:_ERRORS_SHOWN]]
@@ -222,4 +271,4 @@ def _finish(turn: Turn, run: Run) -> None:
             message=message,
             details=shown,
         )
-    end(turn, run, Report(status="ok", result=results, error=error), counts=counts, loop_done=True)
+    end(turn, run, Report(status="ok", result=result, error=error), counts=counts, loop_done=True)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from petra.kernel import events as e
 from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
@@ -17,6 +19,10 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 DEPTH_MAX = 32
+PIECE = 160 * 1024
+"""Bytes of a list that stand in one event; the event itself may have 256 KiB."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -58,6 +64,31 @@ def items_of(
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise _wrong("loop.spec.max_in_flight is not a whole number of at least 1")
     return items, most
+
+
+def in_pieces(items: list[Any]) -> list[list[Any]]:
+    """Cut a list into pieces that fit into one event each.
+
+    Raises:
+        TransformError: an item alone does not fit (kind limit).
+    """
+    if len(_encode(items)) <= PIECE:
+        return [items]
+    pieces: list[list[Any]] = [[]]
+    size = 0
+    for index, item in enumerate(items):
+        length = len(_encode(item)) + 1
+        if length > PIECE:
+            message = (
+                f"loop.in[{index}] has {length:,} bytes; at most {PIECE:,} fit, use a reference"
+            )
+            raise TransformError(Error(kind="limit", code="payload", message=message))
+        if size + length > PIECE and pieces[-1]:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(item)
+        size += length
+    return pieces
 
 
 def _wrong(message: str) -> TransformError:

@@ -26,6 +26,9 @@ Arrow = tuple[str, int]
 CHUNK_MAX = 256
 """At most so many iterations are handed out together."""
 
+WINDOW = 512
+"""So many iterations of a local loop are with its worker, at least; more as it reports."""
+
 EVENTS_MAX = 1_000_000
 """A decision that makes more events goes round for ever."""
 
@@ -196,6 +199,8 @@ class StepPlan:
     """Whether a token must be admitted before it starts."""
     plain: bool = field(init=False)
     """Whether a run of it begins with nothing but its token: no list, no wait, no time limit."""
+    straight: bool = field(init=False)
+    """Whether a success goes one way, whatever it came to: along the first arc, or nowhere."""
 
     def __post_init__(self) -> None:
         spec = self.step.spec
@@ -208,6 +213,9 @@ class StepPlan:
         timed = self.timeout_s is not None or spec.policy.lifecycle is not None
         serves = self.mode not in ("router", "worker")
         self.plain = self.loop is None and not serves and not timed and not self.resources
+        first = self.arcs[0] if self.arcs else None
+        goes = first is None or (first.guard.template is None and first.guard.always and first.bare)
+        self.straight = goes and not self.step.inclusive
 
 
 class Program:
@@ -220,10 +228,12 @@ class Program:
         seed: int | None = None,
         selection: str | None = None,
         chunk_max: int = CHUNK_MAX,
+        window: int = WINDOW,
     ) -> None:
         """Compile a playbook; a test may set another seed, selection strategy or size of chunks."""
         self.playbook = playbook
         self.chunk_max = chunk_max
+        self.window = window
         self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
@@ -247,6 +257,7 @@ class Program:
             p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps
         ]
         self.gated = [plan for plan in self.steps.values() if plan.gated]
+        self.watches_steps = bool(self.gated or self.conditional)
         self.reducers: dict[str, str] = {
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -120,8 +121,14 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             pass
     return Receipt(
         transition=transition, consumed=consumed, produced=produced, writes=writes,
-        before=f"{before:064x}", after=f"{after:064x}",
+        before=_shown(before), after=_shown(after),
     )  # fmt: skip
+
+
+@lru_cache(1024)
+def _shown(marking: int) -> str:
+    """Write the hash of a marking; most are written twice, as what was and as what will be."""
+    return f"{marking:064x}"
 
 
 class BadRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):

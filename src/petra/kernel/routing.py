@@ -61,6 +61,17 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     return made
 
 
+def onward(turn: Turn, plan: StepPlan, run: Run) -> Routed:
+    """Route a success of a step that goes one way: nothing needs to be evaluated."""
+    if not plan.arcs:
+        return Routed()
+    arc = plan.arcs[0]
+    made = Routed(arcs=[arc.number], produced=[_token(turn, run, arc, {}, run.stack, None, None)])
+    if turn.program.has_timed_joins:
+        made.timers += _timers(turn, made)
+    return made
+
+
 def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPlan]:
     found = []
     for arc in plan.arcs:

@@ -16,11 +16,11 @@ from petra.kernel import events as e
 from petra.kernel.ctx import after, fault
 from petra.kernel.effects import Assign
 from petra.kernel.fold.steps import activation_of
-from petra.kernel.opening import Opened, opened
+from petra.kernel.opening import Opened, in_pieces, opened
 from petra.kernel.program import StepPlan
-from petra.kernel.routing import Routed, route
+from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import Group, Run, Stack, Token, derive
+from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, Run, Stack, Token, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
@@ -51,8 +51,10 @@ def start(
     if group is not None:
         cancel.leave_others(turn, group, set(consumed))
     found, trouble = Opened(), None
+    pieces: list[Any] = [None]
     try:
         found = opened(turn, plan, view, run_id)
+        pieces = in_pieces(found.items) if found.items is not None else [None]
     except TransformError as error:
         trouble = error.error
     turn.emit(
@@ -65,12 +67,14 @@ def start(
             group=group.id if group is not None else None,
             merge=merge,
             resources=held,
-            items=found.items,
+            items=pieces[0],
             max_in_flight=found.max_in_flight,
             armed=found.armed,
             timers=_timers(turn, plan, run_id),
         )
     )
+    for items in pieces[1:]:
+        turn.emit(e.ItemsAdded(run=run_id, path=(), items=items))
     _after_start(turn, plan, run_id)
     if trouble is not None:
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
@@ -87,7 +91,8 @@ def run_id_of(tokens: list[Token], group: Group | None) -> str:
 
 def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
     """See to what the start of a step means for other tokens."""
-    turn.changed_steps.add(plan.name)
+    if turn.program.watches_steps:
+        turn.changed_steps.add(plan.name)
     admit = plan.step.spec.policy.admit if plan.gated else None
     if admit is not None and admit.once:
         for token_id in turn.state.ready_at.get(plan.name, ()):
@@ -157,6 +162,18 @@ def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
             e.NewTimer(id=derive("deadline", run_id), due=due, kind="deadline", run=run_id)
         )
     return timers
+
+
+def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+    """Hand out again what a worker did not bring to its end; after too many times a person must look."""
+    current = chunk.delivery if chunk is not None else run.delivery
+    if current >= DELIVERIES_MAX:
+        message = f"{DELIVERIES_MAX} deliveries were lost"
+        turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message))
+        return
+    place = chunk.id if chunk is not None else ""
+    turn.emit(e.RunRedelivered(run=run.id, delivery=current + 1, chunk=place))
+    turn.effect(Assign(run=run.id, delivery=current + 1, chunk=place))
 
 
 # The boundary event
@@ -248,6 +265,7 @@ def _boundary(
         has_branch=has_branch,
         counts=counts,
         undoable=ok and plan.step.spec.compensate is not None,
+        left_out=report.left_out,
     )
 
 
@@ -258,8 +276,11 @@ def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Ro
     """Route; an expression that fails turns a success into a failure, which is routed once more."""
     if turn.state.phase != "normal":
         return Routed(), event  # the final step's own arcs are ignored
+    ok = _is_ok(event)
+    if ok and plan.straight:
+        return onward(turn, plan, run), event
     try:
-        return route(turn, plan, run, _after_view(turn, run, event), ok=_is_ok(event)), event
+        return route(turn, plan, run, _after_view(turn, run, event), ok=ok), event
     except TransformError as trouble:
         failed = e.StepFailed(
             run=event.run, step=event.step, error=trouble.error, attempts=event.attempts, writes=event.writes,
@@ -314,7 +335,8 @@ def _record(
         event, routed, handled=handled, stains=stains, actor=actor, administrative=administrative
     )
     turn.emit(recorded)
-    turn.changed_steps.add(plan.name)
+    if turn.program.watches_steps:
+        turn.changed_steps.add(plan.name)
     if run.resources:
         turn.freed.update(name for name, _, _ in run.resources)
     for made in routed.produced:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from petra.expr.evaluate import HELPERS
@@ -139,6 +140,7 @@ def branch_data(state: State, view: View) -> dict[str, Any] | None:
     return found
 
 
+@lru_cache(4096)
 def timestamp(at: float | None) -> str | None:
     """Write a point in time as ISO 8601 in UTC."""
     return (

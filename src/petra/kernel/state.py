@@ -119,10 +119,15 @@ class LoopState(Struct, gc=False):
 
 
 class Chunk(Struct, gc=False):
-    """Iterations that were handed out together, by their paths of indices."""
+    """Iterations that are out under one lease, by their paths of indices; ``at`` is the outer iteration.
+
+    With ``gather`` it has none: a worker stores the results of the loop.
+    """
 
     id: str
     paths: list[tuple[int, ...]]
+    at: tuple[int, ...] = ()
+    gather: bool = False
     delivery: int = 1
     waits: list[Wait] = []
     child: str = ""
@@ -332,7 +337,8 @@ class State(Struct, gc=False):
             self.held[name, key] -= units
             if not self.held[name, key]:
                 del self.held[name, key]
-        self.drop_timers(run_id)
+        if self.timers_of:
+            self.drop_timers(run_id)
         return run
 
     def _mark(self, token: str, step: str, place: str) -> None:

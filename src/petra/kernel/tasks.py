@@ -12,10 +12,10 @@ import hashlib
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
 from petra.kernel.ctx import too_large
 from petra.kernel.effects import Notify, StartChild
-from petra.kernel.loops import iter_data
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan

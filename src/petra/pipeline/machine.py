@@ -16,6 +16,7 @@ Rule 5: within one task ``args`` are the token's, overlaid with the task's own. 
 that read the keychain, since what a policy sets is stored.
 Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
 Rule 7: patches of a run that fails or is cancelled stay in its report.
+Rule 8: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are reported, and the others counted.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from petra.pipeline.fields import Render
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
 from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
-from petra.wire import Attempt, Error, Outcome, Report, Write
+from petra.wire import Attempt, Error, LeftOut, Outcome, Report, Write
 
 NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
 """The outcome of a noop."""
+ATTEMPTS_KEPT: Final = 20_000
+"""Attempts of one run that are remembered; beyond, those in the middle are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,7 @@ class Machine:
         self._jumps = 0
         self._current: Compiled | None = None
         self._attempts: list[Attempt] = []
+        self._forgotten = 0
         self._writes: list[Write] = []
         self._branch: Any | UnsetType = UNSET
         self._finished: Finished | None = None
@@ -118,6 +122,19 @@ class Machine:
         assert self._finished is None, "a finished run has no more outcomes"
         wait = self._take(outcome, duration_ms)
         return self._finished or self._go_on(wait)
+
+    @property
+    def last_attempt(self) -> Attempt | None:
+        """The attempt that ended last."""
+        return self._attempts[-1] if self._attempts else None
+
+    def tries_of(self, attempt: Attempt) -> int | None:
+        """Return how many tries the rule that asked for another one allows, where it says so in writing."""
+        policy = self._tasks[self._positions[attempt.task]].spec.policy
+        if policy is None or attempt.rule is None or attempt.rule >= len(policy.rules):
+            return None
+        wanted = policy.rules[attempt.rule].action.attempts
+        return 3 if wanted is None else wanted if isinstance(wanted, int) else None
 
     def cancel(self, reason: str, duration_ms: float = 0.0) -> Finished:
         """End the run now: a try that was handed out is cancelled. Too late, it changes nothing."""
@@ -245,6 +262,10 @@ class Machine:
 
     def _record(self, outcome: Outcome, duration_ms: float, decision: Decision) -> None:
         assert self._current is not None, "an attempt belongs to a task"
+        if len(self._attempts) >= ATTEMPTS_KEPT:
+            half = ATTEMPTS_KEPT // 2
+            self._forgotten += half // 2
+            del self._attempts[half : half + half // 2]
         self._attempts.append(
             Attempt(
                 task=self._current.task.name,
@@ -287,6 +308,7 @@ class Machine:
                 attempts=self._attempts,
                 writes=self._writes,
                 branch=self._branch,
+                left_out=LeftOut(count=self._forgotten) if self._forgotten else None,
             )
         )
         return self._finished

@@ -185,7 +185,7 @@ class Simulation:
 
     def _carry_out(self, execution: Execution, effect: f.AnyEffect) -> None:
         match effect:
-            case f.Assign():
+            case f.Assign() | f.Extend():
                 self._assign(execution, effect)
             case f.Stop():
                 self._work.pop(f"{execution.id}/{effect.run}", None)
@@ -242,10 +242,13 @@ class Simulation:
 
     # The worker
 
-    def _assign(self, execution: Execution, effect: f.Assign) -> None:
+    def _assign(self, execution: Execution, effect: f.Assign | f.Extend) -> None:
         given = assignment(
             execution.program, execution.state, effect.run, effect.chunk, everything=True
         )
+        if given.gather is not None:
+            self._gather(execution, given)
+            return
         first = _Work(execution, given, effect.chunk, list(given.iterations))
         lanes = [first]
         lanes += [
@@ -256,6 +259,18 @@ class Simulation:
             work.lanes = lanes
             self._work.setdefault(f"{execution.id}/{effect.run}", []).append(work)
             self.at(self.now, WORK, partial(self._begin, work))
+
+    def _gather(self, execution: Execution, given: Assignment) -> None:
+        """Hand the results of a loop back as they are: there is no object store to put them into."""
+        gathered = Report(status="ok", result=given.gather)
+        command = c.ChunkReport(
+            now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,
+        )  # fmt: skip
+        self.at(self.now, WORK, lambda: self._gathered(execution, command))
+
+    def _gathered(self, execution: Execution, command: c.ChunkReport) -> None:
+        if not execution.state.terminal:
+            self.send(execution, command)
 
     def _lanes(self, execution: Execution, given: Assignment) -> int:
         """Return how many iterations of a chunk run side by side: several only where the loop is local."""

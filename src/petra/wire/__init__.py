@@ -67,6 +67,13 @@ class Attempt(Wire, frozen=True):
     noop: bool = False
 
 
+class LeftOut(Wire, frozen=True):
+    """Attempts that a report had no room for: how many, and where the whole list is, if it was stored."""
+
+    count: int
+    reference: dict[str, Any] | None = None
+
+
 class Write(Wire, frozen=True):
     """One write to a ctx key, in the order it was made."""
 
@@ -83,6 +90,7 @@ class Report(Wire, frozen=True):
     attempts: list[Attempt] = []
     writes: list[Write] = []
     branch: Any | UnsetType = UNSET
+    left_out: LeftOut | None = None
 
 
 class Assignment(Wire, frozen=True):
@@ -92,7 +100,9 @@ class Assignment(Wire, frozen=True):
     holds what templates read beside the iteration: workload, ctx, args, branch, results of steps. The
     tasks are those of the playbook with that digest, which the worker has or asks for. ``lease`` is the
     right to run it: fresh for each delivery, unguessable, and void after ``lease_s`` without a heartbeat.
-    ``readable`` are executions beside its own whose large results it may read.
+    ``total`` is how many iterations the loop has in all; with ``more``, others follow under the same lease as
+    room is made. ``gather`` holds the results of a loop that are to be stored as one object. ``readable`` are
+    executions beside its own whose large results it may read.
     """
 
     execution: str
@@ -106,6 +116,9 @@ class Assignment(Wire, frozen=True):
     width: int = 1
     scope: dict[str, Any] = {}
     iterations: list[Iteration] = []
+    more: bool = False
+    total: int = 0
+    gather: list[Any] | None = None
     compensate: bool = False
     readable: list[str] = []
 

@@ -1,7 +1,7 @@
 """Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
 
-    worker → server: hello · credit · checked · want · report · heartbeat · drain · bye
-    server → worker: playbook · assign · cancel · ack · drain
+    worker → server: hello · credit · checked · want · report · heartbeat · retrying · drain · bye
+    server → worker: playbook · assign · further · cancel · ack · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
 ``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost.
@@ -9,7 +9,10 @@ Rule 2: the server sends a playbook once per connection, before the first assign
 worker that has forgotten it asks again (``want``). The worker answers it with ``checked``.
 Rule 3: each credit is one assignment that the worker will take beyond those it has; hello gives the first.
 Rule 4: a report is the worker's to repeat until it is acknowledged, which happens when it is durable or refused.
-Rule 5: on a stream of bytes each frame has its length in front, four bytes, big-endian.
+Rule 5: what ends of a chunk is reported in parts, numbered from 1 under each lease; all but the last say ``more``.
+Iterations that come twice count once. A server sends ``further`` iterations of a chunk that has ``more`` as parts
+make room, and again on a new connection; the worker takes those it has not had.
+Rule 6: on a stream of bytes each frame has its length in front, four bytes, big-endian.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import msgspec
 from msgspec import field
 
 from petra.errors import UsageError
-from petra.wire import Assignment, Report, Wire
+from petra.wire import Assignment, Attempt, Iteration, Report, Wire
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
@@ -76,6 +79,14 @@ class Assign(Frame, frozen=True):
     assignments: list[Assignment]
 
 
+class Further(Frame, frozen=True):
+    """Further iterations of a chunk that a worker has; with ``more``, others follow."""
+
+    lease: str
+    iterations: list[Iteration]
+    more: bool = False
+
+
 class IterationReport(Wire, frozen=True):
     """What one iteration of a loop came to."""
 
@@ -84,7 +95,7 @@ class IterationReport(Wire, frozen=True):
 
 
 class RunReport(Wire, frozen=True):
-    """What an assignment came to: one report, or one for each iteration that was begun."""
+    """What an assignment came to: one report, or one for each iteration of this part that has ended."""
 
     execution: str
     run: str
@@ -93,6 +104,8 @@ class RunReport(Wire, frozen=True):
     lease: str = ""
     report: Report | None = None
     iterations: list[IterationReport] = field(default_factory=list)
+    part: int = 1
+    more: bool = False
 
 
 class Reports(Frame, frozen=True, tag="report"):
@@ -102,15 +115,25 @@ class Reports(Frame, frozen=True, tag="report"):
 
 
 class Ack(Frame, frozen=True):
-    """The reports of these leases need not be repeated."""
+    """These parts, by lease and number, need not be repeated; nor anything under these ``leases``."""
 
-    leases: list[str]
+    leases: list[str] = field(default_factory=list)
+    parts: list[tuple[str, int]] = field(default_factory=list)
 
 
 class Heartbeat(Frame, frozen=True):
     """The worker is alive and works under these leases."""
 
     leases: list[str]
+
+
+class Retrying(Frame, frozen=True):
+    """A try failed and another one comes, of so many in all: for whoever watches; it is never stored."""
+
+    execution: str
+    run: str
+    attempt: Attempt
+    of: int | None = None
 
 
 class Cancel(Frame, frozen=True):
@@ -131,11 +154,11 @@ class Bye(Frame, frozen=True):
     leases: list[str] = field(default_factory=list)
 
 
-FromWorker = Hello | Credit | Checked | Want | Reports | Heartbeat | Drain | Bye
-FromServer = Playbook | Assign | Cancel | Ack | Drain
+FromWorker = Hello | Credit | Checked | Want | Reports | Heartbeat | Retrying | Drain | Bye
+FromServer = Playbook | Assign | Further | Cancel | Ack | Drain
 AnyFrame = (
-    Hello | Credit | Checked | Want | Reports | Heartbeat | Drain | Bye | Playbook | Assign | Cancel
-    | Ack
+    Hello | Credit | Checked | Want | Reports | Heartbeat | Retrying | Drain | Bye | Playbook | Assign
+    | Further | Cancel | Ack
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -18,6 +18,7 @@ import threading
 from pathlib import Path
 from random import SystemRandom  # noqa: TID251 - the spread of retries, not a decision
 
+from petra.collector import look_less_often
 from petra.keychain import FileCredentials, Keychain
 from petra.objects import LocalObjects
 from petra.tools.registry import Registry, learn_plug_ins
@@ -32,6 +33,7 @@ GRACE_S = 5.0
 def main(argv: list[str] | None = None) -> int:
     """Run the worker."""
     options = _options(argv)
+    look_less_often()
     logging.basicConfig(level=options.log_level, format="%(levelname)s %(name)s: %(message)s")
     connection = socket.socket(fileno=options.fd)
     ended = threading.Event()

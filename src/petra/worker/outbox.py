@@ -1,4 +1,7 @@
-"""Reports on their way: sent in batches, repeated on every new connection until acknowledged."""
+"""Reports on their way: sent in batches, repeated on every new connection until acknowledged.
+
+What a lease came to may be reported in several parts; each is kept, repeated and acknowledged by its number.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,22 @@ from petra.wire.frames import AnyFrame, Reports, RunReport
 
 
 class Outbox:
-    """Keeps each report until the server has it for good."""
+    """Keeps each part of a report until the server has it for good."""
 
     def __init__(self, send: Callable[[AnyFrame], bool]) -> None:
         self._send = send
-        self._kept: dict[str, RunReport] = {}
+        self._kept: dict[str, dict[int, RunReport]] = {}
         self._fresh: list[RunReport] = []
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return sum(map(len, self._kept.values()))
 
     def __contains__(self, lease: object) -> bool:
         return lease in self._kept
 
     def put(self, report: RunReport) -> None:
-        """Take a report; ``flush`` sends it with its neighbours."""
-        self._kept[report.lease] = report
+        """Take a part; ``flush`` sends it with its neighbours."""
+        self._kept.setdefault(report.lease, {})[report.part] = report
         self._fresh.append(report)
 
     def flush(self) -> None:
@@ -32,14 +35,20 @@ class Outbox:
             self._fresh = []
 
     def repeat(self, leases: Iterable[str] | None = None) -> None:
-        """Send reports again: all that are not acknowledged, or those of these leases."""
+        """Send again what is not acknowledged: all of it, or that of these leases; in order."""
         if leases is None:
-            self._fresh = list(self._kept.values())
+            self._fresh = [part for parts in self._kept.values() for part in parts.values()]
         else:
-            again = [self._kept[lease] for lease in leases]
-            self._fresh += [report for report in again if report not in self._fresh]
+            again = [part for lease in leases for part in self._kept[lease].values()]
+            self._fresh += [part for part in again if part not in self._fresh]
         self.flush()
 
-    def acknowledge(self, lease: str) -> None:
-        """Forget a report that the server has."""
-        self._kept.pop(lease, None)
+    def acknowledge(self, lease: str, part: int | None = None) -> None:
+        """Forget a part that the server has, or everything of a lease."""
+        parts = self._kept.get(lease)
+        if parts is None:
+            return
+        if part is not None:
+            parts.pop(part, None)
+        if part is None or not parts:
+            del self._kept[lease]

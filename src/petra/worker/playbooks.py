@@ -20,6 +20,9 @@ from petra.values import digest
 MOST: Final = 256
 """Playbooks that are kept; the one unused for longest is forgotten, and asked for when needed again."""
 
+INLINE_MOST: Final = 128 * 1024
+"""Bytes of a value that travel inline whatever a playbook says, since an event has 256 KiB at most."""
+
 
 class UnknownWorkError(UsageError):
     """An assignment names what its playbook does not have."""
@@ -111,7 +114,7 @@ class Playbooks:
             uses=uses,
             used=frozenset[str]().union(*uses.values()),
             best_effort=failure is not None and failure.mode == "best_effort",
-            inline_max=policy.limits.max_payload_bytes,
+            inline_max=min(policy.limits.max_payload_bytes, INLINE_MOST),
             reference_first=policy.results.reference_first,
         )
 

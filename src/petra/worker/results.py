@@ -1,10 +1,13 @@
 """What leaves a worker: reports that are data, hold no secret, and fit (S18, S20).
 
 Rule 1: a report that cannot be encoded, because a tool gave back what is no data, becomes an error.
-Rule 2: a result beyond the inline limit, or beyond what is left of the room of its chunk, is written to the
-object store first; the report then holds its reference. A result of up to ``TINY`` bytes stays: its reference
-would be no smaller.
-Rule 3: a ctx value or a branch output beyond the limit is an error of kind limit.
+Rule 2: a result beyond the inline limit is written to the object store first; the report then holds its reference.
+The iterations of a loop share ``LOOP_ROOM``, so that the results of a long one are references early; but one of up to
+``TINY`` bytes stays: its reference would be no smaller.
+Rule 3: a ctx value or a branch output beyond the limit is an error of kind limit, and so are many that are too large
+together. Of the writes to a key without a reducer only the last counts, so only that needs room.
+Rule 4: of attempts beyond ``ATTEMPTS_BYTES`` the first and the last stay; the whole list is stored, and what the report
+leaves out is counted.
 """
 
 from __future__ import annotations
@@ -16,24 +19,24 @@ from msgspec import UNSET
 
 from petra.keychain import Scrubber
 from petra.tools.base import Objects
-from petra.wire import Error, Report
+from petra.wire import Attempt, Error, LeftOut, Report, Write
 from petra.worker.playbooks import Ready
 
-ROOM: Final = 192 * 1024
-"""Bytes of results that travel inline in one chunk, so that its event stays within its limit."""
+REPORT_BYTES: Final = 192 * 1024
+"""No report is larger, so that its event, with what routing adds, stays below 256 KiB."""
+LOOP_ROOM: Final = 4 * 1024 * 1024
+"""Bytes of inline results that the iterations of one loop share."""
 TINY: Final = 512
 """Bytes of a result that is never stored for want of room."""
+ATTEMPTS_BYTES: Final = 48 * 1024
+WRITES_BYTES: Final = 128 * 1024
+DETAILS_BYTES: Final = 8 * 1024
+"""Bytes of the details of an error that stay when there is little room."""
+
+_JSON_GROWTH: Final = 6  # one byte of a frame is at most so many of an event: \u0001
 
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Room:
-    """What is left of the inline bytes of one assignment."""
-
-    __slots__ = ("left",)
-
-    def __init__(self) -> None:
-        self.left = ROOM
+_json = msgspec.json.Encoder().encode
 
 
 class CleanObjects:
@@ -52,10 +55,19 @@ class CleanObjects:
         return await self._objects.get(reference)
 
 
-async def finish(
-    report: Report, ready: Ready, objects: Objects | None, scrubber: Scrubber, room: Room
-) -> Report:
-    """Return the report that may leave."""
+async def finish(  # noqa: PLR0913 - what a report is measured by
+    report: Report,
+    ready: Ready,
+    objects: Objects | None,
+    scrubber: Scrubber,
+    *,
+    total: int = 0,
+    limit: int | None = None,
+) -> tuple[Report, int]:
+    """Return the report that may leave and its size, about.
+
+    ``total`` iterations share the room of their loop; ``limit`` is that of the result, if it is a special one.
+    """
     try:
         raw = _encode(report)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -64,29 +76,34 @@ async def finish(
     if scrubber.suspects(raw):
         report = msgspec.convert(scrubber.clean(msgspec.to_builtins(report)), Report)
         raw = _encode(report)
+    if limit is None:
+        limit = ready.inline_max
+    if total:
+        limit = min(limit, max(TINY, LOOP_ROOM // total))
     has_result = report.status == "ok" and report.result is not None
-    if len(raw) <= min(ready.inline_max, room.left) and not (ready.reference_first and has_result):
-        room.left -= len(raw)
-        return report
-    return await _by_reference(report, ready, objects, room)
+    if len(raw) * _JSON_GROWTH <= limit and not (ready.reference_first and has_result):
+        return report, len(raw)
+    report = await _fit_attempts(report, objects)
+    fault = _fault(report, ready)
+    if fault is None and len(report.writes) > 1:
+        report = msgspec.structs.replace(report, writes=_needed(report.writes, ready))
+        fault = _too_much(report.writes)
+    if fault is not None:
+        return _refused(report, fault)
+    return await _by_reference(report, ready, objects, limit)
 
 
 async def _by_reference(
-    report: Report, ready: Ready, objects: Objects | None, room: Room
-) -> Report:
-    most = ready.inline_max
-    values = [(f"ctx.{write.key}", write.value) for write in report.writes]
-    if report.branch is not UNSET:
-        values.append(("the output of the branch", report.branch))
-    for what, value in values:
-        if (size := len(msgspec.json.encode(value))) > most:
-            message = f"{what} has {size:,} bytes; at most {most:,} are kept, use a reference"
-            return _refused(report, Error(kind="limit", message=message, retryable=False))
-    size = len(msgspec.json.encode(report.result))
-    small = size <= min(most, max(TINY, room.left)) and not ready.reference_first
-    if report.status != "ok" or report.result is None or small:
-        room.left -= size
-        return report
+    report: Report, ready: Ready, objects: Objects | None, limit: int
+) -> tuple[Report, int]:
+    """Store the result if it is too large to travel inline, or the report is with it."""
+    whole = len(_json(report))
+    if report.status != "ok" or report.result is None:
+        return report, whole
+    size = len(_json(report.result))
+    fits = size <= limit and (whole <= REPORT_BYTES or size <= TINY)
+    if fits and not ready.reference_first:
+        return report, whole
     if objects is None:
         message = f"the result has {size:,} bytes, and this worker has no object store"
         return _refused(report, Error(kind="limit", message=message, retryable=False))
@@ -95,9 +112,93 @@ async def _by_reference(
     except Exception as error:  # noqa: BLE001 - whatever a store does, the run has an outcome
         message = f"the result of {size:,} bytes cannot be stored: {type(error).__name__}"
         return _refused(report, Error(kind="connection", message=message, retryable=True))
-    return msgspec.structs.replace(report, result=reference)
+    return msgspec.structs.replace(report, result=reference), whole - size
 
 
-def _refused(report: Report, error: Error) -> Report:
+def _fault(report: Report, ready: Ready) -> Error | None:
+    """Return why one of the values that the run sets cannot leave, or None."""
+    values = [(f"ctx.{write.key}", write.value) for write in report.writes]
+    if report.branch is not UNSET:
+        values.append(("the output of the branch", report.branch))
+    for what, value in values:
+        if (size := len(_json(value))) > ready.inline_max:
+            message = (
+                f"{what} has {size:,} bytes; at most {ready.inline_max:,} are kept, use a reference"
+            )
+            return Error(kind="limit", message=message, retryable=False)
+    return None
+
+
+def _needed(writes: list[Write], ready: Ready) -> list[Write]:
+    """Leave out writes that a later one of the same run replaces."""
+    last = {write.key: index for index, write in enumerate(writes)}
+    reduced = ready.settings.reducers
+    return [
+        write
+        for index, write in enumerate(writes)
+        if write.key in reduced or last[write.key] == index
+    ]
+
+
+def _too_much(writes: list[Write]) -> Error | None:
+    size = len(_json(writes))
+    if size <= WRITES_BYTES:
+        return None
+    message = (
+        f"the run sets {size:,} bytes of ctx; at most {WRITES_BYTES:,} are kept, use a reference"
+    )
+    return Error(kind="limit", message=message, retryable=False)
+
+
+async def _fit_attempts(report: Report, objects: Objects | None) -> Report:
+    """Keep the first and the last attempts where there are too many, and store the whole list."""
+    if report.error is not None:
+        report = msgspec.structs.replace(report, error=_modest(report.error))
+    if len(_json(report.attempts)) <= ATTEMPTS_BYTES:
+        return report
+    modest = [_modest_attempt(attempt) for attempt in report.attempts]
+    first = _fitting(modest, ATTEMPTS_BYTES // 3)
+    last = _fitting(modest[first:][::-1], ATTEMPTS_BYTES - ATTEMPTS_BYTES // 3)
+    count = len(modest) - first - last
+    if report.left_out is not None:
+        count += report.left_out.count
+    left_out = LeftOut(count=count, reference=await _store(report.attempts, objects))
+    kept = modest[:first] + modest[len(modest) - last :]
+    return msgspec.structs.replace(report, attempts=kept, left_out=left_out)
+
+
+async def _store(attempts: list[Attempt], objects: Objects | None) -> dict[str, Any] | None:
+    if objects is None:
+        return None
+    try:
+        return await objects.put(msgspec.to_builtins(attempts), schema_hint="attempts")
+    except Exception:  # noqa: BLE001 - the run has its outcome; the count says what is missing
+        return None
+
+
+def _fitting(attempts: list[Attempt], room: int) -> int:
+    """Return how many attempts, from the first, fit."""
+    for number, attempt in enumerate(attempts):
+        room -= len(_json(attempt)) + 1
+        if room < 0:
+            return number
+    return len(attempts)
+
+
+def _modest_attempt(attempt: Attempt) -> Attempt:
+    if attempt.error is None:
+        return attempt
+    return msgspec.structs.replace(attempt, error=_modest(attempt.error))
+
+
+def _modest(error: Error) -> Error:
+    """Leave the details of an error out if they are large."""
+    if error.details is None or (size := len(_json(error.details))) <= DETAILS_BYTES:
+        return error
+    return msgspec.structs.replace(error, details={"left_out_bytes": size})
+
+
+def _refused(report: Report, error: Error) -> tuple[Report, int]:
     """Return a failed report: what was tried stays, what it would have set does not."""
-    return Report(status="error", error=error, attempts=report.attempts)
+    made = Report(status="error", error=error, attempts=report.attempts, left_out=report.left_out)
+    return made, len(_json(made))

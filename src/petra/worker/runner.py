@@ -1,8 +1,9 @@
 """The runner: one assignment through the pipeline machine, with real tools.
 
 Rule 1: whatever happens, there is a report; a tool's failure is an outcome, a bug of a tool too.
-Rule 2: iterations start in index order, at most ``width`` at a time. Unless the step is best effort, a failed
-one ends the chunk: nothing more starts, and those still running are stopped and left out of the report.
+Rule 2: iterations start in index order, at most ``width`` at a time, and are reported in parts as they end. Unless the
+step is best effort, a failed one ends the chunk: nothing more starts, and those still running are stopped and left
+out of the report.
 Rule 3: a cancel reaches the tool that runs, or the wait between two tries, and ends up in the report.
 Rule 4: after an ``auth`` error the secrets that the task uses are resolved once more; only if one has changed is
 the task run again, and that belongs to the same attempt (S20).
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -28,11 +29,13 @@ from petra.pipeline import Finished, Jitter, Machine, Run
 from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
-from petra.wire.frames import IterationReport, RunReport
+from petra.wire.frames import Retrying, RunReport
+from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
-from petra.worker.results import CleanObjects, Room, finish
+from petra.worker.results import CleanObjects, finish
 
 _log = logging.getLogger("petra.run")
+RETRY_TOLD_S: Final = 0.25
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
 
 
@@ -52,13 +55,15 @@ class Tools(Protocol):
 
 
 class Work:
-    """One assignment on its way, and the way to stop it."""
+    """One assignment on its way, and the way to stop it; ``put`` takes each part of its report but the last."""
 
-    def __init__(self, given: Assignment, ready: Ready) -> None:
+    def __init__(
+        self, given: Assignment, ready: Ready, put: Callable[[RunReport], None], clock: Clock
+    ) -> None:
         self.given = given
         self.ready = ready
+        self.parts = Parts(given, put, clock)
         self.reason: str | None = None
-        self.room = Room()
         self.ctx: Mapping[str, Any] = given.scope.get("ctx") or {}
         self._failed = False
         self._parts: set[Cancellation] = set()
@@ -67,6 +72,7 @@ class Work:
         """Stop whatever runs for it, now and later."""
         if self.reason is None:
             self.reason = reason or "cancelled"
+            self.parts.stop()
             for part in tuple(self._parts):
                 part.set(self.reason)
 
@@ -93,16 +99,13 @@ class Work:
     def fail(self) -> None:
         """End a chunk because one of its iterations failed: stop the others that run now."""
         self._failed = True
+        self.parts.stop()
         for part in tuple(self._parts):
             part.set("another iteration failed")
 
     def has_failed(self) -> bool:
         """Tell whether an iteration has ended the chunk."""
         return self._failed
-
-    def is_over(self) -> bool:
-        """Tell whether nothing more may start."""
-        return self._failed or self.reason is not None
 
 
 class Runner:
@@ -118,58 +121,61 @@ class Runner:
         objects: ObjectStore | None = None,
     ) -> None:
         self._tools = tools
+        self.notice: Callable[[Retrying], object] | None = None
         self._clock = clock
         self._jitter = jitter
         self._scrubber = scrubber
         self._objects = objects
 
     async def run(self, work: Work) -> RunReport:
-        """Run an assignment to its end."""
+        """Run an assignment to its end; return its report, or the last part of it."""
         given = work.given
+        if given.gather is not None:
+            return report_of(given, await self._gather(work, given.gather))
         if not given.iterations:
-            return report_of(given, await self._pipeline(work, None))
-        done: dict[tuple[int, ...], Report] = {}
-        left = iter(given.iterations)
-        width = max(1, min(given.width, len(given.iterations)))
-        if width == 1:
-            await self._iterate(work, left, done)
+            report, _ = await self._pipeline(work, None)
+            return report_of(given, report)
+        width = given.width if given.more else min(given.width, len(given.iterations))
+        if width <= 1:
+            await self._iterate(work)
         else:
             async with asyncio.TaskGroup() as group:
                 for _ in range(width):
-                    group.create_task(self._iterate(work, left, done))
-        # In the order of their paths, whoever was first: reports depend on nothing but what happened.
-        ended = [
-            IterationReport(path=one.path, report=done[one.path])
-            for one in given.iterations
-            if one.path in done
-        ]
-        return report_of(given, ended)
+                    group.create_task(self._iterate(work))
+        return work.parts.last()
 
-    async def _iterate(
-        self, work: Work, left: Iterator[Iteration], done: dict[tuple[int, ...], Report]
-    ) -> None:
+    async def _gather(self, work: Work, results: list[Any]) -> Report:
+        """Store the results of a loop as one object."""
+        report = Report(status="ok", result=results)
+        stored, _ = await finish(report, work.ready, self._stored(work), self._scrubber, limit=0)
+        return stored
+
+    async def _iterate(self, work: Work) -> None:
         """Take iterations from those that are left until there are none, or the chunk has ended."""
-        for number, iteration in enumerate(left, start=1):
-            if work.is_over():
-                return
-            report = await self._pipeline(work, iteration)
+        number = 0
+        while (iteration := await work.parts.next()) is not None:
+            report, size = await self._pipeline(work, iteration)
             if work.has_failed():
                 return  # another one failed, and this one was stopped
-            done[iteration.path] = report
+            work.parts.add(iteration.path, report, size)
             work.remember(report)
             if report.status == "error" and not work.ready.best_effort:
                 work.fail()
+            number += 1
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
 
-    async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
+    def _stored(self, work: Work) -> Objects | None:
+        """Return the objects of the execution, if this worker has an object store."""
+        if self._objects is None:
+            return None
+        given = work.given
+        return ExecutionObjects(self._objects, given.execution, readable=frozenset(given.readable))
+
+    async def _pipeline(self, work: Work, iteration: Iteration | None) -> tuple[Report, int]:
         """Run the tasks once: the step, or one iteration of it."""
         given, ready = work.given, work.ready
-        objects = None
-        if self._objects is not None:
-            objects = ExecutionObjects(
-                self._objects, given.execution, readable=frozenset(given.readable)
-            )
+        objects = self._stored(work)
         scope = {**given.scope, "ctx": work.ctx}
         machine = Machine(
             ready.tasks,
@@ -183,7 +189,7 @@ class Runner:
             report = await self._drive(work, machine, part, objects)
         finally:
             work.end(part)
-        return await finish(report, ready, objects, self._scrubber, work.room)
+        return await finish(report, ready, objects, self._scrubber, total=given.total)
 
     async def _drive(
         self, work: Work, machine: Machine, part: Cancellation, objects: Objects | None
@@ -195,6 +201,7 @@ class Runner:
         move = machine.start()
         while isinstance(move, Run):
             if move.after_s > 0 and not part.is_set():
+                self._tell(work, machine, move.after_s)
                 await self._wait(move.after_s, part)
             if part.is_set():
                 return machine.cancel(part.reason or "").report
@@ -208,6 +215,18 @@ class Runner:
             move = machine.advance(outcome, took)
         assert isinstance(move, Finished)
         return move.report
+
+    def _tell(self, work: Work, machine: Machine, after_s: float) -> None:
+        """Say that another try comes, to whoever watches; of short pauses nothing is said."""
+        last = machine.last_attempt
+        if self.notice is None or last is None or after_s < RETRY_TOLD_S:
+            return
+        given = work.given
+        self.notice(
+            Retrying(
+                execution=given.execution, run=given.run, attempt=last, of=machine.tries_of(last)
+            )
+        )
 
     async def _wait(self, seconds: float, part: Cancellation) -> None:
         """Wait before a try, or until asked to stop."""
@@ -304,16 +323,15 @@ class Runner:
         _log.info("%s: %s", place, self._scrubber.scrub(text))
 
 
-def report_of(given: Assignment, came: Report | list[IterationReport]) -> RunReport:
-    """Return what an assignment came to, under the lease it was done with."""
+def report_of(given: Assignment, report: Report) -> RunReport:
+    """Return what an assignment without iterations came to, under the lease it was done with."""
     return RunReport(
         execution=given.execution,
         run=given.run,
         chunk=given.chunk,
         delivery=given.delivery,
         lease=given.lease,
-        report=came if isinstance(came, Report) else None,
-        iterations=[] if isinstance(came, Report) else came,
+        report=report,
     )
 
 

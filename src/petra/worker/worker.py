@@ -18,6 +18,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from petra.clock import Clock, SystemClock
 from petra.errors import PetraError
 from petra.keychain import Keychain
@@ -29,6 +31,7 @@ from petra.wire import Assignment, Error, Report
 from petra.wire import frames as f
 from petra.worker.heart import Heart
 from petra.worker.outbox import Outbox
+from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
 from petra.worker.runner import Runner, Tools, Work, report_of
 from petra.worker.transport import ClosedError, LostError, Transport
@@ -82,6 +85,7 @@ class Worker:
             scrubber=keychain.scrubber,
             objects=objects,
         )
+        self._runner.notice = self._send
         self._outbox = Outbox(self._send)
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()
@@ -186,17 +190,30 @@ class Worker:
                 for given in assignments:
                     self._take_assignment(given)
                 self._start()
+            case f.Further(lease=lease, iterations=further, more=more):
+                if lease in self._active:  # before that, the assignment itself has them all
+                    self._active[lease][0].parts.extend(further, more=more)
             case f.Cancel():
                 self._cancel(frame)
-            case f.Ack(leases=leases):
-                for lease in leases:
-                    self._outbox.acknowledge(lease)
-                    self.heart.release(lease)
-                self._flush_soon()
+            case f.Ack():
+                self._acknowledged(frame)
             case f.Drain():
                 self.drain()
             case _:
                 _log.warning("%s: a server does not send %s", self.offer.name, type(frame).__name__)
+
+    def _acknowledged(self, frame: f.Ack) -> None:
+        """Forget what the server has; a lease ends with the last part of its report."""
+        for lease in frame.leases:
+            self._outbox.acknowledge(lease)
+        for lease, part in frame.parts:
+            self._outbox.acknowledge(lease, part)
+            if lease in self._active:
+                self._active[lease][0].parts.acknowledged(part)
+        for lease in (*frame.leases, *(lease for lease, _ in frame.parts)):
+            if lease not in self._active and lease not in self._outbox:
+                self.heart.release(lease)
+        self._flush_soon()
 
     # Playbooks
 
@@ -255,7 +272,7 @@ class Worker:
             except PetraError as error:
                 self._fail(given, str(error))
                 continue
-            work = Work(given, ready)
+            work = Work(given, ready, self._put, self._clock)
             self._active[given.lease] = work, asyncio.create_task(self._work(work))
 
     async def _work(self, work: Work) -> None:
@@ -267,18 +284,21 @@ class Worker:
             raise
         except Exception as error:  # noqa: BLE001 - a bug of the worker; the run must not hang for it
             _log.exception("%s: run %s", self.offer.name, given.run)
-            report = _failure(given, f"the worker failed: {type(error).__name__}")
+            report = _failure(given, f"the worker failed: {type(error).__name__}", work.parts)
         self._active.pop(given.lease, None)
         self._done(report)
 
     def _fail(self, given: Assignment, message: str) -> None:
         self._done(_failure(given, message))
 
-    def _done(self, report: f.RunReport) -> None:
+    def _put(self, report: f.RunReport) -> None:
         self._outbox.put(report)
+        self._flush_soon()
+
+    def _done(self, report: f.RunReport) -> None:
+        self._put(report)
         self._owed += 1
         self._start()
-        self._flush_soon()
 
     def _cancel(self, frame: f.Cancel) -> None:
         leases, runs = set(frame.leases), set(frame.runs)
@@ -342,11 +362,16 @@ class Worker:
             self._over.set()
 
 
-def _failure(given: Assignment, message: str, kind: str = "unknown") -> f.RunReport:
-    """Return the report of an assignment that came to nothing, every iteration of it."""
-    report = Report(status="error", error=Error(kind=kind, message=message, retryable=False))
+def _failure(given: Assignment, message: str, parts: Parts | None = None) -> f.RunReport:
+    """Return the last part of a report: of an assignment that came to nothing, every iteration of it."""
+    report = Report(status="error", error=Error(message=message, retryable=False))
     if not given.iterations:
         return report_of(given, report)
-    return report_of(
-        given, [f.IterationReport(path=one.path, report=report) for one in given.iterations]
-    )
+    last = (parts or Parts(given, lambda _: None, SystemClock())).last()
+    known = {one.path for one in last.iterations}
+    rest = [
+        f.IterationReport(path=one.path, report=report)
+        for one in given.iterations
+        if one.path not in known
+    ]
+    return msgspec.structs.replace(last, iterations=last.iterations + rest)

@@ -33,8 +33,13 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
         level.active[path[-1]] = None
         level.next = max(level.next, path[-1] + 1)
     close_levels(run.loop)
-    if event.chunk:
-        chunk = Chunk(event.chunk, list(event.paths))
+    known = run.chunks.get(event.chunk)
+    if known is not None:
+        known.paths = [*known.paths, *event.paths]
+    elif event.gather:
+        run.chunks[event.chunk] = Chunk(event.chunk, [], gather=True)
+    elif event.chunk:
+        chunk = Chunk(event.chunk, list(event.paths), at=event.paths[0][:-1])
         level_at(run.loop, event.paths[0]).chunks += 1
         run.chunks[event.chunk] = chunk
         run.chunks_made += 1
@@ -42,14 +47,26 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
             arm(state, run, chunk, event.armed)
 
 
+def items_added(state: State, event: e.ItemsAdded) -> None:
+    """A list that was too long for one event goes on."""
+    run = state.runs[event.run]
+    assert run.loop is not None
+    level = level_at(run.loop, (*event.path, 0))
+    level.items = [*level.items, *event.items]
+    level.total = len(level.items)
+
+
 def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     """Iterations ended: their results, counts and writes."""
     run = state.runs[event.run]
     assert run.loop is not None
     chunk = run.chunks[event.chunk]
-    if not event.more:
+    if event.more:
+        ended_now = {ended.path for ended in event.ended}
+        chunk.paths = [path for path in chunk.paths if path not in ended_now]
+    else:
         del run.chunks[event.chunk]
-        level_at(run.loop, chunk.paths[0]).chunks -= 1
+        level_at(run.loop, (*chunk.at, 0)).chunks -= 1
     durations = 0.0
     for ended in event.ended:
         for made in ended.writes:
@@ -96,11 +113,7 @@ def close_levels(loop: LoopState) -> None:
 
 
 CHUNK_MAX = 256
-
-
 FAST_MS = 5.0
-
-
 SLOW_MS = 50.0
 
 
@@ -110,6 +123,3 @@ def adapt(run: Run, mean_ms: float) -> None:
         run.chunk_size = min(CHUNK_MAX, run.chunk_size * 2)
     elif mean_ms >= SLOW_MS:
         run.chunk_size = 1
-
-
-# ctx

@@ -55,7 +55,8 @@ def step_started(state: State, event: e.StepStarted) -> None:
     state.add_run(run)
     state.once.add(event.step)
     count(state, "started")
-    timers(state, event.timers)
+    if event.timers:
+        timers(state, event.timers)
     if event.armed is not None:
         arm(state, run, None, event.armed)
     if event.merge is not None:
@@ -107,7 +108,8 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     activation = activation_of(state, run, event)
     for made in event.writes:
         write(state, made, run.stack)
-    last_error(state, event)
+    if event.error is not None:
+        last_error(state, event)
     if event.has_branch and run.stack:
         override_branch(state, run.stack[-1], event.branch)
     if not run.compensates:
@@ -118,7 +120,8 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     if event.has_branch:
         output = event.branch
     produce(state, run, event, activation, output)
-    timers(state, event.timers)
+    if event.timers:
+        timers(state, event.timers)
     state.firings += 1
 
 
@@ -126,7 +129,8 @@ def ended_run(state: State, event: e.StepEnded) -> Run:
     """Take the run; one that never started is made up from the tokens it consumed."""
     if event.run in state.runs:
         run = take_run(state, event.run)
-        withdraw_items(state, run, *run.chunks.values())  # alternatives that did not win
+        if state.items:
+            withdraw_items(state, run, *run.chunks.values())  # alternatives that did not win
         return run
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]

@@ -51,6 +51,8 @@ def touch(state: State, stack: Stack, where: str) -> None:
 def take_token(state: State, token_id: str) -> Token:
     """Take a token out; one that had arrived at a join has not, unless the join fired."""
     token = state.take_token(token_id)
+    if not token.stack:
+        return token
     for level in token.stack:
         group = state.groups.get(level.group)
         if group is not None and group.arrived.get(level.branch) == token_id and not group.fired:
@@ -64,13 +66,15 @@ def take_token(state: State, token_id: str) -> Token:
 def take_run(state: State, run_id: str) -> Run:
     """Take a run out, with everything it holds."""
     run = state.take_run(run_id)
-    state.children.pop(run.child, None)
-    for chunk in run.chunks.values():
-        state.children.pop(chunk.child, None)
+    if state.children:
+        state.children.pop(run.child, None)
+        for chunk in run.chunks.values():
+            state.children.pop(chunk.child, None)
     if run.loop is not None:
         for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
             del state.writers[scope]
-    touch(state, run.stack, run.step)
+    if run.stack:
+        touch(state, run.stack, run.step)
     return run
 
 

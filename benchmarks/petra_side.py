@@ -1,0 +1,111 @@
+"""One measurement of Petra, in a process of its own: python benchmarks/petra_side.py WORK SIZE STORE FOLDER
+
+STORE is ``sqlite`` or the URL of a PostgreSQL database; the worker is a process beside this one. On PostgreSQL an
+engine must own its shards: as long as it does not, the answer says so and there is no figure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from processes import measured, memory, show
+from workloads import chain, fan
+
+from petra import embedded
+from petra.embedded import Local
+from petra.playbook import Playbook
+
+SQLITE = "sqlite"
+
+
+class NotOwnedError(Exception):
+    """Nothing of the database belongs to this engine: what it commits is not fenced."""
+
+
+@asynccontextmanager
+async def opened(store: str, folder: Path) -> AsyncIterator[Local]:
+    """Open Petra on either store."""
+    if store == SQLITE:
+        address = None
+    elif hasattr(embedded, "open_store"):
+        address = store
+    else:
+        raise NotOwnedError  # an engine that knows no addresses does not share databases either
+    async with Local.open(folder, store=address) as petra:
+        yield petra
+
+
+def pids(petra: Local) -> list[int]:
+    assert petra.worker is not None
+    return [os.getpid(), petra.worker.pid]
+
+
+async def completed(petra: Local, book: Playbook) -> None:
+    result = await petra.run(book)
+    assert result.status == "completed", result
+
+
+async def chains(petra: Local, times: int) -> None:
+    book = chain(20)
+    for _ in range(times):
+        await completed(petra, book)
+
+
+async def at_once(petra: Local, executions: int) -> None:
+    book = chain(5)
+    await asyncio.gather(*(completed(petra, book) for _ in range(executions)))
+
+
+async def fan_out(petra: Local, width: int) -> None:
+    await completed(petra, fan(width))
+
+
+Work = Callable[[Local, int], Awaitable[None]]
+WORKS: dict[str, tuple[Work, int]] = {"W1": (chains, 20), "W2": (at_once, 5), "W3": (fan_out, 1)}
+
+
+async def durability(store: Any) -> str:
+    """Ask the connections that commit how they are synced.
+
+    Raises:
+        NotOwnedError: an engine on PostgreSQL that owns no shards is not what is to be measured.
+    """
+    if hasattr(store, "_writing"):
+        names = ("journal_mode", "synchronous")
+        writing = store._writing  # noqa: SLF001 - a setting of the connection, not of the file
+        return " ".join(f"{name}={writing.pragma(name)}" for name in names)
+    pool = store._pool  # noqa: SLF001
+    if not await pool.fetchval("SELECT count(*) FROM shards WHERE holder <> ''"):
+        raise NotOwnedError
+    return f"synchronous_commit={await pool.fetchval('SHOW synchronous_commit')}"
+
+
+async def measure(work: str, size: int, store: str, folder: Path) -> dict[str, Any]:
+    async with opened(store, folder) as petra:
+        await completed(petra, chain(1 if work == "W4" else 20))
+        if work == "W4":
+            print("first result", flush=True)
+            return {"memory": memory(pids(petra))}
+        how = await durability(petra.engine.store)
+        run, units = WORKS[work]
+        with measured(pids(petra)) as figures:
+            await run(petra, size)
+        return {**figures, "units": size * units, "durability": how}
+
+
+def main() -> None:
+    work, size, store, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+    try:
+        show(asyncio.run(measure(work, size, store, folder)))
+    except NotOwnedError:
+        show({"absent": "its engine on PostgreSQL owns no shards yet"})
+
+
+if __name__ == "__main__":
+    main()

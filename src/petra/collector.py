@@ -1,0 +1,20 @@
+"""Python's collector of cycles, told to look less often.
+
+A server of executions makes many small objects that live for a while and refer to each other in no circle.
+With Python's own settings the collector runs every 700 of them, and takes a third of the time.
+"""
+
+from __future__ import annotations
+
+import gc
+
+PYTHON_THRESHOLDS = ((700, 10, 10), (2000, 10, 10), (2000, 10, 0), (700, 10, 0))
+"""What releases of Python begin with."""
+YOUNG = 50_000
+"""New objects after which the collector looks at the young ones."""
+
+
+def look_less_often() -> None:
+    """Have cycles collected less often, unless somebody has chosen how often already."""
+    if gc.get_threshold() in PYTHON_THRESHOLDS:
+        gc.set_threshold(YOUNG, 20, 100)

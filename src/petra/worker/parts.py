@@ -1,0 +1,126 @@
+"""Parts: what has ended of a chunk goes out while the rest runs, so that neither memory nor messages grow with it.
+
+Rule 1: a part is sent when it has ``PART_ITERATIONS`` or ``PART_BYTES``, ``PART_S`` after the first of it ended,
+or when the worker has nothing left to start and nothing is on its way that could bring more.
+Rule 2: no further iteration starts while ``PARTS_OUT`` parts wait for their acknowledgement.
+Rule 3: within a part iterations stand in the order of their paths, whoever was first: a report depends on nothing
+but what happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from petra.clock import Clock
+from petra.wire import Assignment, Iteration, Report
+from petra.wire.frames import IterationReport, RunReport
+
+PART_ITERATIONS: Final = 256
+PART_BYTES: Final = 128 * 1024
+PART_S: Final = 1.0
+PARTS_OUT: Final = 4
+
+
+class _Timer(Protocol):
+    def cancel(self) -> object: ...
+
+
+class Parts:
+    """The iterations of one assignment: those to start, those that ended, and those on their way to the server."""
+
+    def __init__(self, given: Assignment, put: Callable[[RunReport], None], clock: Clock) -> None:
+        self._given = given
+        self._put = put
+        self._clock = clock
+        self._left = deque(given.iterations)
+        self._last = given.iterations[-1].path if given.iterations else ()
+        self._more = given.more
+        self._ended: list[IterationReport] = []
+        self._bytes = 0
+        self._number = 0
+        self._out: set[int] = set()
+        self._waiters: list[asyncio.Future[None]] = []
+        self._timer: _Timer | None = None
+        self._over = False
+
+    # Iterations to start
+
+    async def next(self) -> Iteration | None:
+        """Return the next iteration to start; None when there is none, or nothing may start any more."""
+        while not self._over:
+            if len(self._out) < PARTS_OUT and self._left:
+                return self._left.popleft()
+            if not self._left and not self._more:
+                return None
+            self._starve()
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+        return None
+
+    def extend(self, further: Iterable[Iteration], *, more: bool) -> None:
+        """Take further iterations; those that came before are known by their order."""
+        for iteration in further:
+            if iteration.path > self._last:
+                self._left.append(iteration)
+                self._last = iteration.path
+        self._more = more
+        self._wake()
+
+    def stop(self) -> None:
+        """Start nothing more."""
+        self._over = True
+        self._wake()
+
+    # What has ended
+
+    def add(self, path: tuple[int, ...], report: Report, size: int) -> None:
+        """Take what an iteration came to; ``size`` is that of its report."""
+        if self._ended and (len(self._ended) >= PART_ITERATIONS or self._bytes + size > PART_BYTES):
+            self.flush()
+        self._ended.append(IterationReport(path=path, report=report))
+        self._bytes += size
+        if self._timer is None:
+            self._timer = self._clock.call_later(PART_S, self.flush)
+
+    def flush(self) -> None:
+        """Send what has ended, if anything has."""
+        if self._ended:
+            part = self._take(more=True)
+            self._out.add(part.part)
+            self._put(part)
+
+    def last(self) -> RunReport:
+        """Return the last part: the rest of what has ended."""
+        self.stop()
+        return self._take(more=False)
+
+    def acknowledged(self, part: int) -> None:
+        """The server has a part for good."""
+        self._out.discard(part)
+        self._wake()
+
+    def _take(self, *, more: bool) -> RunReport:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._number += 1
+        ended, self._ended, self._bytes = self._ended, [], 0
+        given = self._given
+        return RunReport(
+            execution=given.execution, run=given.run, chunk=given.chunk, delivery=given.delivery, lease=given.lease,
+            iterations=sorted(ended, key=lambda one: one.path), part=self._number, more=more,
+        )  # fmt: skip
+
+    def _starve(self) -> None:
+        if not self._left and not self._out:
+            self.flush()
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

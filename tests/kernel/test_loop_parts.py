@@ -1,0 +1,273 @@
+"""Loops in parts: what ends is taken as it comes, once; what is left, and only that, is handed out again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from petra.kernel import Decision, Program, State, assignment, decide
+from petra.kernel import commands as c
+from petra.kernel import effects as f
+from petra.kernel import events as e
+from petra.playbook import read
+from petra.testing import Simulation
+from petra.wire import Assignment, Error, Report
+
+EVENT_MAX = 256 * 1024
+HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: p}\n"
+STEP = "workflow:\n- step: s\n  tool: {kind: python, code: x}\n  loop: "
+LOCAL = (
+    "{in: '{{ range(workload.n) }}', iterator: i, spec: {mode: parallel, policy: {exec: local}}}\n"
+)
+SPREAD = "{in: '{{ range(workload.n) }}', iterator: i}\n"
+BEST = "  spec: {policy: {failure: {mode: best_effort}}}\n"
+
+
+class Loop:
+    """One execution of a loop, and the worker's side of it by hand."""
+
+    def __init__(
+        self, loop: str, workload: dict[str, Any], *, more: str = "", window: int = 512
+    ) -> None:
+        self.program = Program(read(HEAD + STEP + loop + more, "p").checked(), window=window)
+        self.state = State(id="e")
+        self.events: list[e.AnyEvent] = []
+        self.effects: list[f.AnyEffect] = []
+        self.send(c.Start(now=0.0, workload=workload))
+
+    def send(self, command: c.AnyCommand) -> Decision:
+        decision = decide(self.program, self.state, command)
+        self.events += decision.events
+        self.effects += decision.effects
+        return decision
+
+    @property
+    def out(self) -> list[tuple[str, str]]:
+        return [(run.id, chunk) for run in self.state.runs.values() for chunk in run.chunks]
+
+    def given(self) -> Assignment:
+        return assignment(self.program, self.state, *self.out[0])
+
+    def report(
+        self, paths: list[tuple[int, ...]], *, more: bool = True, delivery: int = 1, **result: Any
+    ) -> Decision:
+        run, chunk = self.out[0]
+        reports = [
+            c.IterationReport(
+                path=path, report=Report(status="ok", **{"result": path[0], **result})
+            )
+            for path in paths
+        ]
+        return self.send(
+            c.ChunkReport(
+                now=1.0, run=run, chunk=chunk, reports=reports, delivery=delivery, more=more
+            )
+        )
+
+    def lose(self, delivery: int = 1) -> None:
+        run, chunk = self.out[0]
+        self.send(c.LeaseExpired(now=2.0, run=run, chunk=chunk, delivery=delivery))
+
+    def largest(self) -> int:
+        return max(len(msgspec.json.encode(event)) for event in self.events)
+
+
+def paths(*indices: int) -> list[tuple[int, ...]]:
+    return [(index,) for index in indices]
+
+
+def indices(given: Assignment) -> list[int]:
+    return [one.path[0] for one in given.iterations]
+
+
+@pytest.mark.spec("S9")
+def test_a_part_is_taken_once_and_the_rest_of_the_chunk_stays_out() -> None:
+    loop = Loop(LOCAL, {"n": 5})
+    loop.report(paths(0, 2))
+    before = len(loop.events)
+    assert loop.report(paths(2, 0)).refused == "these iterations were reported before"
+    assert len(loop.events) == before
+    assert indices(loop.given()) == [1, 3, 4]
+    loop.report(paths(1, 2, 3))
+    loop.report(paths(4), more=False)
+    assert loop.state.terminal == "completed"
+    assert loop.state.output == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.spec("S9")
+def test_a_redelivery_hands_out_only_what_has_not_ended() -> None:
+    loop = Loop(LOCAL, {"n": 6})
+    loop.report(paths(0, 1, 4))
+    loop.lose()
+    given = loop.given()
+    assert (given.delivery, indices(given)) == (2, [2, 3, 5])
+    assert isinstance(loop.report(paths(2), delivery=1).events[0], e.ReportRejected)
+    loop.report(paths(2, 3, 5), delivery=2, more=False)
+    assert loop.state.output == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.spec("S9")
+def test_what_a_last_part_leaves_out_is_handed_out_again() -> None:
+    loop = Loop(LOCAL, {"n": 3})
+    loop.report(paths(1), more=False)
+    assert loop.effects[-1] == f.Assign(run=loop.out[0][0], chunk=loop.out[0][1], delivery=2)
+    assert indices(loop.given()) == [0, 2]
+
+
+@pytest.mark.spec("S9")
+def test_a_local_loop_is_one_chunk_whose_worker_has_a_window_of_it() -> None:
+    loop = Loop(LOCAL, {"n": 1000}, window=100)
+    first = loop.given()
+    assert (indices(first), first.more, first.total) == (list(range(100)), True, 1000)
+    chunk = loop.out[0]
+    loop.report(paths(*range(49)))
+    assert not any(isinstance(effect, f.Extend) for effect in loop.effects)
+    loop.report(paths(49))
+    extended = loop.effects[-1]
+    assert isinstance(extended, f.Extend)
+    assert extended.paths == paths(*range(100, 150))
+    while not loop.state.terminal:
+        assert loop.out == [chunk]
+        loop.report([one.path for one in loop.given().iterations])
+    assert loop.state.output == list(range(1000))
+    assert sum(isinstance(effect, f.Assign) for effect in loop.effects) == 1
+
+
+@pytest.mark.spec("S9")
+def test_a_window_is_wide_enough_for_what_may_run_at_once() -> None:
+    wide = LOCAL.replace("parallel,", "parallel, max_in_flight: 300,")
+    assert len(Loop(wide, {"n": 5000}, window=100).given().iterations) == 600
+
+
+@pytest.mark.spec("S9", "S18")
+@pytest.mark.parametrize("loop", [LOCAL, SPREAD], ids=["local", "distributed"])
+def test_a_chunk_is_bounded_in_bytes(loop: str) -> None:
+    text = loop.replace("range(workload.n)", "workload.items")
+    text = text.replace("parallel,", "parallel, max_in_flight: 2,")
+    made = Loop(text, {"items": ["x" * 30_000] * 20})
+    while not made.state.terminal:
+        given = made.given()
+        assert len(msgspec.json.encode(given.iterations)) < 200_000
+        made.report([one.path for one in given.iterations], result=None, more=given.more)
+    assert made.largest() < EVENT_MAX + 600_000  # the workload itself, in the first event
+    assert max(len(msgspec.json.encode(event)) for event in made.events[1:]) < EVENT_MAX
+
+
+@pytest.mark.spec("S18")
+def test_a_list_that_is_too_long_for_one_event_takes_several() -> None:
+    loop = Loop(LOCAL, {"n": 100_000})
+    added = [event for event in loop.events if isinstance(event, e.ItemsAdded)]
+    assert len(added) >= 3
+    assert loop.largest() < EVENT_MAX
+    (run,) = loop.state.runs.values()
+    assert run.loop is not None
+    assert run.loop.items == list(range(100_000))
+
+
+@pytest.mark.spec("S18")
+def test_an_item_that_fits_into_no_event_fails_the_step() -> None:
+    text = LOCAL.replace("range(workload.n)", "[workload.big]")
+    loop = Loop(text, {"big": "x" * 200_000})
+    assert loop.state.terminal == "failed"
+    assert loop.state.error is not None
+    assert loop.state.error.kind == "limit"
+
+
+@pytest.mark.spec("S18")
+def test_many_results_at_once_are_recorded_in_several_events() -> None:
+    loop = Loop(LOCAL, {"n": 300})
+    loop.report(paths(*range(300)), more=False, result="x" * 2_000)
+    ended = [event for event in loop.events if isinstance(event, e.IterationsEnded)]
+    assert [event.more for event in ended] == [True] * (len(ended) - 1) + [False]
+    assert len(ended) >= 3
+    assert loop.largest() < EVENT_MAX
+
+
+@pytest.mark.spec("S9", "S18")
+def test_results_that_are_too_large_for_an_event_are_gathered_by_a_worker() -> None:
+    loop = Loop(LOCAL, {"n": 300})
+    loop.report(paths(*range(300)), more=False, result="x" * 500)
+    given = loop.given()
+    assert given.gather == ["x" * 500] * 300
+    assert not given.iterations
+    run, chunk = loop.out[0]
+    reference = {"store": "local", "key": "k", "checksum": "c", "size": 1}
+    loop.send(
+        c.ChunkReport(
+            now=2.0,
+            run=run,
+            chunk=chunk,
+            reports=[],
+            gathered=Report(status="ok", result=reference),
+        )
+    )
+    assert loop.state.terminal == "completed"
+    assert loop.state.output == reference
+    assert loop.largest() < EVENT_MAX
+
+
+@pytest.mark.spec("S18")
+def test_a_gathering_worker_that_is_lost_is_replaced_and_one_that_cannot_store_fails_the_step() -> (
+    None
+):
+    loop = Loop(LOCAL, {"n": 300})
+    loop.report(paths(*range(300)), more=False, result="x" * 500)
+    loop.lose()
+    assert (loop.given().delivery, len(loop.given().gather or [])) == (2, 300)
+    run, chunk = loop.out[0]
+    failed = Report(status="error", error=Error(kind="limit", message="no object store"))
+    loop.send(c.ChunkReport(now=2.0, run=run, chunk=chunk, reports=[], delivery=2, gathered=failed))
+    assert loop.state.terminal == "failed"
+    assert loop.state.error is not None
+    assert loop.state.error.kind == "limit"
+
+
+@pytest.mark.spec("S9")
+def test_in_a_test_file_a_long_local_loop_runs_to_its_end() -> None:
+    book = read(HEAD + STEP + LOCAL, "p").checked()
+    simulation = Simulation(book, tools={"s": {"run": "iter.i"}})
+    simulation.start({"n": 20_000})
+    simulation.run()
+    assert simulation.root.state.output == list(range(20_000))
+
+
+@pytest.mark.spec("S9")
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), local=st.booleans(), total=st.integers(1, 60), window=st.integers(1, 20))
+def test_whatever_comes_twice_late_or_not_at_all_each_iteration_counts_once(
+    data: st.DataObject,
+    local: bool,  # noqa: FBT001
+    total: int,
+    window: int,
+) -> None:
+    loop = Loop(LOCAL if local else SPREAD, {"n": total}, more=BEST, window=window)
+    sent: list[tuple[list[tuple[int, ...]], int]] = []
+    lost = 0
+    while not loop.state.terminal:
+        given = loop.given()
+        left = [one.path for one in given.iterations]
+        match data.draw(st.sampled_from(["part", "part", "all", "again", "lose"])):
+            case "lose" if lost < 3:
+                lost += 1
+                loop.lose(given.delivery)
+            case "again" if sent:
+                loop.report(sent[-1][0], delivery=sent[-1][1])
+            case "part":
+                part = data.draw(st.lists(st.sampled_from(left), min_size=1, unique=True))
+                sent.append((part, given.delivery))
+                loop.report(part, delivery=given.delivery)
+            case _:
+                sent.append((left, given.delivery))
+                loop.report(left, delivery=given.delivery, more=given.more)
+    assert loop.state.output == list(range(total))
+    ended = [
+        one.path
+        for event in loop.events
+        if isinstance(event, e.IterationsEnded)
+        for one in event.ended
+    ]
+    assert sorted(ended) == paths(*range(total))
