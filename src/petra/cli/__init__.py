@@ -11,6 +11,8 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -84,6 +86,16 @@ _PLACES = MappingProxyType(
 )
 
 
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End well when the reader of our output, e.g. head, has gone; click would call it a failure."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
 class _LazyGroup(click.Group):
     """Knows every verb by name and help; imports one when it is needed."""
 
@@ -106,10 +118,16 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Read the arguments; whoever asked for help may stop reading it."""
+        with _reader_may_leave():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; somebody who interrupts it, or hangs up on a question, gets 130."""
         try:
-            return super().invoke(ctx)
+            with _reader_may_leave():
+                return super().invoke(ctx)
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
             ctx.exit(130)
@@ -155,9 +173,6 @@ def main() -> None:
     except PetraError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output, e.g. head, has gone
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)

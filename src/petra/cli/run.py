@@ -147,8 +147,8 @@ def _interruptible(execution: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"\nnothing is lost: 'petra watch {execution}' goes on", err=True)
-        raise
+        click.echo(f"\ninterrupted; nothing is lost: 'petra watch {execution}' goes on", err=True)
+        sys.exit(130)
 
 
 def _finish(result: Result, output: str, code: int | None = None) -> None:
@@ -214,8 +214,8 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
     try:
         results = act(home, lambda: either(home, going_on, there))
     except KeyboardInterrupt:
-        click.echo("\nnothing is lost: 'petra run' goes on", err=True)
-        raise
+        click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
+        sys.exit(130)
     if output == "json":
         print_json([shown_data(result) for result in results])
     for result in results if output != "json" else ():
