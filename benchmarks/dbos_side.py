@@ -80,7 +80,7 @@ def main() -> None:
         show({"memory": memory([os.getpid()])})
     else:
         run, units = WORKS[work]
-        with measured([os.getpid()]) as figures:
+        with measured([os.getpid()], url) as figures:
             done = run(size)
         assert done == size * units, done
         show({**figures, "units": done, "durability": durability(url)})

@@ -94,7 +94,7 @@ async def measure(work: str, size: int, store: str, folder: Path) -> dict[str, A
             return {"memory": memory(pids(petra))}
         how = await durability(petra.engine.store)
         run, units = WORKS[work]
-        with measured(pids(petra)) as figures:
+        with measured(pids(petra), store) as figures:
             await run(petra, size)
         return {**figures, "units": size * units, "durability": how}
 

@@ -79,23 +79,45 @@ def _status_mb(pid: int, field: str) -> float:
 
 
 @contextmanager
-def measured(pids: list[int]) -> Iterator[dict[str, float]]:
-    """Fill in, at the end: wall seconds, CPU seconds of these processes, and the share that others had.
+def measured(pids: list[int], store: str = "") -> Iterator[dict[str, float]]:
+    """Fill in, at the end: wall seconds, CPU seconds of these processes and of their database, and the rest.
 
     ``others`` is the part of the machine that was neither idle nor ours, 0 to 1: other processes, the system
-    itself, a database server, and what the host took away.
+    itself, and what the host took away.
     """
     figures: dict[str, float] = {}
-    ours, (busy, all_) = sum(used(pid).total for pid in pids), _machine()
+    ours, (busy, all_) = sum(used(pid).total for pid in pids), machine_cpu_s()
+    server = server_cpu_s(store)
     began = time.perf_counter()
     yield figures
     figures["seconds"] = time.perf_counter() - began
     figures["cpu"] = sum(used(pid).total for pid in pids) - ours
-    busy, all_ = _machine()[0] - busy, _machine()[1] - all_
-    figures["others"] = max(0.0, busy - figures["cpu"]) / max(all_, TICK_S)
+    figures["server_cpu"] = server_cpu_s(store) - server
+    busy, all_ = machine_cpu_s()[0] - busy, machine_cpu_s()[1] - all_
+    rest = busy - figures["cpu"] - figures["server_cpu"]
+    figures["others"] = max(0.0, rest) / max(all_, TICK_S)
 
 
-def _machine() -> tuple[float, float]:
+def server_cpu_s(store: str) -> float:
+    """Return what a PostgreSQL of our own has used: its first process, and those it started, ended or not."""
+    folder = store.partition("?host=")[2]
+    if not folder:
+        return 0.0
+    first = (Path(folder) / "data" / "postmaster.pid").read_text("utf-8").split()[0]
+    spent = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text("utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        if stat.parent.name == first:
+            spent += sum(map(int, fields[11:15]))
+        elif fields[1] == first:
+            spent += int(fields[11]) + int(fields[12])
+    return spent * TICK_S
+
+
+def machine_cpu_s() -> tuple[float, float]:
     """Return busy and all CPU seconds of the machine; the time it waits for a disk is idle."""
     fields = Path("/proc/stat").read_text("utf-8").splitlines()[0].split()[1:9]
     spent = [int(field) * TICK_S for field in fields]
@@ -106,9 +128,9 @@ def wait_for_quiet(share: float, within_s: float) -> None:
     """Wait until less than ``share`` of the machine was busy for a second, at most so long."""
     until = time.monotonic() + within_s
     while time.monotonic() < until:
-        busy, all_ = _machine()
+        busy, all_ = machine_cpu_s()
         time.sleep(1.0)
-        now_busy, now_all = _machine()
+        now_busy, now_all = machine_cpu_s()
         if now_busy - busy < share * (now_all - all_):
             return
 

@@ -11,6 +11,8 @@ from typing import Any
 from figures import SIDES, STORES, Results, convert, figures, number, ratio, spread
 from plot import draw
 
+DISTURBED = "Others had more than {:.0%} of the machine during these samples: this ratio may be far from that of a quiet one."
+
 
 def write(results: Results, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,11 +59,15 @@ def _table(results: Results, store: str) -> str:
             _cell(results, side, work, values)
             for side, values in zip(sides, (petra, dbos), strict=True)
         ]
+        shares = [_share(results, side, work) for side in sides]
+        shown = " / ".join("–" if share is None else f"{share:.0%}" for share in shares)
+        disturbed = any(share is not None and share > results["quiet"] for share in shares)
+        faster = "–" if times is None else number(times) + (" †" if disturbed else "")
         lines.append(
-            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | "
-            f"{'–' if times is None else number(times)} | "
-            f"{' / '.join(_shares(results, side, work) for side in sides)} |"
+            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | {faster} | {shown} |"
         )
+    if any(" † |" in line for line in lines):
+        lines += ["", f"† {DISTURBED.format(results['quiet'])}"]
     return "\n".join(lines)
 
 
@@ -73,11 +79,11 @@ def _cell(results: Results, side: str, work: dict[str, str], values: list[float]
     return "; ".join([*said, *([f"{len(failed)} failed"] if failed else [])])
 
 
-def _shares(results: Results, side: str, work: dict[str, str]) -> str:
-    """Say how much of the machine others had; on PostgreSQL its server is among them, so that says nothing."""
+def _share(results: Results, side: str, work: dict[str, str]) -> float | None:
+    """Return how much of the machine others had, in the middle."""
     samples = results["samples"].get(f"{side} {work['key']}", [])
     shares = [sample["others"] for sample in samples if "others" in sample]
-    return f"{statistics.median(shares):.0%}" if shares and "sqlite" in side else "–"
+    return statistics.median(shares) if shares else None
 
 
 def _first_result(results: Results) -> str:
@@ -118,6 +124,7 @@ def _alone(results: Results) -> str:
 
 def _left_out(results: Results) -> str:
     notes = [f"- {SIDES[side]}: {why}" for side, why in results["absent"].items()]
+    notes += [f"- {key}: left out of this run" for key in results["skipped"]]
     for what, failed in results["failures"].items():
         notes += [f"- {what}, {failed.count(why)} times: {why}" for why in dict.fromkeys(failed)]
     return "\n".join(["## Not measured, or failed", "", *notes]) if notes else ""
@@ -146,15 +153,15 @@ def _conditions(results: Results) -> str:
 def _others(results: Results) -> str:
     shares = [
         sample["others"]
-        for key, samples in results["samples"].items()
+        for samples in results["samples"].values()
         for sample in samples
-        if "others" in sample and "postgres" not in key
+        if "others" in sample
     ]
     if not shares:
         return "–"
     quiet = results["quiet"]
     disturbed = sum(share > quiet for share in shares)
     return (
-        f"median {statistics.median(shares):.0%}, at most {max(shares):.0%} during samples on SQLite; "
+        f"median {statistics.median(shares):.0%}, at most {max(shares):.0%} during a sample; "
         f"{disturbed} of {len(shares)} samples with more than {quiet:.0%}"
     )

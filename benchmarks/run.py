@@ -7,7 +7,17 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("kernel", "expr", "pipeline", "soundness", "tools", "store", "worker", "engine")
+BENCHMARKS = (
+    "kernel",
+    "expr",
+    "pipeline",
+    "soundness",
+    "tools",
+    "store",
+    "worker",
+    "http_calls",
+    "engine",
+)
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ PYTHON = "- step: s\n  tool: {kind: python, code: 'result = 1'}\n"
 TOOL = "- step: s\n  tool: {kind: http, url: '{{ args.url }}'}\n"
 TRIVIAL = {"noop": NOOP, "a tool that does nothing": TOOL, "python, in a thread": PYTHON}
 BEAT_S = 0.1
+WINDOW = 512
 WAITING = "- step: s\n  loop: {in: [], iterator: n}\n  tool: {kind: http, url: '{{ iter.n }}'}\n"
 
 
@@ -127,13 +128,26 @@ class Server:
         held = msgspec.structs.replace(held, playbook="unknown", lease="held")
         self.transport.send(f.Assign(assignments=[held]))
 
-    async def one(self, **given: Any) -> f.RunReport:
-        """Have one assignment done."""
-        self.transport.send(f.Assign(assignments=[self.assignment(**given)]))
+    async def one(self, items: list[Iteration] | None = None, **given: Any) -> int:
+        """Have one assignment done; return how many iterations it had. Long loops go out bit by bit."""
+        waiting = list(items or ())
+        first, waiting = waiting[:WINDOW], waiting[WINDOW:]
+        made = self.assignment(iterations=first, more=bool(waiting), **given)
+        self.transport.send(f.Assign(assignments=[made]))
+        done = 0
         while True:
             for frame in await self.transport.receive():
-                if isinstance(frame, f.Reports):
-                    return frame.reports[0]
+                for part in frame.reports if isinstance(frame, f.Reports) else ():
+                    count = len(part.iterations)
+                    done += count
+                    self.transport.send(f.Ack(parts=[(part.lease, part.part)]))
+                    if not part.more:
+                        return done
+                    if waiting:
+                        further, waiting = waiting[:count], waiting[count:]
+                        self.transport.send(
+                            f.Further(lease=part.lease, iterations=further, more=bool(waiting))
+                        )
 
 
 async def with_worker(
@@ -234,7 +248,7 @@ class Pulse:
 
 
 async def parallel(width: int) -> None:
-    """One lease with many iterations: they come and go in one message each, so they do take memory."""
+    """One lease with many iterations: they come and go bit by bit."""
     probe = Probe(lambda: asyncio.sleep(0.001))
 
     async def play(server: Server, worker: Worker) -> None:
@@ -242,12 +256,12 @@ async def parallel(width: int) -> None:
         server.hold()
         await pulse.next()
         began = time.monotonic()
-        for count in (1_000, 10_000):
+        for count in (1_000, 10_000, 100_000):
             items = [Iteration(path=(n,), iter={"n": str(n), "index": n}) for n in range(count)]
             before, start = peak_mb(), time.perf_counter()
-            report = await server.one(iterations=items, chunk="c", width=width)
+            done = await server.one(items, chunk="c", width=width, total=count)
             took = time.perf_counter() - start
-            assert len(report.iterations) == count
+            assert done == count
             print(
                 f"{count:>6,} iterations on one lease, {probe.most} at once: {count / took:,.0f}/s, "
                 f"{peak_mb() - before:.1f} MB more at the peak, both sides"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from petra.clock import Clock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
+from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.retention import Retention
 from petra.keychain import Keychain
 from petra.playbook import Playbook, read
 from petra.store.base import Store
+from petra.store.postgres import PostgresStore
 from petra.tools.registry import Registry
 from petra.worker import Offer, Transport, Worker, in_process
 from petra.worker.transport import ClosedError
@@ -35,13 +38,32 @@ def chain(length: int, task: str = "{kind: python, code: 'result = 1'}") -> Play
     return playbook(steps)
 
 
+async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 60.0) -> None:
+    """Wait until something outside has come true."""
+    deadline = asyncio.get_running_loop().time() + within_s
+    while not await condition():
+        assert asyncio.get_running_loop().time() < deadline, "it did not come true in time"
+        await asyncio.sleep(0.01)
+
+
 @asynccontextmanager
-async def local(
-    store: Store, *, clock: Clock | None = None, slots: int = 32
+async def local(  # noqa: PLR0913 - each is a choice of its own
+    store: Store,
+    *,
+    clock: Clock | None = None,
+    slots: int = 32,
+    holder: str = "",
+    shard_lease_s: float = SHARD_LEASE_S,
+    retention: Retention | None = None,
 ) -> AsyncIterator[Local]:
-    """Give an engine on a store, with one worker in this process."""
+    """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
-    async with Engine(store, clock=chosen) as engine:
+    if isinstance(store, PostgresStore):
+        holder = holder or "here"
+    made = Engine(
+        store, clock=chosen, holder=holder, shard_lease_s=shard_lease_s, retention=retention
+    )
+    async with made as engine:
         found = Local(engine, chosen)
         server, client = in_process()
         ends: list[Transport] = [client]

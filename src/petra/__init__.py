@@ -42,12 +42,13 @@ def run(
 
 
 def open(  # noqa: A001 - petra.open, as in "open the folder"
-    home: str | Path = ".petra", *, store: str | None = None
+    home: str | Path = ".petra", *, store: str | None = None, keep_s: float | None = None
 ) -> AbstractAsyncContextManager[Local]:
     """Open a folder of executions in an application: ``async with petra.open() as local: …``.
 
-    ``store`` may be the address of a PostgreSQL database, which several programs may share.
+    ``store`` may be the address of a PostgreSQL database, which several programs may share. With ``keep_s``,
+    executions that ended so many seconds ago are deleted.
     """
     from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
 
-    return Local.open(Path(home), store=store)
+    return Local.open(Path(home), store=store, keep_s=keep_s)

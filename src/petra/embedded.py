@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,15 +26,19 @@ from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
 from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
-from petra.engine.limits import FOLLOW_S
+from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.retention import Retention
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
 from petra.kernel.state import WorkItem
+from petra.objects import LocalObjects
 from petra.playbook import Playbook, read, read_bytes
 from petra.store.base import Store
+from petra.store.opening import open_store
+from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
 from petra.wire.frames import Retrying
 from petra.worker.child import Child, start_child
@@ -44,7 +48,10 @@ DATABASE = "petra.db"
 OBJECTS = "objects"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
+STORE = "PETRA_STORE"
+"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 SLOTS = 64
+ID_TRIES = 1_000
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 FOLLOWED_S = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
@@ -122,16 +129,24 @@ class Local:
         self.watchers: list[Callable[[Retrying], None]] = []
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
+        engine.movers.append(self._moved)
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, home: Path, *, slots: int = SLOTS, store: Store | str | None = None
+        cls,
+        home: Path,
+        *,
+        slots: int = SLOTS,
+        store: Store | str | None = None,
+        shard_lease_s: float = SHARD_LEASE_S,
+        keep_s: float | None = None,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
-        With the address of a PostgreSQL database as ``store``, executions are kept there, and other engines
-        may share it; the folder holds large results only.
+        With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
+        there, and other engines may share it; the folder holds large results only. With ``keep_s``,
+        executions that ended so many seconds ago are deleted.
 
         Raises:
             HeldError: another process has the folder open.
@@ -141,29 +156,20 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        holder = new_name() if isinstance(store, str) else ""
-        if store is None or isinstance(store, str):
-            store = await open_store(store or home / DATABASE)
-        closed = home / CLOSED
-        in_order = closed.exists()
-        closed.unlink(missing_ok=True)
+        made = await _engine(home, store, clock, shard_lease_s, keep_s)
         try:
-            async with Engine(store, clock=clock, handed_back=in_order, holder=holder) as engine:
+            async with made as engine:
                 local = cls(engine, clock)
                 keeper = asyncio.create_task(local._keep_worker(home, slots))
                 try:
-                    # who owns the file has the folder to itself; engines that share a database do not
-                    shared = (
-                        contextlib.nullcontext() if holder else listening(home, local.carry_out)
-                    )
-                    async with shared:
+                    async with _heard_by_others(home, local, store):
                         yield local
                 finally:
                     keeper.cancel()
                     await asyncio.gather(keeper, return_exceptions=True)
         finally:
-            await store.close()
-            closed.touch()
+            await made.store.close()
+            (home / CLOSED).touch()
 
     async def _keep_worker(self, home: Path, slots: int) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
@@ -208,6 +214,13 @@ class Local:
         else:
             del self._waiting[entry.state.id]
 
+    def _moved(self, shards: Collection[int]) -> None:
+        """Wake who waits for executions that another engine acts for now: they must look there."""
+        for execution in [key for key in self._waiting if shard_of(key) in shards]:
+            for one in self._waiting.pop(execution):
+                if not one.woken.done():
+                    one.woken.set_result(None)
+
     # Using it
 
     async def run(
@@ -219,12 +232,12 @@ class Local:
         until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
-        chosen = execution or new_id(self.clock)
+        chosen = execution or self.new_id()
         model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
         answered = await self.engine.start(model, workload, execution=chosen)
         if answered.refused:
             return _refused(chosen, model.metadata.name, answered.refused)
-        return await self.rest(chosen, until)
+        return await self._rest(chosen, until, new=True)
 
     async def start(
         self,
@@ -238,17 +251,22 @@ class Local:
         Raises:
             UsageError: it was refused; the message says why.
         """
-        chosen = execution or new_id(self.clock)
+        chosen = execution or self.new_id()
         model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
         _accepted(await self.engine.start(model, workload, execution=chosen))
         return chosen
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
-        """Wait until an execution ends or rests."""
+        """Wait until an execution ends or rests, whichever engine acts for it."""
+        return await self._rest(execution, until, new=False)
+
+    async def _rest(
+        self, execution: str, until: Callable[[Result], bool] | None, *, new: bool
+    ) -> Result:
         wanted = until or (lambda result: result.status in REST)
         while True:
             if not self.engine.shards.owns(execution):
-                found = await self._follow(execution, wanted)
+                found = await self._follow(execution, wanted, new=new)
                 if found is not None:
                     return found
             woken = asyncio.get_running_loop().create_future()
@@ -261,18 +279,24 @@ class Local:
                     return result
             await woken
 
-    async def _follow(self, execution: str, wanted: Callable[[Result], bool]) -> Result | None:
-        """Look at an execution of another engine now and then; None: this engine acts for it now."""
-        entry = await self.engine.view(execution)
-        self.engine.tell_listeners(entry, [])
+    async def _follow(
+        self, execution: str, wanted: Callable[[Result], bool], *, new: bool
+    ) -> Result | None:
+        """Look at an execution of another engine now and then; None: this engine acts for it now.
+
+        Of a ``new`` one listeners hear everything from its beginning.
+        """
+        entries = self.engine.entries
+        entry = await (entries.blank(execution) if new else entries.read(execution))
         while not self.engine.shards.owns(execution):
+            records = await entries.advance(entry)
+            if records:
+                self.engine.tell_listeners(entry, records)
+                continue
             result = result_of(entry)
             if wanted(result):
                 return result
             await self.clock.sleep(FOLLOW_S)
-            records = await self.engine.entries.advance(entry)
-            if records:
-                self.engine.tell_listeners(entry, records)
         return None
 
     async def get(self, execution: str) -> Result:
@@ -320,6 +344,15 @@ class Local:
         entry = self.engine.entries.cached(result.id)
         due = entry.state.next_due() if entry is not None else None
         return due is None or due - self.clock.now() > FOLLOWED_S
+
+    def new_id(self) -> str:
+        """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
+        made = new_id(self.clock)
+        for _ in range(ID_TRIES):
+            if self.engine.shards.owns(made):
+                break
+            made = new_id(self.clock)
+        return made
 
     # For other processes
 
@@ -420,27 +453,33 @@ def _refused(execution: str, playbook: str, why: str) -> Result:
     return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
 
 
-async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
-    """Open the store at an address: a file, or a PostgreSQL database.
+def _heard_by_others(
+    home: Path, local: Local, store: Store | str | None
+) -> contextlib.AbstractAsyncContextManager[None]:
+    """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
+    shares = os.environ.get(STORE) if store is None else isinstance(store, str)
+    return contextlib.nullcontext() if shares else listening(home, local.carry_out)
 
-    Raises:
-        UsageError: the address is none.
-        HeldError: another process owns the file.
-        UnavailableError: the database cannot be reached.
-    """
-    if isinstance(where, Path):
-        from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
 
-        return await SqliteStore.open(where, readonly=readonly)
-    if not str(where).startswith(("postgresql://", "postgres://")):
-        raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
-    try:
-        from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
-    except ImportError:
-        raise UsageError(
-            "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
-        ) from None
-    return await PostgresStore.open(where)
+async def _engine(
+    home: Path, store: Store | str | None, clock: Clock, shard_lease_s: float, keep_s: float | None
+) -> Engine:
+    """Make the engine of a folder, on the store that is there or is named."""
+    if store is None:
+        store = os.environ.get(STORE)
+    holder = new_name() if isinstance(store, str) and store else ""
+    if store is None or isinstance(store, str):
+        store = await open_store(store or home / DATABASE)
+    in_order = (home / CLOSED).exists()
+    (home / CLOSED).unlink(missing_ok=True)
+    retention = None
+    if keep_s is not None:
+        objects = LocalObjects(home / OBJECTS)
+        retention = Retention(store, keep_s, objects=objects, clock=clock)
+    return Engine(
+        store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+        retention=retention,
+    )  # fmt: skip
 
 
 def run_file(

@@ -19,6 +19,7 @@ from petra.kernel import Record, replay, verify
 from petra.kernel import commands as c
 from petra.store.base import Committed, Store
 from petra.store.memory import MemoryStore
+from petra.store.postgres import PostgresStore
 from petra.store.rows import Batch, ExecutionFilter, WorkItemFilter
 from petra.store.sqlite import SqliteStore
 
@@ -28,7 +29,9 @@ Opener = Callable[[Path], "AsyncIterator[Store]"]
 @asynccontextmanager
 async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
     store: Store
-    if kind == "memory":
+    if kind.startswith("postgresql:"):
+        store = await PostgresStore.open(kind)
+    elif kind == "memory":
         store = MemoryStore(clock=SystemClock().now)
     else:
         store = await SqliteStore.open(folder / "petra.db")
@@ -38,8 +41,10 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
         await store.close()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest) -> str:
+    if request.param == "postgres":
+        return str(request.getfixturevalue("new_database")())
     return str(request.param)
 
 

@@ -10,13 +10,14 @@ import msgspec
 
 from petra.cli.home import act, home_option, look
 from petra.cli.output import as_json, print_json
-from petra.embedded import DATABASE
+from petra.embedded import DATABASE, STORE
 from petra.engine.entries import Entries
 from petra.errors import UsageError
+from petra.store.base import Store
 from petra.store.errors import HeldError
+from petra.store.opening import open_store
 from petra.store.queries import load_migrations
 from petra.store.rows import Stats
-from petra.store.sqlite import SqliteStore
 
 
 @click.group("db")
@@ -31,7 +32,7 @@ def migrate(home: Path, output: str) -> None:
     """Bring the store up to date; make it if it is not there."""
 
     async def migrating() -> None:
-        store = await SqliteStore.open(home / DATABASE)
+        store = await open_store(os.environ.get(STORE) or home / DATABASE)
         await store.close()
 
     try:
@@ -39,11 +40,13 @@ def migrate(home: Path, output: str) -> None:
     except HeldError as error:
         words = str(error).partition(";")[0]
         raise UsageError(f"{words}; a process that has it open has brought it up to date") from None
-    known = [f"{one.number:04d}_{one.name}" for one in load_migrations("sqlite")]
+    address = os.environ.get(STORE)
+    dialect, name = ("postgres", "the database") if address else ("sqlite", str(home / DATABASE))
+    known = [f"{one.number:04d}_{one.name}" for one in load_migrations(dialect)]
     if output == "json":
-        print_json({"store": str(home / DATABASE), "migrations": known})
+        print_json({"store": name, "migrations": known})
     else:
-        click.echo(f"{home / DATABASE} is up to date, at {known[-1]}")
+        click.echo(f"{name} is up to date, at {known[-1]}")
 
 
 @command.command("stats")
@@ -52,7 +55,7 @@ def migrate(home: Path, output: str) -> None:
 def stats(home: Path, output: str) -> None:
     """Count what is in the store."""
 
-    async def asking(store: SqliteStore, _entries: Entries) -> Stats:
+    async def asking(store: Store, _entries: Entries) -> Stats:
         return await store.stats()
 
     found = look(home, asking)
@@ -87,7 +90,7 @@ def backup(target: Path, home: Path, output: str) -> None:
     Large results are files of their own in the folder 'objects' of the home; copy that folder after the store.
     """
 
-    async def copying(store: SqliteStore, _entries: Entries) -> None:
+    async def copying(store: Store, _entries: Entries) -> None:
         await store.backup(target)
 
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):

@@ -19,7 +19,7 @@ from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.objects import is_reference
-from petra.store.sqlite import SqliteStore
+from petra.store.base import Store
 from petra.testing.story import told
 
 _MISSING = object()
@@ -36,7 +36,7 @@ def command(one: str, other: str, home: Path, output: str) -> None:
     Times, and what follows from the ids of the executions, are not compared. Exits with 1 when they differ.
     """
 
-    async def asking(store: SqliteStore, entries: Entries) -> list[tuple[Entry, list[Record]]]:
+    async def asking(store: Store, entries: Entries) -> list[tuple[Entry, list[Record]]]:
         found = [await find(store, entries, execution) for execution in (one, other)]
         return [(entry, await records_of(store, entry.state.id)) for entry in found]
 

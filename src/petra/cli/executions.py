@@ -21,8 +21,8 @@ from petra.errors import ObjectError, UsageError
 from petra.kernel import Record
 from petra.kernel.explain import explain
 from petra.objects import LocalObjects, is_reference, read_reference
+from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
-from petra.store.sqlite import SqliteStore
 from petra.testing.story import told
 
 _POLL_S = 0.2
@@ -40,7 +40,7 @@ execution_argument = click.argument("execution", metavar="ID")
 def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
     """List executions, latest first."""
 
-    async def asking(store: SqliteStore, _entries: Entries) -> tuple[list[Any], float]:
+    async def asking(store: Store, _entries: Entries) -> tuple[list[Any], float]:
         page = await store.executions(ExecutionFilter(statuses=status), limit=limit)
         return [stored.row for stored in page.rows], await store.now()
 
@@ -72,7 +72,7 @@ def _when(at: float, now: float) -> str:
 def get(execution: str, home: Path, output: str) -> None:
     """Show an execution: its status, output, ctx and counts."""
 
-    async def asking(store: SqliteStore, entries: Entries) -> tuple[Entry, list[str]]:
+    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[str]]:
         entry = await find(store, entries, execution)
         wanted = ExecutionFilter(text=f"{FORKED_FROM}={entry.state.id}")
         forks = await store.executions(wanted)
@@ -123,7 +123,7 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     Bytes are written as they are.
     """
 
-    async def asking(store: SqliteStore, entries: Entries) -> tuple[Result, Any]:
+    async def asking(store: Store, entries: Entries) -> tuple[Result, Any]:
         entry = await find(store, entries, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
@@ -170,7 +170,7 @@ def events(execution: str, home: Path, output: str, *, follow: bool) -> None:
     With --follow and '-o json', each record is a line of its own.
     """
 
-    async def asking(store: SqliteStore, _entries: Entries) -> None:
+    async def asking(store: Store, _entries: Entries) -> None:
         chosen = await full_id(store, execution)
         seq = 0
         while True:
@@ -205,7 +205,7 @@ def _print_records(records: list[Record], output: str, *, lines: bool) -> None:
 def explain_command(execution: str, home: Path, output: str) -> None:
     """Say why an execution waits: every token, its rule, and what would unblock it."""
 
-    async def asking(store: SqliteStore, entries: Entries) -> Any:
+    async def asking(store: Store, entries: Entries) -> Any:
         entry = await find(store, entries, execution)
         return explain(entry.program, entry.state)
 

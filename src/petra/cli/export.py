@@ -12,7 +12,7 @@ from petra.engine.codec import status_of
 from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.export import FORMS, PROFILES, Log
-from petra.store.sqlite import SqliteStore
+from petra.store.base import Store
 
 
 @click.command("export")
@@ -35,7 +35,7 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     'petra graph --net -f pnml' writes the net that the profile 'firings' fits. ocel: OCEL 2.0.
     """
 
-    async def asking(store: SqliteStore, entries: Entries) -> Log:
+    async def asking(store: Store, entries: Entries) -> Log:
         entry = await find(store, entries, execution)
         records = await records_of(store, entry.state.id)
         status, _ = status_of(entry.program, entry.state)

@@ -21,7 +21,6 @@ from petra.embedded import FOLLOWED_S, REST, Local, Result, records_of, result_o
 from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.store.base import Store
-from petra.store.sqlite import SqliteStore
 from petra.wire.frames import Retrying
 
 POLL_S = 0.15
@@ -196,7 +195,7 @@ async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Res
 
 
 async def _watch(
-    store: SqliteStore, execution: str, feed: Feed, gone: asyncio.Task[bytes], *, waits: bool
+    store: Store, execution: str, feed: Feed, gone: asyncio.Task[bytes], *, waits: bool
 ) -> Result:
     """Read the log as it grows.
 
@@ -219,7 +218,7 @@ async def _watch(
         await asyncio.wait({gone}, timeout=POLL_S)
 
 
-async def _wakes_soon(store: SqliteStore, entry: Entry, result: Result) -> bool:
+async def _wakes_soon(store: Store, entry: Entry, result: Result) -> bool:
     if (result.status, result.reason) != ("waiting", "timer"):
         return False
     due = entry.state.next_due()

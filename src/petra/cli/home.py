@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 import click
 
 from petra.control import AnyRequest, GoneError, Reply, call
-from petra.embedded import DATABASE, Local, Result
+from petra.embedded import DATABASE, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
 from petra.store.base import Store
 from petra.store.errors import HeldError
+from petra.store.opening import open_store
 from petra.store.rows import ExecutionFilter
-from petra.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
@@ -42,13 +42,29 @@ PATIENCE_S = 10.0
 """How long a process that opens or closes the folder is waited for."""
 _PAUSE_S = 0.1
 
-home_option = click.option(
+
+def _use_store(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
+    """Take a store as if it stood in the environment, where everything that opens one looks for it."""
+    if address:
+        os.environ[STORE] = address
+
+
+_home = click.option(
     "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
     help="Where executions are kept.",
 )  # fmt: skip
+_store = click.option(
+    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_use_store,
+    help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
+)  # fmt: skip
 
 
-def look(home: Path, ask: Callable[[SqliteStore, Entries], Awaitable[T]]) -> T:
+def home_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told where executions are: in a folder, or in a database."""
+    return _home(_store(command))
+
+
+def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     """Read from the home without touching it; another process may be using it.
 
     Raises:
@@ -57,11 +73,12 @@ def look(home: Path, ask: Callable[[SqliteStore, Entries], Awaitable[T]]) -> T:
     return asyncio.run(reading(home, ask))
 
 
-async def reading(home: Path, ask: Callable[[SqliteStore, Entries], Awaitable[T]]) -> T:
+async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
-    if not (home / DATABASE).exists():
+    address = os.environ.get(STORE)
+    if not address and not (home / DATABASE).exists():
         raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
-    store = await SqliteStore.open(home / DATABASE, readonly=True)
+    store = await open_store(address or home / DATABASE, readonly=True)
     try:
         return await ask(store, Entries(store))
     finally:

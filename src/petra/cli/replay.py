@@ -20,7 +20,7 @@ from petra.errors import UsageError
 from petra.kernel import Record, State, replay
 from petra.kernel.explain import explain
 from petra.kernel.program import Program
-from petra.store.sqlite import SqliteStore
+from petra.store.base import Store
 from petra.testing.story import told
 
 
@@ -37,7 +37,7 @@ def command(execution: str, home: Path, output: str, *, seq: int | None) -> None
     Nothing is run: the state is folded from the log.
     """
 
-    async def asking(store: SqliteStore, entries: Entries) -> tuple[Entry, list[Record]]:
+    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
         entry = await find(store, entries, execution)
         return entry, await records_of(store, entry.state.id)
 

@@ -6,9 +6,11 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
+import msgspec
 
 from petra.cli.files import load
 from petra.cli.follow import Feed, Plain, Silent, follow, is_live, telling, until
@@ -68,54 +70,69 @@ def command(
     playbook = checked(file, output)
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
-    execution = new_id(SystemClock())
     begin = Begin(
-        id=request_id(), execution=execution, playbook=to_yaml(playbook), workload=given, rest=False
+        id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False
     )
-    with _interruptible(execution):
-        result = act(
-            home,
-            lambda: _begun(
-                home, begin, playbook.metadata.name, detach=detach, waits=waits, output=output
-            ),
-        )
+    starting = _Starting(
+        home, begin, playbook.metadata.name, detach=detach, waits=waits, output=output
+    )
+    with _interruptible(starting.named):
+        result = act(home, starting.go)
     _finish(result, output, code=0 if detach else None)
 
 
-async def _begun(
-    home: Path, begin: Begin, name: str, *, detach: bool, waits: bool, output: str
-) -> Result:
-    """Start it with the home open, or in the process that has it open; then follow it."""
-    execution = begin.execution
+@dataclass(slots=True)
+class _Starting:
+    """Starts an execution with the home open, or in the process that has it open, and follows it.
 
-    async def here(local: Local) -> Result:
-        if output != "json":
+    ``named`` has its id, once there is one: of our engine's own shards, where several engines share a store.
+    """
+
+    home: Path
+    begin: Begin
+    playbook: str
+    detach: bool
+    waits: bool
+    output: str
+    named: list[str] = field(default_factory=list)
+
+    async def go(self) -> Result:
+        """Start it and follow it."""
+        result = await either(self.home, self._here, self._there)
+        if result is None:
+            words = f"another petra has {self.home} open and runs it; this one looks on"
+            click.echo(words, err=True)
+            with telling(self.named[0], self.output, self.playbook) as view:
+                result = await follow(self.home, self.named[0], view, waits=self.waits)
+        return result
+
+    def _begun(self, execution: str) -> Begin:
+        self.named[:] = self.named or [execution]
+        return msgspec.structs.replace(self.begin, execution=self.named[0])
+
+    async def _here(self, local: Local) -> Result | None:
+        if self.output != "json":
             await _tell_left(local)
+        begin = self._begun(local.new_id())
+        execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
-        with telling(execution, output, name) as view:
+        with telling(execution, self.output, self.playbook) as view:
             feed = Feed(execution, view, fresh=fresh)
             feed.listen(local)
             reply = await local.carry_out(begin)
-            if reply.refused or detach:
+            if reply.refused or self.detach:
                 return result_from(reply)
             if not fresh:
                 await feed.catch_up(local.engine.store)
-            result = await local.rest(execution, until(local, waits=waits))
+            result = await local.rest(execution, until(local, waits=self.waits))
             view.finish(result.status)
             return result
 
-    async def there() -> Result | None:
-        reply = await call(home, begin)
+    async def _there(self) -> Result | None:
+        reply = await call(self.home, self._begun(new_id(SystemClock())))
         if reply.error:
             raise UsageError(reply.error)
-        return result_from(reply) if reply.refused or detach else None
-
-    result: Result | None = await either(home, here, there)
-    if result is None:
-        click.echo(f"another petra has {home} open and runs it; this one looks on", err=True)
-        with telling(execution, output, name) as view:
-            result = await follow(home, execution, view, waits=waits)
-    return result
+        return result_from(reply) if reply.refused or self.detach else None
 
 
 async def _left(local: Local) -> list[str]:
@@ -142,12 +159,13 @@ async def _tell_left(local: Local) -> None:
 
 
 @contextmanager
-def _interruptible(execution: str) -> Iterator[None]:
-    """Say how to go on after an interruption."""
+def _interruptible(named: list[str]) -> Iterator[None]:
+    """Say how to go on after an interruption; ``named`` has the id, once there is one."""
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"\ninterrupted; nothing is lost: 'petra watch {execution}' goes on", err=True)
+        words = f"; nothing is lost: 'petra watch {named[0]}' goes on" if named else ""
+        click.echo(f"\ninterrupted{words}", err=True)
         sys.exit(130)
 
 
@@ -246,7 +264,7 @@ def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
         with telling(chosen, output) as view:
             return await follow(home, chosen, view, waits=waits)
 
-    with _interruptible(chosen):
+    with _interruptible([chosen]):
         result = act(home, following)
     _finish(result, output)
 

@@ -9,15 +9,15 @@ import click
 import msgspec
 
 from petra.cli.home import find, home_option, json_value, look, request_id
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, cut, print_json
 from petra.cli.steer import carry_out
 from petra.control import Ask
 from petra.embedded import open_item
 from petra.engine.entries import Entries
 from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
+from petra.store.base import Store
 from petra.store.rows import WorkItemFilter
-from petra.store.sqlite import SqliteStore
 
 _OPEN = ("offered", "allocated", "started", "suspended")
 
@@ -34,7 +34,7 @@ def command() -> None:
 def list_items(user: str | None, home: Path, output: str) -> None:
     """List open work items."""
 
-    async def asking(store: SqliteStore, _entries: Entries) -> list[Any]:
+    async def asking(store: Store, _entries: Entries) -> list[Any]:
         roles = (ANY_ROLE,) if user else ()
         page = await store.work_items(WorkItemFilter(user=user, roles=roles, states=_OPEN))
         return list(page.rows)
@@ -51,7 +51,7 @@ def list_items(user: str | None, home: Path, output: str) -> None:
             or ", ".join([*row.users, *(f"role:{role}" for role in row.roles)])
             or "anyone"
         )
-        click.echo(f"{row.execution}/{row.step}  {row.state:<9}  {who:<16}  {row.title}")
+        click.echo(cut(f"{row.execution}/{row.step}  {row.state:<9}  {who:<16}  {row.title}"))
     if not rows:
         click.echo("nothing to do")
 
@@ -109,7 +109,7 @@ def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
 
 
 def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None:
-    async def asking(store: SqliteStore, entries: Entries) -> tuple[str, str]:
+    async def asking(store: Store, entries: Entries) -> tuple[str, str]:
         entry = await find(store, entries, execution)
         return entry.state.id, open_item(entry, step).id
 

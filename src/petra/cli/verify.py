@@ -15,6 +15,7 @@ from petra.engine.codec import DamagedError, proved
 from petra.engine.entries import Entries
 from petra.kernel import Record, verify
 from petra.kernel.replay import BadRecord
+from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.rows import Record as Row
 from petra.store.sqlite import SqliteStore
@@ -29,7 +30,7 @@ _PAGE = 5_000
 def command(execution: str, home: Path, output: str) -> None:
     """Recompute the hash chain and the markings of a log; name the first bad record."""
 
-    async def asking(store: SqliteStore, _entries: Entries) -> tuple[str, int, BadRecord | None]:
+    async def asking(store: Store, _entries: Entries) -> tuple[str, int, BadRecord | None]:
         chosen = await full_id(store, execution)
         rows, unread = await _rows(store, chosen)
         stored = await store.execution(chosen)
@@ -76,14 +77,14 @@ def prove(execution: str, rows: list[Row], version: int, head: bytes | None) -> 
     return None
 
 
-async def _rows(store: SqliteStore, execution: str) -> tuple[list[Row], BadRecord | None]:
+async def _rows(store: Store, execution: str) -> tuple[list[Row], BadRecord | None]:
     """Read all rows; where the file itself is damaged, those before the damage."""
     found: list[Row] = []
     limit = _PAGE
     while True:
         after = found[-1].seq if found else 0
         try:
-            page = await _page(store.path, execution, after, limit)
+            page = await _page(store, execution, after, limit)
         except (StoreError, apsw.Error, msgspec.ValidationError) as error:
             if limit == 1:
                 return found, BadRecord(seq=after + 1, reason=f"it cannot be read: {error}")
@@ -94,10 +95,12 @@ async def _rows(store: SqliteStore, execution: str) -> tuple[list[Row], BadRecor
             return found, None
 
 
-async def _page(path: Path, execution: str, after: int, limit: int) -> list[Row]:
-    """Read with a store of its own: one that has met damage refuses everything after it."""
-    store = await SqliteStore.open(path, readonly=True)
-    try:
+async def _page(store: Store, execution: str, after: int, limit: int) -> list[Row]:
+    """Read from a file opened anew: a store that has met damage refuses everything after it."""
+    if not isinstance(store, SqliteStore):
         return await store.read(execution, after=after, limit=limit)
+    fresh = await SqliteStore.open(store.path, readonly=True)
+    try:
+        return await fresh.read(execution, after=after, limit=limit)
     finally:
-        await store.close()
+        await fresh.close()

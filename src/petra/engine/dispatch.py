@@ -22,11 +22,10 @@ from petra.clock import Clock
 from petra.engine.entries import Entries
 from petra.engine.limits import ASSIGN_MAX, LEASE_S
 from petra.kernel import Program, assignment
-from petra.kernel.assignment import further
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
-from petra.store.rows import Pending, PendingRow, shard_of
-from petra.wire import Assignment, frames
+from petra.store.rows import PendingRow, shard_of
+from petra.wire import Assignment, Iteration, frames
 
 
 class Link(Protocol):
@@ -46,17 +45,23 @@ class _Worker:
     credit: int
     playbooks: set[str] = field(default_factory=set)
     leases: set[str] = field(default_factory=set)
+    disowned: set[str] = field(default_factory=set)
     drains: bool = False
 
 
 @dataclass(slots=True)
 class Lease:
-    """The right of a worker to do an assignment, until it runs out."""
+    """The right of a worker to do an assignment, until it runs out.
+
+    Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
+    """
 
     id: str
     row: PendingRow
     worker: _Worker
     expires: float
+    more: bool = False
+    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -181,7 +186,8 @@ class Dispatcher:
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = f"{self._name}-{next(self._numbers)}"
         expires = self._clock.monotonic() + self._lease_s
-        self._leases[lease] = Lease(lease, row, worker, expires)
+        out = {one.path: one for one in given.iterations} if given.more else {}
+        self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
         worker.leases.add(lease)
         self._by_run.setdefault(key, set()).add(lease)
         return msgspec.structs.replace(given, lease=lease, lease_s=self._lease_s)
@@ -209,43 +215,41 @@ class Dispatcher:
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
-    def extend(self, execution: str, pending: Pending, more: frames.Further) -> None:
-        """Send further iterations to the worker that has their chunk."""
-        for lease_id in self._by_run.get((execution, pending.run), ()):
+    def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
+        """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
+        for lease_id in self._by_run.get((row.execution, row.pending.run), ()):
             lease = self._leases[lease_id]
-            known = lease.row.pending
-            if (known.chunk, known.delivery) == (pending.chunk, pending.delivery):
-                lease.worker.link.send(msgspec.structs.replace(more, lease=lease_id))
+            if lease.row.pending == row.pending:
+                lease.out.update((one.path, one) for one in further)
+                lease.more = more
+                lease.worker.link.send(
+                    frames.Further(lease=lease_id, iterations=further, more=more)
+                )
 
     # From workers
 
-    async def hello(self, link: Link, hello: frames.Hello) -> None:
+    def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
         worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
-        for lease_id in set(hello.leases) - set(lost):
+        for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]
-            lease.worker.leases.discard(lease_id)
+            lease.worker.leases.discard(lease_id)  # the end of the old connection does not take it
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
-            await self._again(lease)
+            if lease.out:  # what was sent on the last connection may be lost
+                again = list(lease.out.values())
+                link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
         if lost:
+            worker.disowned.update(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
 
-    async def _again(self, lease: Lease) -> None:
-        """Send the iterations that are out once more: what was sent on the last connection may be lost."""
-        pending = lease.row.pending
-        if not pending.chunk:
-            return
-        entry = await self._entries.load(lease.row.execution)
-        run = entry.state.runs.get(pending.run)
-        chunk = run.chunks.get(pending.chunk) if run is not None else None
-        if run is None or chunk is None or chunk.gather:
-            return
-        more = further(entry.program, run, chunk, chunk.paths)
-        lease.worker.link.send(msgspec.structs.replace(more, lease=lease.id))
+    def disowns(self, link: Link, lease_id: str) -> bool:
+        """Tell whether a worker was told to stop what it does under a lease: then its report counts for nothing."""
+        worker = self._workers.get(link)
+        return worker is not None and lease_id in worker.disowned
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -259,6 +263,14 @@ class Dispatcher:
             lease = self._leases.get(lease_id)
             if lease is not None and lease.worker.link is link:
                 lease.expires = expires
+
+    def part(self, link: Link, given: frames.RunReport) -> None:
+        """A part of the work under a lease is done; the rest goes on."""
+        self.heartbeat(link, [given.lease])
+        lease = self._leases.get(given.lease)
+        if lease is not None and lease.out:
+            for one in given.iterations:
+                lease.out.pop(one.path, None)
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""

@@ -18,9 +18,10 @@ from petra.kernel import Program, Record, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
-from petra.kernel.assignment import further
+from petra.kernel.assignment import iterations
+from petra.kernel.chunks import goes_on
 from petra.store import rows
-from petra.wire import Assignment, frames
+from petra.wire import Assignment, Iteration, frames
 
 Make = Callable[[float], c.AnyCommand]
 
@@ -38,7 +39,7 @@ class Answered:
 class Request:
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what a worker reported: its connection, the lease and the number of the part.
+    ``part`` is what of a worker's report it came from: the lease and the number.
     """
 
     execution: str
@@ -105,7 +106,7 @@ class Draft:
     lines: list[rows.Record] = field(default_factory=list)
     effects: list[f.AnyEffect] = field(default_factory=list)
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
-    further: list[tuple[rows.Pending, frames.Further]] = field(default_factory=list)
+    extended: list[tuple[rows.Pending, list[Iteration], bool]] = field(default_factory=list)
     released: dict[tuple[str, str], None] = field(default_factory=dict)
     answers: list[rows.Answer] = field(default_factory=list)
     requests: list[tuple[Request, str]] = field(default_factory=list)
@@ -197,12 +198,17 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
 
 
 def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
-    """Make what a worker is sent for a chunk that it has, as this decision left it."""
+    """Note that a chunk which is out has further iterations, and make them."""
     run = entry.state.runs.get(effect.run)
     chunk = run.chunks.get(effect.chunk) if run is not None else None
-    if run is not None and chunk is not None:
-        place = rows.Pending(run=effect.run, chunk=effect.chunk, delivery=effect.delivery)
-        draft.further.append((place, further(entry.program, run, chunk, effect.paths)))
+    if run is None or chunk is None:
+        return
+    plan = entry.program.steps[run.step]
+    pending = rows.Pending(
+        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
+    )
+    made = iterations(entry.program, run, effect.paths)
+    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
 
 
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Self
 
 import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine.codec import playbook_row, to_row
+from petra.engine.batches import Batches
+from petra.engine.codec import to_row
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
@@ -29,7 +30,6 @@ from petra.engine.draft import (
     Make,
     Request,
     answer_of,
-    change_of,
     known_answer,
     lost_delivery,
     note_assigned,
@@ -39,9 +39,10 @@ from petra.engine.draft import (
     reported,
 )
 from petra.engine.entries import Entries, Entry
+from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
-from petra.engine.letters import ANSWER, TAKEN, Post, failed_start, letters_of
-from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SWEEP_S
+from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -53,7 +54,7 @@ from petra.kernel import effects as f
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
-from petra.store.errors import BrokenError, UnavailableError, UncertainError
+from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ class Engine:
         lease_s: float = LEASE_S,
         handed_back: bool = False,
         holder: str = "",
+        shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
     ) -> None:
         """Make an engine.
@@ -80,16 +82,18 @@ class Engine:
         self._handed_back = handed_back
         self.store = store
         self.clock: Clock = clock or SystemClock()
-        self.shards = Shards(store, self.clock, holder)
+        self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.entries = Entries(store, owns=self.shards.owns)
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
+        self.movers: list[Callable[[Collection[int]], None]] = []
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
+        self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
@@ -100,8 +104,7 @@ class Engine:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
-        self._stored: set[str] = set()
-        self._asked: dict[str, asyncio.Future[None]] = {}
+        self._expected = Expected()
 
     # Life
 
@@ -188,26 +191,20 @@ class Engine:
     ) -> Answered:
         if self._broken is not None:
             raise PetraError(f"the engine has stopped: {self._broken}")
-        if not command:
-            return await self._answered(Request(execution, make, program=program))
-        while (earlier := self._asked.get(command)) is not None:
-            await asyncio.wait([earlier])
-        self._asked[command] = asyncio.get_running_loop().create_future()
+        await self._expected.alone(command)
+        answer = self._expected.add(command or make)
         try:
-            known = await self.store.answer(command)
+            known = await self.store.answer(command) if command else None
             if known is not None:
-                return known_answer(known, request)
-            return await self._answered(
-                Request(execution, make, command=command, request=request, program=program)
-            )
-        finally:
-            self._asked.pop(command).set_result(None)
-
-    async def _answered(self, request: Request) -> Answered:
-        request.answer = asyncio.get_running_loop().create_future()
-        await self._inbox.room()
-        self._inbox.push(request)
-        return await request.answer
+                answer.set_result(known_answer(known, request))
+            else:
+                await self._inbox.room()
+        except BaseException:
+            answer.cancel()
+            raise
+        if known is None:
+            self._inbox.push(Request(execution, make, answer, command, request, program))
+        return await asyncio.shield(answer)
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -239,7 +236,7 @@ class Engine:
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
-                await self.dispatcher.hello(link, frame)
+                self.dispatcher.hello(link, frame)
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -265,8 +262,10 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
+        if self.dispatcher.disowns(link, given.lease):
+            given = msgspec.structs.replace(given, delivery=0)  # which the kernel rejects
         if given.more:
-            self.dispatcher.heartbeat(link, [given.lease])
+            self.dispatcher.part(link, given)
         else:
             self.dispatcher.reported(given.lease)
         self._inbox.push(reported(link, given))
@@ -295,6 +294,7 @@ class Engine:
                 # the rows are made now, before the next decisions change the states they show
                 usable, batch = self._prepare(drafts)
                 committing = asyncio.create_task(self._commit(usable, batch))
+                committing.add_done_callback(self._committed)
                 await asyncio.sleep(0)  # it is under way while we decide on
         except asyncio.CancelledError:
             if committing is not None:
@@ -303,6 +303,11 @@ class Engine:
         except BaseException as error:
             self._break(error)
             raise
+
+    def _committed(self, done: asyncio.Task[None]) -> None:
+        """Notice at once that a commit failed for good, also when nothing more arrives."""
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self._break(error)
 
     async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -390,48 +395,7 @@ class Engine:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        written = [d for d in usable.values() if d.records or (d.taken and not d.created)]
-        unborn = [d for d in usable.values() if d.created and not d.records]
-        for draft in unborn:
-            self.entries.drop(draft.entry.state.id)
-        if not written and not any(draft.taken for draft in unborn):
-            return usable, None
-        changes = tuple(self._change(draft) for draft in written)
-        refusals = [self._refusal(draft) for draft in unborn if draft.taken]
-        letters = tuple(letter for draft in unborn for letter in draft.letters)
-        told = [letter for change in changes for letter in change.letters]
-        return usable, rows.Batch(
-            changes=changes,
-            epochs=None if self.shards.epochs is None else dict(self.shards.epochs),
-            playbooks=self._new_playbooks(written),
-            answers=tuple(answer for found in refusals for answer in found),
-            letters=letters,
-            taken=tuple(name for draft in unborn for name in draft.taken),
-            notices=self._notices((*told, *letters), usable.values()),
-        )
-
-    def _refusal(self, draft: Draft) -> list[rows.Answer]:
-        """Have the parent told that a child could not be started; return the answers to who asked."""
-        now = self.clock.now()
-        replies = [
-            failed_start(request, refused, now)
-            for request, refused in draft.requests
-            if request.letter and refused
-        ]
-        draft.letters = tuple(reply for reply in replies if reply is not None)
-        return draft.answers
-
-    def _notices(self, letters: Sequence[rows.Letter], drafts: Iterable[Draft]) -> tuple[str, ...]:
-        if self.shards.epochs is None:
-            return ()
-        answered = [
-            f"{ANSWER} {request.command}"
-            for draft in drafts
-            if draft.taken
-            for request, _ in draft.requests
-            if request.letter and request.command
-        ]
-        return (*self._post.notices(letters), *answered)
+        return usable, self._batches.make(usable.values())
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
@@ -445,11 +409,9 @@ class Engine:
         while True:
             try:
                 return (await self.store.commit(batch)).outcomes
-            except (UncertainError, UnavailableError):
+            except (UncertainError, UnavailableError, FullError) as error:
+                _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self.clock.sleep(RETRY_S)  # the same batch again is safe
-            except BrokenError as error:
-                self._break(error)
-                raise
 
     def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
@@ -488,22 +450,6 @@ class Engine:
         for request, _ in draft.requests:
             self._inbox.push(request)
 
-    def _change(self, draft: Draft) -> rows.Change:
-        state = draft.entry.state
-        due = state.next_due() if not state.terminal else None
-        self._wakes.set(state.id, due)
-        draft.letters = letters_of(state, draft.effects, draft.version)
-        return change_of(draft, due)
-
-    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
-        found = {}
-        for draft in drafts:
-            program = draft.entry.program
-            if draft.created and program.digest not in self._stored:
-                self._stored.add(program.digest)
-                found[program.digest] = playbook_row(program, self.clock.now())
-        return tuple(found.values())
-
     # Releasing
 
     async def _release(self, drafts: list[Draft]) -> None:
@@ -518,7 +464,8 @@ class Engine:
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.part is not None:
-                    acks.setdefault(request.part[0], []).append(request.part[1:])
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
                 if request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
         for link, parts in acks.items():
@@ -545,8 +492,9 @@ class Engine:
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self.dispatcher.offer(row, given, entry.program)
-        for place, more in draft.further:
-            self.dispatcher.extend(entry.state.id, place, more)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self.dispatcher.extend(row, further, more=more)
 
     # Time
 
@@ -579,6 +527,8 @@ class Engine:
 
     def _shards_lost(self, shards: Collection[int]) -> None:
         self.entries.forget(shards)
+        for moved in self.movers:
+            moved(shards)
 
     async def _shards_kept(self, shards: Collection[int]) -> None:
         await self._recovery.find(shards, in_order=True)
@@ -591,9 +541,12 @@ class Engine:
             self._post.heard(notice)
 
     def _break(self, error: BaseException) -> None:
-        self._broken = error
+        """Stop for good: whoever waits for an answer is told that there will be none."""
+        self._broken = self._broken or error
+        stopped = PetraError(f"the engine has stopped: {error}")
         for request in self._inbox.drain():
-            request.fail(PetraError(f"the engine has stopped: {error}"))
+            request.fail(stopped)
+        self._expected.fail(stopped)
 
 
 def _hash(request: Any) -> bytes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
@@ -17,6 +16,8 @@ from petra.engine.limits import (
     READ_BATCH,
     SNAPSHOT_EVERY,
     SNAPSHOT_SHARE,
+    WARM_MAX,
+    WARM_RECORDS,
 )
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
@@ -24,6 +25,7 @@ from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
 from petra.playbook import Playbook, read
 from petra.store.base import Store
+from petra.store.rows import Record as StoredRecord
 from petra.store.rows import Snapshot, shard_of
 
 _log = logging.getLogger(__name__)
@@ -89,6 +91,9 @@ class Entries:
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._compiled: dict[int, tuple[Playbook, Program]] = {}
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def cached(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
         entry = self._entries.get(execution)
@@ -117,16 +122,27 @@ class Entries:
         Raises:
             UnknownExecutionError: there is none of that id.
         """
+        entry, version = await self._begin(execution)
+        if version >= SNAPSHOT_EVERY:
+            await self._restore(entry, version)
+        await self._replay(entry)
+        entry.find_out()
+        return entry
+
+    async def blank(self, execution: str) -> Entry:
+        """Return an execution as it was before its first record; ``advance`` leads on.
+
+        Raises:
+            UnknownExecutionError: there is none of that id.
+        """
+        return (await self._begin(execution))[0]
+
+    async def _begin(self, execution: str) -> tuple[Entry, int]:
         stored = await self._store.execution(execution)
         if stored is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
         program = await self.program(stored.row.digest)
-        entry = Entry(program, State(id=execution), Ledger(execution, 0, GENESIS))
-        if stored.version >= SNAPSHOT_EVERY:
-            await self._restore(entry, stored.version)
-        await self._replay(entry)
-        entry.find_out()
-        return entry
+        return Entry(program, State(id=execution), Ledger(execution, 0, GENESIS)), stored.version
 
     async def _restore(self, entry: Entry, version: int) -> None:
         """Begin with the snapshot, if there is one that can be read and that the log bears out."""
@@ -152,13 +168,7 @@ class Entries:
         state = entry.state
         while True:
             rows = await self._store.read(state.id, after=state.seq, limit=READ_BATCH)
-            last = ""
-            for row in rows:
-                record = from_row(row)
-                evolve(state, record.event, seq=record.seq, at=record.at)
-                last = record.hash
-            if last:
-                entry.ledger = Ledger(state.id, state.seq, last)
+            _apply(entry, rows)
             if len(rows) < READ_BATCH:
                 return
 
@@ -171,9 +181,18 @@ class Entries:
         return records
 
     async def warm(self, executions: Iterable[str]) -> None:
-        """Load several executions side by side; those that cannot be are left to whoever needs them."""
-        missing = [self.load(key) for key in dict.fromkeys(executions) if key not in self._entries]
-        await asyncio.gather(*missing, return_exceptions=True)
+        """Load several executions at once; long ones are left to whoever needs them."""
+        missing = [key for key in dict.fromkeys(executions) if key not in self._entries]
+        for begin in range(0, len(missing), WARM_MAX):
+            some = missing[begin : begin + WARM_MAX]
+            found = await self._store.logs(some, most=WARM_RECORDS)
+            for name, (stored, rows) in found.items():
+                program = await self.program(stored.row.digest)
+                if name not in self._entries and self.owns(name):
+                    entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
+                    _apply(entry, rows)
+                    entry.find_out()
+                    self.add(name, entry)
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
@@ -227,3 +246,12 @@ class Entries:
         while len(self._programs) > PROGRAMS_MAX:
             self._programs.popitem(last=False)
         return program
+
+
+def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:
+    """Apply records to an execution."""
+    for row in rows:
+        record = from_row(row)
+        evolve(entry.state, record.event, seq=record.seq, at=record.at)
+    if rows:
+        entry.ledger = Ledger(entry.state.id, entry.state.seq, rows[-1].hash.hex())

@@ -17,6 +17,8 @@ ASSIGN_MAX = 256
 ENTRIES_MAX = 5_000
 PROGRAMS_MAX = 500
 READ_BATCH = 5_000
+WARM_MAX = 250
+WARM_RECORDS = 200
 SNAPSHOT_EVERY = 5_000
 SNAPSHOT_SHARE = 64
 
@@ -71,6 +73,8 @@ LIMITS = (
     ),
     Limit("PROGRAMS_MAX", PROGRAMS_MAX, "playbooks", "the oldest one is compiled anew when needed"),
     Limit("READ_BATCH", READ_BATCH, "records", "the rest of a log is read in further pieces"),
+    Limit("WARM_MAX", WARM_MAX, "executions", "the rest is read from the store after these"),
+    Limit("WARM_RECORDS", WARM_RECORDS, "records", "a longer log is read by itself"),
     Limit(
         "SNAPSHOT_EVERY",
         SNAPSHOT_EVERY,

@@ -1,17 +1,23 @@
 """Retention: executions that ended long ago are deleted, with the objects that only they referred to.
 
 Rule 1: a few at a time, for ever, so that nobody waits for it.
-Rule 2: an object goes when no execution that is left refers to it, whoever made it.
+Rule 2: an object goes when no execution that is left refers to it, whoever made it. What an execution made
+and never told (a report that was refused) goes with its last object.
+Rule 3: objects that cannot be deleted now are deleted later; the executions are gone all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Collection
 
 from petra.clock import Clock, SystemClock
 from petra.engine.limits import EXPIRE_EVERY_S, EXPIRE_MAX
+from petra.errors import ObjectError
 from petra.objects import Objects
 from petra.store.base import Store
+
+_log = logging.getLogger(__name__)
 
 
 class Retention:
@@ -45,15 +51,26 @@ class Retention:
         before = self._clock.now() - self._keep_s
         gone = (await self._store.expire(before, limit=EXPIRE_MAX)).executions
         if self._objects is not None:
-            while await self._collect(self._objects):
-                pass
+            try:
+                await self._collect(self._objects, gone)
+            except ObjectError as error:
+                _log.warning("objects that nothing refers to stay for now: %s", error)
         return gone
 
-    async def _collect(self, objects: Objects) -> bool:
-        """Delete some objects that became orphans; return whether there may be more."""
-        keys = await self._store.orphans(limit=EXPIRE_MAX)
-        for key in keys:
-            await objects.delete(key)
-        if keys:
+    async def _collect(self, objects: Objects, gone: Collection[str]) -> None:
+        """Delete the objects that became orphans, and what else deleted executions have left behind."""
+        makers = set(gone)
+        while keys := await self._store.orphans(limit=EXPIRE_MAX):
+            for key in keys:
+                await objects.delete(key)
+            makers |= {key.partition("/")[0] for key in keys}
             await self._store.forget_orphans(keys)
-        return len(keys) == EXPIRE_MAX
+        for maker in sorted(makers):
+            if await self._is_over(maker):
+                await objects.remove(maker)
+
+    async def _is_over(self, maker: str) -> bool:
+        """Whether an execution is deleted and nobody refers to what it made."""
+        if await self._store.execution(maker) is not None:
+            return False
+        return not await self._store.refers_to(f"{maker}/")

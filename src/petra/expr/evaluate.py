@@ -132,7 +132,10 @@ class Compiler:
 
         def run(frame: Frame) -> Value:
             value = root(frame)
+            follows = frame.follow is not None
             for key in constants:
+                if follows:
+                    value = frame.through(value)
                 if type(value) is dict and type(key) is str:
                     try:
                         value = value[key]
@@ -154,7 +157,7 @@ class Compiler:
         ]
 
         def run(frame: Frame) -> Value:
-            value = target(frame)
+            value = frame.through(target(frame))
             if type(value) is Undefined:
                 return frame.missing(value)
             parts = [bound(frame) for bound in bounds]
@@ -212,7 +215,7 @@ class Compiler:
             raise self._unknown("method", name, METHODS, node.name_start, HINTS.get(name))
 
         def run(frame: Frame) -> Value:
-            value = target(frame)
+            value = frame.through(target(frame))
             if type(value) is Undefined:
                 return frame.missing(value)
             positional, named = arguments(frame)
@@ -246,7 +249,7 @@ class Compiler:
             gap = _first_undefined(positional, named)
             if gap is not None:
                 return frame.missing(gap)
-            return frame.made(function(frame, value, *positional, **named))
+            return frame.made(function(frame, frame.through(value), *positional, **named))
 
         return _placed(run, node.name_start)
 
@@ -455,7 +458,7 @@ def _computed_lookup(root: Run, keys: list[Run], node: tree.Lookup, written: str
             key = key_of(frame)
             if type(key) is Undefined:
                 return frame.missing(key)
-            value = look_up(value, key)
+            value = look_up(frame.through(value), key)
             if is_absent(value):
                 return Undefined(written, node.start)
         return value

@@ -16,6 +16,10 @@ Value = Any
 """A JSON value, an ``Undefined``, or (in a scope) a helper function."""
 
 
+FOLLOW: Final = "$follow"
+"""A scope that has this can follow references: it is called with one and returns what it leads to (S18)."""
+
+
 class Undefined:
     """What a missing name, key or element evaluates to. It equals nothing and is false."""
 
@@ -48,11 +52,12 @@ class Namespace:
 class Frame:
     """One evaluation. ``strict`` makes an undefined operand an error instead of undefined again."""
 
-    __slots__ = ("bound", "fuel", "scope", "strict")
+    __slots__ = ("bound", "follow", "fuel", "scope", "strict")
 
     def __init__(self, scope: Mapping[str, Value], *, strict: bool) -> None:
         self.scope = scope
         self.strict = strict
+        self.follow = scope.get(FOLLOW)
         self.fuel = FUEL
         self.bound: dict[str, Value] = {}
 
@@ -72,6 +77,12 @@ class Frame:
         if length > MAX_RESULT:
             raise too_large(length)
         self.spend(1 + length // CHARS_PER_FUEL)
+
+    def through(self, value: Value) -> Value:
+        """Return what is read when a value is looked into: behind a reference, what it leads to."""
+        if self.follow is not None and type(value) is dict and "checksum" in value:
+            return self.follow(value)
+        return value
 
     def missing(self, value: Undefined) -> Undefined:
         """Refuse an undefined operand, or let it spread when a guard is evaluated."""

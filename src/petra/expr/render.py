@@ -126,7 +126,7 @@ def _for(piece: tree.For, compiler: Compiler) -> Emit:
         value = items_of(frame)
         if type(value) is Undefined:
             raise value.error()
-        items = elements(frame, value)
+        items = elements(frame, frame.through(value))
         if condition is not None:
             kept = []
             for item in items:

@@ -106,7 +106,7 @@ def passes(
     admit = plan.step.spec.policy.admit
     if admit is None:
         return True
-    if admit.once and plan.name in turn.state.once:
+    if runs_no_more(turn, plan):
         _discard(turn, tokens, "the step runs once", group)
         return False
     if admits(turn, plan, view):
@@ -116,6 +116,12 @@ def passes(
     elif admit.on_deny == "fail":
         raise DeniedError(denial(plan))
     return False
+
+
+def runs_no_more(turn: Turn, plan: StepPlan) -> bool:
+    """Whether the step runs once, and has."""
+    admit = plan.step.spec.policy.admit
+    return admit is not None and admit.once and plan.name in turn.state.once
 
 
 def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | None) -> None:

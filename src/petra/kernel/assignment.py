@@ -11,7 +11,6 @@ from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, State
 from petra.wire import Assignment, Iteration
-from petra.wire.frames import Further
 
 _ANY = "*"
 
@@ -52,12 +51,6 @@ def iterations(program: Program, run: Run, paths: list[tuple[int, ...]]) -> list
     """Return iterations as a worker gets them."""
     plan = program.steps[run.step]
     return [Iteration(path=path, iter=iter_data(plan, run, path)) for path in paths]
-
-
-def further(program: Program, run: Run, chunk: Chunk, paths: list[tuple[int, ...]]) -> Further:
-    """Return iterations for a worker that has their chunk already; the lease is for the shell to fill in."""
-    more = goes_on(program.steps[run.step], run, chunk)
-    return Further(lease="", iterations=iterations(program, run, paths), more=more)
 
 
 def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:

@@ -58,12 +58,15 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     return Decision(turn.events, _wanted(turn), turn.markings, refused)
 
 
+_HANDED_OUT = (Assign, Extend)
+
+
 def _wanted(turn: Turn) -> list[AnyEffect]:
     """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
     if not turn.effects:
         return turn.effects
     runs = turn.state.runs
-    return [x for x in turn.effects if not isinstance(x, Assign | Extend) or x.run in runs]
+    return [x for x in turn.effects if type(x) not in _HANDED_OUT or x.run in runs]  # type: ignore[union-attr]
 
 
 # Settling
@@ -284,7 +287,8 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
             problem = schema_fault(canonical(declared.schema), value)
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
-    turn.emit(e.CtxPatched(values=command.values, actor=command.actor, reason=command.reason))
+    values = dict(sorted(command.values.items()))  # as they will be read back
+    turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
 
 def _pause(turn: Turn, command: c.Pause) -> None:

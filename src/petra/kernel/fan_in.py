@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from petra.kernel import events as e
-from petra.kernel.admission import DeniedError, passes
+from petra.kernel.admission import DeniedError, passes, runs_no_more
 from petra.kernel.cancel import leave_others
 from petra.kernel.ctx import fault
 from petra.kernel.program import StepPlan
@@ -196,6 +196,10 @@ def _fail(turn: Turn, plan: StepPlan, group: Group, error: Error) -> None:
 def _fire_group(turn: Turn, plan: StepPlan, group: Group) -> None:
     tokens = [turn.state.ready[token] for _, token in sorted(group.arrived.items())]
     if tokens and not passes(turn, plan, tokens, view_of(turn.state, tokens[0]), group):
+        return
+    if not tokens and runs_no_more(turn, plan):
+        leave_others(turn, group, set())
+        turn.emit(e.Withdrawn(groups=[group.id], reason="the step runs once", by="join"))
         return
     _fire(turn, plan, tokens, group.stack, group, dict(group.outputs), group.order)
 

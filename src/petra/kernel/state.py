@@ -111,6 +111,8 @@ class LoopState(Struct, gc=False):
     done: int = 0
     succeeded: int = 0
     failed: int = 0
+    nests: bool = False
+    """Whether its iterations are loops themselves."""
 
     @property
     def is_over(self) -> bool:

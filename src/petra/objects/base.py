@@ -165,10 +165,18 @@ class ExecutionObjects:
         Raises:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
+        return await self._objects.get(self.checked(reference))
+
+    def checked(self, reference: Any) -> Reference:
+        """Read a reference that this execution may follow.
+
+        Raises:
+            ObjectError: it is none, or belongs to another execution.
+        """
         found = read_reference(reference)
         if found.key.partition("/")[0] not in self._readable:
             raise ObjectError("denied", f"{found.key:.80} belongs to another execution")
-        return await self._objects.get(found)
+        return found
 
 
 async def store_if_large(

@@ -1,6 +1,7 @@
 """The pipeline machine: one step run, or one iteration of a loop (S5).
 
     start ──→ Run(task, fields, …) ──→ the caller runs the tool ──→ advance(outcome)
+          ──→ Load(reference) ──→ the caller reads the object ──→ loaded(object)
                  ▲                                                     │ policy
                  └──────────── continue · retry · jump ◄───────────────┤
                                                                        └─ break · fail ──→ Finished(report)
@@ -16,7 +17,9 @@ Rule 5: within one task ``args`` are the token's, overlaid with the task's own. 
 that read the keychain, since what a policy sets is stored.
 Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
 Rule 7: patches of a run that fails or is cancelled stay in its report.
-Rule 8: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are reported, and the others counted.
+Rule 8: an object that a template reads through a reference and that cannot be had is an error outcome of the task;
+where a policy reads it, the run fails with that error (S18).
+Rule 9: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are reported, and the others counted.
 """
 
 from __future__ import annotations
@@ -28,8 +31,10 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from petra.errors import ExpressionError
+from petra.expr.frame import FOLLOW
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
+from petra.pipeline.references import Followed, IsReference, NeededError, UnreadableError
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
 from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
@@ -56,6 +61,7 @@ class Run:
     spec: dict[str, Any]
     scope: dict[str, Any]
     after_s: float = 0.0
+    follow: Followed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +71,26 @@ class Finished:
     report: Report
 
 
-Next: TypeAlias = Run | Finished
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A template reads through this reference: wait ``after_s`` seconds, read the object, go on with ``loaded``."""
+
+    reference: dict[str, Any]
+    after_s: float = 0.0
+
+
+Next: TypeAlias = Run | Load | Finished
 
 
 class Machine:
     """One step run, or one iteration: tasks in order, outcome to policy to action.
 
     ``scope`` has workload, execution, ctx, args, branch, step and the results of steps by name; it may have
-    a keychain, which only fields and guards can read. ``iter`` is None outside a loop.
+    a keychain, which only fields and guards can read. ``iter`` is None outside a loop. With ``is_reference``,
+    templates read through references, and the caller is asked to ``Load`` what they lead to.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a run
         self,
         tasks: Sequence[Task],
         scope: Mapping[str, Any],
@@ -83,6 +98,7 @@ class Machine:
         settings: Settings,
         jitter: Jitter,
         iter: Mapping[str, Any] | None = None,  # noqa: A002 - spelled as in the playbook
+        is_reference: IsReference | None = None,
     ) -> None:
         self._tasks = tasks
         self._positions = {task.name: index for index, task in enumerate(tasks)}
@@ -101,6 +117,11 @@ class Machine:
         }
         if "branch" in scope:
             self._names["_branch"] = scope["branch"]
+        self._followed: Followed | None = None
+        if is_reference is not None:
+            self._followed = self._names[FOLLOW] = Followed(is_reference)
+        self._loading: dict[str, Any] | None = None
+        self._came: tuple[Outcome, float] | None = None
         self._position = 0
         self._attempt = 0
         self._jumps = 0
@@ -120,7 +141,11 @@ class Machine:
     def advance(self, outcome: Outcome, duration_ms: float = 0.0) -> Next:
         """Take the outcome of the try that was handed out last, and say what is next."""
         assert self._finished is None, "a finished run has no more outcomes"
-        wait = self._take(outcome, duration_ms)
+        try:
+            wait = self._take(outcome, duration_ms)
+        except NeededError as needed:
+            self._came = outcome, duration_ms
+            return self._load(needed, 0.0)
         return self._finished or self._go_on(wait)
 
     @property
@@ -136,6 +161,19 @@ class Machine:
         wanted = policy.rules[attempt.rule].action.attempts
         return 3 if wanted is None else wanted if isinstance(wanted, int) else None
 
+    def loaded(self, found: Any) -> Next:
+        """Take the object that was to be loaded, or the ``Error`` that reading it came to, and say what is next."""
+        assert self._followed is not None, "only what was asked for is loaded"
+        assert self._loading is not None, "only what was asked for is loaded"
+        self._followed.put(self._loading, found)
+        self._loading = None
+        came, self._came = self._came, None
+        return self.advance(*came) if came is not None else self._go_on(0.0, again=True)
+
+    def _load(self, needed: NeededError, wait: float) -> Load:
+        self._loading = needed.reference
+        return Load(needed.reference, wait)
+
     def cancel(self, reason: str, duration_ms: float = 0.0) -> Finished:
         """End the run now: a try that was handed out is cancelled. Too late, it changes nothing."""
         if self._finished is not None:
@@ -145,21 +183,31 @@ class Machine:
             self._record(Outcome(status="error", error=error), duration_ms, Decision(action="fail"))
         return self._finish(error)
 
-    def _go_on(self, wait: float) -> Next:
-        """Enter the task at the current position; noops are passed through until a tool is needed."""
+    def _go_on(self, wait: float, *, again: bool = False) -> Next:
+        """Enter the task at the current position; noops are passed through until a tool is needed.
+
+        ``again`` is the same try once more, with an object that it lacked.
+        """
         while self._finished is None:
             if self._position >= len(self._tasks):
                 return self._finish(None)
-            self._attempt += 1
-            run = self._enter(self._tasks[self._position], wait)
-            if run is not None:
-                return run
-            if self._finished is None:
-                self._take(NOTHING_DONE, 0.0)
+            if not again:
+                self._attempt += 1
+                if self._followed is not None:
+                    self._followed.try_again()
+            again = False
+            try:
+                run = self._enter(self._tasks[self._position], wait)
+                if isinstance(run, Run):
+                    return run
+                if self._finished is None:
+                    wait = self._take(run, 0.0)
+            except NeededError as needed:
+                return self._load(needed, wait)
         return self._finished
 
-    def _enter(self, task: Task, wait: float) -> Run | None:
-        """Render a task; None when no tool is needed, or nothing can be run any more."""
+    def _enter(self, task: Task, wait: float) -> Run | Outcome:
+        """Render a task; an outcome when no tool is needed, or none can be run."""
         names = self._names
         names["_task"], names["_attempt"], names["args"] = task.name, self._attempt, self._args
         try:
@@ -167,14 +215,18 @@ class Machine:
             if compiled.args is not None:
                 names["args"] = {**self._args, **self._render(compiled.args, "args")}
             self._current = compiled
-            return None if task.kind == "noop" else self._run(compiled, wait)
+            return NOTHING_DONE if task.kind == "noop" else self._run(compiled, wait)
         except ExpressionError as error:
             self._finish(transform(f"task '{task.name}'", error))
-            return None
+            return NOTHING_DONE
+        except UnreadableError as error:
+            self._current = self._settings.compiled(task)
+            return Outcome(status="error", error=error.error)
 
     def _run(self, compiled: Compiled, wait: float) -> Run:
         scope = self._names.copy()
         scope.pop("keychain", None)
+        scope.pop(FOLLOW, None)
         return Run(
             task=compiled.task,
             attempt=self._attempt,
@@ -183,6 +235,7 @@ class Machine:
             spec=self._render(compiled.spec, "spec"),
             scope=scope,
             after_s=wait,
+            follow=self._followed,
         )
 
     def _render(self, render: Render, place: str = "") -> dict[str, Any]:
@@ -201,7 +254,10 @@ class Machine:
         names = {**self._names, "outcome": data}
         if secrets := self._current.secret_args:
             names["args"] = {k: v for k, v in names["args"].items() if k not in secrets}
-        decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
+        try:
+            decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
+        except UnreadableError as error:
+            decision = Decision(action="fail", error=error.error)
         decision = self._limit(task, self._patch(task, decision))
         self._record(outcome, duration_ms, decision)
         self._current = None

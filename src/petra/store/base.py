@@ -109,6 +109,11 @@ class Store(Protocol):
     ) -> list[Record]:
         """Return up to ``limit`` records with ``seq > after``, oldest first, without gaps."""
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs, without those of more than ``most`` records."""
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
 
@@ -220,6 +225,9 @@ class Store(Protocol):
         Keys of objects that no execution refers to any more become ``orphans``. Call it again until
         nothing is left; answers of commands without execution go with their age.
         """
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

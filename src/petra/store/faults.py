@@ -13,13 +13,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from petra.store.base import Store
-from petra.store.errors import BrokenError, UnavailableError, UncertainError
+from petra.store.errors import BrokenError, FullError, UnavailableError, UncertainError
 
 
 class Fault(enum.Enum):
     """What goes wrong with a call."""
 
     BEFORE = "it does not happen and the caller is told so"
+    FULL = "there is no space for it and the caller is told so"
     AFTER = "it happens and the caller is told that nobody knows"
     CRASH_BEFORE = "the process dies before it happens"
     CRASH_AFTER = "the process dies after it happened, before anybody heard"
@@ -66,6 +67,8 @@ class FaultyStore:
                 return await work()
             case Fault.BEFORE:
                 raise UnavailableError(f"{name}, call {self.calls}: refused on purpose")
+            case Fault.FULL:
+                raise FullError(f"{name}, call {self.calls}: no space left, on purpose")
             case Fault.AFTER:
                 await work()
                 raise UncertainError(f"{name}, call {self.calls}: it happened, on purpose unheard")

@@ -188,6 +188,11 @@ def seeks(wanted: WorkItemFilter) -> tuple[str, ...] | None:
     return tuple(words)
 
 
+def behind(prefix: str) -> str:
+    """Return the first text that comes after every text with that beginning."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
 def write_cursor(*parts: str | float) -> str:
     """Return an opaque cursor."""
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode()

@@ -173,6 +173,17 @@ class MemoryStore:
         stream = self._streams.get(execution)
         return [] if stream is None else stream.records[after : after + limit]
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs."""
+        found = ((key, self._streams.get(key)) for key in executions)
+        return {
+            key: (stream.stored(), list(stream.records))
+            for key, stream in found
+            if stream is not None and len(stream.records) <= most
+        }
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
         stream = self._streams.get(execution)
@@ -366,6 +377,11 @@ class MemoryStore:
             del self._answers[command]
         records = sum(len(stream.records) for stream in streams)
         return Expired(executions=tuple(gone), records=records)
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        keys = (key for stream in self._streams.values() for key in stream.objects)
+        return any(key.startswith(prefix) for key in keys)
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

@@ -23,7 +23,7 @@ from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
 from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
-from petra.store.judge import check_batch, read_cursor, seeks, write_cursor
+from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -270,6 +270,29 @@ class PostgresStore:
             )
         ]
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs."""
+        found: dict[str, tuple[StoredExecution, list[Record]]] = {}
+        names = list(executions)
+        streams: dict[int, list[Record]] = {}
+        for row in await self._fetch("executions_of", names, most):
+            stored = execution_of(row)
+            found[stored.row.id] = stored, streams.setdefault(row[12], [])
+        for row in await self._fetch("records_of", list(streams)):
+            streams[row[0]].append(
+                Record(
+                    seq=row[1], type=row[2], at=row[3], hash=row[4], previous=row[5], body=row[6]
+                )
+            )
+        # two looks are not one moment: leave out what the log has outrun since
+        return {
+            key: (stored, records[: stored.version])
+            for key, (stored, records) in found.items()
+            if len(records) >= stored.version
+        }
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
         row = await self._one("execution", execution)
@@ -403,6 +426,10 @@ class PostgresStore:
     async def credentials(self) -> list[str]:
         """List the names of all credentials."""
         return [row[0] for row in await self._fetch("credentials")]
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        return bool((await self._fetch("refers_to", prefix, behind(prefix)))[0][0])
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

@@ -317,6 +317,12 @@ class SqliteStore:
         """Return records, oldest first."""
         return await self._read(lambda c: reading.read(c, execution, after, limit))
 
+    async def logs(
+        self, executions: Collection[str], *, most: int = READ_LIMIT
+    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+        """Return several executions with their whole logs."""
+        return await self._read(lambda c: reading.logs(c, executions, most))
+
     async def execution(self, execution: str) -> StoredExecution | None:
         """Return an execution, or None."""
         return await self._read(lambda c: reading.execution(c, execution))
@@ -400,6 +406,10 @@ class SqliteStore:
     async def credentials(self) -> list[str]:
         """List the names of all credentials."""
         return await self._read(reading.credentials)
+
+    async def refers_to(self, prefix: str) -> bool:
+        """Whether any execution refers to an object whose key begins like that."""
+        return await self._read(lambda c: reading.refers_to(c, prefix))
 
     async def orphans(self, *, limit: int = PAGE) -> list[str]:
         """List keys of objects that nothing refers to any more."""

@@ -11,7 +11,7 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.store.columns import execution_of
-from petra.store.judge import read_cursor, seeks, write_cursor
+from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -49,6 +49,18 @@ def read(connection: apsw.Connection, execution: str, after: int, limit: int) ->
         Record(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
         for seq, kind, at, digest, previous, body in rows
     ]
+
+
+def logs(
+    connection: apsw.Connection, executions: Collection[str], most: int
+) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    """Return several executions with their whole logs."""
+    found = {}
+    for name in executions:
+        stored = execution(connection, name)
+        if stored is not None and stored.version <= most:
+            found[name] = stored, read(connection, name, 0, most)
+    return found
 
 
 def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
@@ -233,6 +245,11 @@ def credential(connection: apsw.Connection, name: str) -> Credential | None:
 def credentials(connection: apsw.Connection) -> list[str]:
     """List the names of all credentials."""
     return [name for (name,) in connection.execute(_SQL["credentials"])]
+
+
+def refers_to(connection: apsw.Connection, prefix: str) -> bool:
+    """Whether any execution refers to an object whose key begins like that."""
+    return bool(connection.execute(_SQL["refers_to"], (prefix, behind(prefix))).get)
 
 
 def orphans(connection: apsw.Connection, limit: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""An independent checker: reads only a log and says which invariants it breaks.
+"""An independent checker: reads only a log and says which invariants it breaks, each by its name (I1 to I25).
 
 It shares no code with ``evolve``: it keeps books of its own over tokens, runs, groups, loops, timers, work
 items, resources and ctx, and compares. What a log cannot say (limits of resources, which joins cancel the
@@ -76,32 +76,32 @@ class Checker:
         self._seq += 1
         self._at = record.at
         if record.seq != self._seq:
-            self._fault(f"version {self._seq} was expected")
+            self._fault("I1", f"version {self._seq} was expected")
         if self._over:
-            self._fault("something happened after the end")
+            self._fault("I5", "something happened after the end")
         handler = _HANDLERS.get(type(record.event))
         if handler is not None:
             getattr(self, handler)(record.event)
 
-    def _fault(self, said: str) -> None:
-        self.faults.append(f"record {self._seq}: {said}")
+    def _fault(self, invariant: str, said: str) -> None:
+        self.faults.append(f"{invariant}: record {self._seq}: {said}")
 
     # Tokens
 
     def _produce(self, token: str, stack: Stack) -> None:
         if token in self._known:
-            self._fault(f"token {token} is produced twice")
+            self._fault("I6", f"token {token} is produced twice")
         self._known.add(token)
         self._ready[token] = stack
 
     def _take(self, token: str) -> Stack:
         if token not in self._ready:
-            self._fault(f"token {token} leaves and is not there")
+            self._fault("I6", f"token {token} leaves and is not there")
         return self._ready.pop(token, ())
 
     def _take_run(self, run: str) -> tuple[str, Stack]:
         if run not in self._runs:
-            self._fault(f"run {run} ends and is not under way")
+            self._fault("I11", f"run {run} ends and is not under way")
         self._held.pop(run, None)
         self._loops.pop(run, None)
         self._ended_runs.add(run)
@@ -114,9 +114,9 @@ class Checker:
         group = self._groups.get(made.arrives)
         index = next((branch for level, branch in stack if level == made.arrives), None)
         if group is None or index is None:
-            self._fault(f"token {made.id} arrives for a group it is not in")
+            self._fault("I16", f"token {made.id} arrives for a group it is not in")
         elif group.fired or index in group.arrived:
-            self._fault(f"branch {index} of group {made.arrives} arrives again, or too late")
+            self._fault("I16", f"branch {index} of group {made.arrives} arrives again, or too late")
         else:
             group.arrived.add(index)
 
@@ -134,17 +134,17 @@ class Checker:
 
     def _execution_started(self, event: e.ExecutionStarted) -> None:
         if self._seq != 1:
-            self._fault("an execution starts once")
+            self._fault("I9", "an execution starts once")
         self._reducers = dict(event.reducers)
         self._arm(event.timers)
         self._produce(event.entry.id, ())
 
     def _step_started(self, event: e.StepStarted) -> None:
         if event.run in self._runs or event.run in self._ended_runs:
-            self._fault(f"run {event.run} starts twice")
+            self._fault("I11", f"run {event.run} starts twice")
         stacks = [self._take(token) for token in event.consumed]
         if not event.compensates and not event.consumed and event.group is None:
-            self._fault("a run starts without a token")
+            self._fault("I10", "a run starts without a token")
         stack: Stack = tuple(event.stack) if event.stack is not None else (stacks or [()])[0]
         if event.group is not None:
             self._close(event.step, event.group, stacks)
@@ -167,7 +167,7 @@ class Checker:
     def _check_once(self, event: e.StepStarted) -> None:
         admit = self.steps[event.step].spec.policy.admit
         if admit is not None and admit.once and event.step in self._once and not event.compensates:
-            self._fault(f"step '{event.step}' runs once and is started again")
+            self._fault("I10", f"step '{event.step}' runs once and is started again")
         self._once.add(event.step)
 
     def _hold(self, event: e.StepStarted) -> None:
@@ -177,29 +177,31 @@ class Checker:
                 u for held in self._held.values() for n, k, u in held if (n, k) == (name, key)
             )
             if taken > self.limits.get(name, 1):
-                self._fault(f"{taken} units of resource '{name}' are held")
+                self._fault("I7", f"{taken} units of resource '{name}' are held")
 
     def _close(self, step: str, group_id: str, stacks: list[Stack]) -> None:
         group = self._groups.get(group_id)
         if group is None or group.fired:
-            self._fault(f"group {group_id} is closed a second time")
+            self._fault("I16", f"group {group_id} is closed a second time")
             return
         group.fired = True
         indices = [branch for stack in stacks for level, branch in stack if level == group_id]
         if len(set(indices)) != len(indices) or not set(indices) <= group.arrived:
-            self._fault(f"a join consumes branches of group {group_id} that have not arrived")
+            self._fault(
+                "I16", f"a join consumes branches of group {group_id} that have not arrived"
+            )
         join = self.steps[step].spec.join
         if join is not None and join.on_early_complete == "cancel":
             live = [*self._ready.values(), *(stack for _, stack in self._runs.values())]
             if any(level == group_id for stack in live for level, _ in stack):
-                self._fault(f"a branch of group {group_id} lives on after its join")
+                self._fault("I16", f"a branch of group {group_id} lives on after its join")
 
     def _step_ended(self, event: e.StepEnded) -> None:
         if event.run in self._runs:
             loop = self._loops.get(event.run)
             flat = isinstance(event, e.LoopDone) and loop is not None and not loop.nested
             if flat and loop and not len(loop.ended) == loop.total == len(loop.started):
-                self._fault(f"loop.done after {len(loop.ended)} of {loop.total} iterations")
+                self._fault("I17", f"loop.done after {len(loop.ended)} of {loop.total} iterations")
             _, stack = self._take_run(event.run)
         else:
             stack = self._never_started(event)
@@ -214,7 +216,7 @@ class Checker:
 
     def _never_started(self, event: e.StepEnded) -> Stack:
         if event.run in self._ended_runs:
-            self._fault(f"run {event.run} ends twice")
+            self._fault("I11", f"run {event.run} ends twice")
         self._ended_runs.add(event.run)
         stacks = [self._take(token) for token in event.consumed]
         if event.closes is not None:
@@ -225,14 +227,14 @@ class Checker:
     def _route(self, event: e.StepEnded, stack: Stack) -> None:
         step = self.steps[event.step]
         if not step.inclusive and len(event.arcs) > 1:
-            self._fault(f"exclusive step '{event.step}' takes {len(event.arcs)} arcs")
+            self._fault("I7", f"exclusive step '{event.step}' takes {len(event.arcs)} arcs")
         if event.group is None and len(event.produced) > 1:
-            self._fault("several tokens and no group")
+            self._fault("I7", "several tokens and no group")
         if event.group is not None:
             self._groups[event.group.id] = _Group(event.group.size)
             indices = [made.index for made in event.produced]
             if indices != list(range(event.group.size)):
-                self._fault(f"group {event.group.id} has branches {indices}")
+                self._fault("I16", f"group {event.group.id} has branches {indices}")
         for made in event.produced:
             inside = made.index is not None and event.group is not None
             inner = ((event.group.id, made.index or 0),) if inside and event.group else ()
@@ -258,7 +260,7 @@ class Checker:
     def _group_changed(self, event: e.GroupChanged) -> None:
         group = self._groups.get(event.group)
         if group is None or group.fired:
-            self._fault(f"group {event.group} changes and is not open")
+            self._fault("I16", f"group {event.group} changes and is not open")
         elif event.produced is not None:
             self._made_later(event.group, group, event.produced)
 
@@ -279,37 +281,39 @@ class Checker:
     def _redelivered(self, event: e.RunRedelivered) -> None:
         known = self._deliveries.get((event.run, event.chunk), 1)
         if event.run not in self._runs:
-            self._fault(f"run {event.run} is handed out again and is over")
+            self._fault("I12", f"run {event.run} is handed out again and is over")
         if event.delivery != known + 1 or event.delivery > DELIVERIES_MAX:
-            self._fault(f"delivery {event.delivery} after {known}")
+            self._fault("I14", f"delivery {event.delivery} after {known}")
         self._deliveries[event.run, event.chunk] = event.delivery
 
     def _iterations_started(self, event: e.IterationsStarted) -> None:
         loop = self._loops.get(event.run)
         self._armed(event.armed)
         if loop is None:
-            self._fault(f"iterations of run {event.run}, which has no loop")
+            self._fault("I17", f"iterations of run {event.run}, which has no loop")
             return
         if loop.started & set(event.paths):
-            self._fault("an iteration starts twice")
+            self._fault("I11", "an iteration starts twice")
         if not loop.nested and event.paths and min(event.paths) != (len(loop.started),):
-            self._fault("iterations start out of order")
+            self._fault("I17", "iterations start out of order")
         loop.started |= set(event.paths)
         if event.chunk:
             loop.chunks.add(event.chunk)
         if not loop.nested and len(loop.chunks) > loop.most:
-            self._fault(f"{len(loop.chunks)} iterations in flight, at most {loop.most} may be")
+            self._fault(
+                "I17", f"{len(loop.chunks)} iterations in flight, at most {loop.most} may be"
+            )
 
     def _iterations_ended(self, event: e.IterationsEnded) -> None:
         loop = self._loops.get(event.run)
         if loop is None or event.chunk not in loop.chunks:
-            self._fault("iterations end that were not handed out")
+            self._fault("I17", "iterations end that were not handed out")
             return
         if not event.more:
             loop.chunks.discard(event.chunk)
         for ended in event.ended:
             if ended.path in loop.ended or ended.path not in loop.started:
-                self._fault(f"iteration {ended.path} ends twice, or never started")
+                self._fault("I17", f"iteration {ended.path} ends twice, or never started")
             loop.ended.add(ended.path)
             for write in ended.writes:
                 scope = (f"{event.run}/loop", ended.path[0])
@@ -320,14 +324,14 @@ class Checker:
     def _timer_fired(self, event: e.TimerFired) -> None:
         due = self._timers.pop(event.timer, None)
         if due is None:
-            self._fault(f"timer {event.timer} fires and is not armed")
+            self._fault("I18", f"timer {event.timer} fires and is not armed")
         elif due > self._at:
-            self._fault(f"timer {event.timer} fires {due - self._at:g} s early")
+            self._fault("I18", f"timer {event.timer} fires {due - self._at:g} s early")
 
     def _item_changed(self, event: e.ItemChanged) -> None:
         known = self._items.get(event.item)
         if known != "open":
-            self._fault(f"work item {event.item} changes and is {known}")
+            self._fault("I19", f"work item {event.item} changes and is {known}")
         if event.state in ("done", "failed", "withdrawn", "expired"):
             self._items[event.item] = event.state
 
@@ -336,7 +340,7 @@ class Checker:
 
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
         if event.run not in self._runs:
-            self._fault(f"an attempt of run {event.run} ends, and the run is over")
+            self._fault("I11", f"an attempt of run {event.run} ends, and the run is over")
             return
         for write in event.writes:
             self._write(write, self._runs[event.run][1])
@@ -344,19 +348,21 @@ class Checker:
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         if event.run not in self._runs:
-            self._fault(f"an attempt of run {event.run} starts, and the run is over")
+            self._fault("I11", f"an attempt of run {event.run} starts, and the run is over")
         self._armed(event.armed)
 
     def _final_started(self, event: e.FinalStarted) -> None:
         self._finals += 1
         if self._finals > 1 or self._runs or self._ready:
-            self._fault("the final step runs once, after everything else")
+            self._fault("I21", "the final step runs once, after everything else")
         self._produce(event.token.id, ())
 
     def _ended(self, _event: e.ExecutionEnded) -> None:
         self._over = True
         if self._ready or self._runs:
-            self._fault(f"{len(self._ready)} tokens and {len(self._runs)} runs are left at the end")
+            self._fault(
+                "I20", f"{len(self._ready)} tokens and {len(self._runs)} runs are left at the end"
+            )
 
     # ctx
 
@@ -372,7 +378,7 @@ class Checker:
             known = self._writers.get((group, write.key))
             value = canonical(write.value)
             if known is not None and known[0] != index and known[1] != value:
-                self._fault(f"ctx.{write.key} is written differently by two branches")
+                self._fault("I25", f"ctx.{write.key} is written differently by two branches")
             if known is None or known[0] == index:
                 self._writers[group, write.key] = (index, value)
         self.ctx[write.key] = write.value

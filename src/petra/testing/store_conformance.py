@@ -76,6 +76,18 @@ async def records_come_back_as_given_and_in_order(store: Store) -> None:
 
 
 @claim
+async def several_logs_are_read_at_once(store: Store) -> None:
+    await applied(store, make_start("a", count=3), make_start("b", count=9), make_start("c"))
+    await applied(store, make_next("a", 3, 2))
+    found = await store.logs(["a", "b", "c", "nobody"], most=5)
+    assert sorted(found) == ["a", "c"]
+    for name, (stored, records) in found.items():
+        assert stored == await store.execution(name)
+        assert records == await store.read(name)
+    assert await store.logs([]) == {}
+
+
+@claim
 async def the_row_tells_where_the_log_ends(store: Store) -> None:
     await applied(store, make_start("a", count=3))
     await applied(store, make_next("a", 3, 2))
@@ -383,6 +395,17 @@ async def retention_deletes_whole_executions(store: Store) -> None:
     await store.forget_orphans(["mine"])
     assert await store.orphans() == []
     assert await store.verify() == []
+
+
+@claim
+async def objects_that_are_referred_to_are_found_by_their_beginning(store: Store) -> None:
+    row = make_row("a", status="completed", ended=1.0)
+    await applied(store, make_start("a", row=row, objects=("a/1", "ab/2")))
+    assert await store.refers_to("a/")
+    assert await store.refers_to("ab/")
+    assert not await store.refers_to("b/")
+    await store.expire(5.0)
+    assert not await store.refers_to("a/")
 
 
 @claim

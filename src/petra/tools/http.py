@@ -22,13 +22,13 @@ import msgspec
 
 from petra.kinds import Fields, Http, Timeouts
 from petra.tools.base import ToolContext, ToolError, ToolSettings, flag, number, ok, secret_of
+from petra.tools.connections import ONE, Connections
 from petra.tools.egress import GatedTransport
 from petra.wire import ErrorKind, Outcome
 
 MAX_REDIRECTS: Final = 10
 DETAILS_MAX: Final = 4_000
 """Characters of a refused request's answer that are kept in ``error.details``."""
-_LIMITS: Final = httpx2.Limits(max_connections=1000, max_keepalive_connections=200)
 _KINDS: Final[Mapping[int, ErrorKind]] = {
     401: "auth",
     403: "auth",
@@ -57,10 +57,9 @@ class HttpTool:
             credentials = credentials_of(fields.auth, await secret_of(context, fields.auth))
         client = self._client(verify=flag(fields.verify, "verify"))
         most = int(number(fields.max_bytes, "max_bytes", self._settings.max_bytes))
-        where = fields.url
+        request = None
         try:
             request = _request(client, fields, credentials)
-            where = _shown(request)
             response = await _send(
                 client,
                 request,
@@ -72,8 +71,9 @@ class HttpTool:
             finally:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            where = _shown(request) if request is not None else fields.url
             raise _unanswered(where, error) from error
-        return _judged(where, response, content)
+        return _judged(request, response, content)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,10 +85,14 @@ class HttpTool:
         found = self._clients.get(verify)
         if found is None:
             tls, gate = _tls(verify=verify), self._settings.refuse_private
+
+            def connection() -> httpx2.AsyncBaseTransport:
+                if gate:
+                    return GatedTransport(tls, ONE)
+                return httpx2.AsyncHTTPTransport(verify=tls, trust_env=False, limits=ONE)
+
             found = self._clients[verify] = httpx2.AsyncClient(
-                transport=GatedTransport(tls, _LIMITS) if gate else None,
-                verify=tls,
-                limits=_LIMITS,
+                transport=Connections(connection),
                 trust_env=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 headers={"User-Agent": "petra"},
@@ -145,13 +149,17 @@ def _request(client: httpx2.AsyncClient, fields: Http, credentials: Credentials)
     try:
         return client.build_request(
             fields.method.upper(),
-            url.copy_merge_params({k: v for k, v in params.items() if v is not None}),
+            _with_params(url, {k: v for k, v in params.items() if v is not None}),
             headers=headers,
             timeout=_timeout(fields.timeout),
             **_body(fields),
         )
     except (UnicodeError, ValueError, TypeError) as error:
         raise ToolError("client_error", f"the request cannot be made: {error}") from error
+
+
+def _with_params(url: httpx2.URL, params: dict[str, Any]) -> httpx2.URL:
+    return url.copy_merge_params(params) if params else url
 
 
 def _body(fields: Http) -> dict[str, Any]:
@@ -234,13 +242,13 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     return bytes(content)
 
 
-def _judged(where: str, response: httpx2.Response, content: bytes) -> Outcome:
+def _judged(request: httpx2.Request, response: httpx2.Response, content: bytes) -> Outcome:
     status = response.status_code
     if status >= 400:
         kind = _KINDS.get(status, "client_error" if status < 500 else "server_error")
         raise ToolError(
             kind,
-            f"{where}: {status} {response.reason_phrase}".rstrip(),
+            f"{_shown(request)}: {status} {response.reason_phrase}".rstrip(),
             code=status,
             details={
                 "retry_after": _retry_after(response),
@@ -249,14 +257,14 @@ def _judged(where: str, response: httpx2.Response, content: bytes) -> Outcome:
             more=_more(response),
         )
     more = _more(response)
-    return ok({**more["http"], **_data(where, response, content)}, more)
+    return ok({**more["http"], **_data(request, response, content)}, more)
 
 
 def _more(response: httpx2.Response) -> dict[str, Any]:
     return {"http": {"status": response.status_code, "headers": dict(response.headers.items())}}
 
 
-def _data(where: str, response: httpx2.Response, content: bytes) -> dict[str, Any]:
+def _data(request: httpx2.Request, response: httpx2.Response, content: bytes) -> dict[str, Any]:
     """Return the body as JSON or text; what is neither comes as base64, and says so."""
     if not content:
         return {"data": None}
@@ -265,7 +273,7 @@ def _data(where: str, response: httpx2.Response, content: bytes) -> dict[str, An
         try:
             return {"data": msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))}
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            message = f"{where}: the answer is no JSON: {error}"
+            message = f"{_shown(request)}: the answer is no JSON: {error}"
             raise ToolError("parse", message, more=_more(response)) from error
     try:
         return {"data": content.decode(response.charset_encoding or "utf-8")}

@@ -21,15 +21,17 @@ import msgspec
 
 from petra.clock import Clock
 from petra.errors import ExpressionError
+from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
-from petra.objects import ExecutionObjects
+from petra.objects import ExecutionObjects, is_reference
 from petra.objects import Objects as ObjectStore
-from petra.pipeline import Finished, Jitter, Machine, Run
+from petra.pipeline import Finished, Jitter, Load, Machine, Run
 from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import Retrying, RunReport
+from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
 from petra.worker.results import CleanObjects, finish
@@ -126,6 +128,7 @@ class Runner:
         self._jitter = jitter
         self._scrubber = scrubber
         self._objects = objects
+        self._loaded = Loaded()
 
     async def run(self, work: Work) -> RunReport:
         """Run an assignment to its end; return its report, or the last part of it."""
@@ -165,7 +168,7 @@ class Runner:
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
 
-    def _stored(self, work: Work) -> Objects | None:
+    def _stored(self, work: Work) -> ExecutionObjects | None:
         """Return the objects of the execution, if this worker has an object store."""
         if self._objects is None:
             return None
@@ -183,6 +186,7 @@ class Runner:
             settings=ready.settings,
             jitter=self._jitter,
             iter=iteration.iter if iteration is not None else None,
+            is_reference=is_reference,
         )
         part = work.part()
         try:
@@ -192,19 +196,22 @@ class Runner:
         return await finish(report, ready, objects, self._scrubber, total=given.total)
 
     async def _drive(
-        self, work: Work, machine: Machine, part: Cancellation, objects: Objects | None
+        self, work: Work, machine: Machine, part: Cancellation, objects: ExecutionObjects | None
     ) -> Report:
         ready, clock = work.ready, self._clock
         used = ready.used
         if used:
             await ready.secrets.prepare(used)
         move = machine.start()
-        while isinstance(move, Run):
+        while not isinstance(move, Finished):
             if move.after_s > 0 and not part.is_set():
                 self._tell(work, machine, move.after_s)
                 await self._wait(move.after_s, part)
             if part.is_set():
                 return machine.cancel(part.reason or "").report
+            if isinstance(move, Load):
+                move = machine.loaded(await self._loaded.read(objects, move.reference))
+                continue
             began = clock.monotonic()
             outcome = await self._try(work, move, part, objects)
             took = (clock.monotonic() - began) * 1000
@@ -213,7 +220,6 @@ class Runner:
             if used:
                 await ready.secrets.prepare(used)
             move = machine.advance(outcome, took)
-        assert isinstance(move, Finished)
         return move.report
 
     def _tell(self, work: Work, machine: Machine, after_s: float) -> None:
@@ -350,6 +356,8 @@ def _rendered_again(work: Work, run: Run) -> Run:
     compiled = work.ready.settings.compiled(run.task)
     own = work.given.scope.get("args") or {}
     scope = {**run.scope, "keychain": work.ready.secrets.view, "args": own}
+    if run.follow is not None:
+        scope[FOLLOW] = run.follow
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
     return Run(

@@ -27,6 +27,7 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
     for path, items, limit in event.opened:
         level = level_at(run.loop, path)
         level.active[path[-1]] = LoopState(len(items), items, limit)
+        level.nests = True
         level.next = max(level.next, path[-1] + 1)
     for path in event.paths:
         level = level_at(run.loop, path)
@@ -95,6 +96,8 @@ def put(results: list[Any], index: int, value: Any) -> None:
 
 def close_levels(loop: LoopState) -> None:
     """Turn inner levels that are through into results of the outer one."""
+    if not loop.nests:
+        return
     for index, inner in list(loop.active.items()):
         if inner is None:
             continue

@@ -285,6 +285,9 @@ DELETE FROM records WHERE number IN (
 -- name: undoom
 DELETE FROM doomed WHERE stream = ?
 
+-- name: refers_to
+SELECT EXISTS (SELECT 1 FROM objects WHERE key >= ? AND key < ?)
+
 -- name: orphans
 SELECT key FROM orphans ORDER BY key LIMIT ?
 

@@ -1,0 +1,93 @@
+"""Batches: the drafts of many executions as one transaction.
+
+Rows are made here, at once, before the next decisions change the states they show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from petra.clock import Clock
+from petra.engine.codec import playbook_row
+from petra.engine.draft import Draft, change_of
+from petra.engine.entries import Entries
+from petra.engine.letters import failed_start, letters_of
+from petra.engine.post import ANSWER, Post
+from petra.engine.shards import Shards
+from petra.engine.wakes import Wakes
+from petra.store import rows
+
+
+class Batches:
+    """Makes batches, and remembers which playbooks the store has."""
+
+    def __init__(
+        self, entries: Entries, shards: Shards, wakes: Wakes, post: Post, clock: Clock
+    ) -> None:
+        self._entries = entries
+        self._shards = shards
+        self._wakes = wakes
+        self._post = post
+        self._clock = clock
+        self._stored: set[str] = set()
+
+    def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
+        """Return the transaction that makes drafts durable; None where nothing is to be written."""
+        written = [d for d in drafts if d.records or (d.taken and not d.created)]
+        unborn = [d for d in drafts if d.created and not d.records]
+        for draft in unborn:
+            self._entries.drop(draft.entry.state.id)
+        if not written and not any(draft.taken for draft in unborn):
+            return None
+        changes = tuple(self._change(draft) for draft in written)
+        refusals = [self._refusal(draft) for draft in unborn if draft.taken]
+        letters = tuple(letter for draft in unborn for letter in draft.letters)
+        told = [letter for change in changes for letter in change.letters]
+        return rows.Batch(
+            changes=changes,
+            epochs=None if self._shards.epochs is None else dict(self._shards.epochs),
+            playbooks=self._new_playbooks(written),
+            answers=tuple(answer for found in refusals for answer in found),
+            letters=letters,
+            taken=tuple(name for draft in unborn for name in draft.taken),
+            notices=self._notices((*told, *letters), drafts),
+        )
+
+    def _change(self, draft: Draft) -> rows.Change:
+        state = draft.entry.state
+        due = state.next_due() if not state.terminal else None
+        self._wakes.set(state.id, due)
+        draft.letters = letters_of(state, draft.effects, draft.version)
+        return change_of(draft, due)
+
+    def _refusal(self, draft: Draft) -> list[rows.Answer]:
+        """Have the parent told that a child could not be started; return the answers to who asked."""
+        now = self._clock.now()
+        replies = [
+            failed_start(request, refused, now)
+            for request, refused in draft.requests
+            if request.letter and refused
+        ]
+        draft.letters = tuple(reply for reply in replies if reply is not None)
+        return draft.answers
+
+    def _notices(self, letters: Sequence[rows.Letter], drafts: Iterable[Draft]) -> tuple[str, ...]:
+        if self._shards.epochs is None:
+            return ()
+        answered = [
+            f"{ANSWER} {request.command}"
+            for draft in drafts
+            if draft.taken
+            for request, _ in draft.requests
+            if request.letter and request.command
+        ]
+        return (*self._post.notices(letters), *answered)
+
+    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
+        found = {}
+        for draft in drafts:
+            program = draft.entry.program
+            if draft.created and program.digest not in self._stored:
+                self._stored.add(program.digest)
+                found[program.digest] = playbook_row(program, self._clock.now())
+        return tuple(found.values())

@@ -1,0 +1,176 @@
+"""What can be seen of an engine from outside: its commits, its frames, its answers, and what tools really did.
+
+Nothing here asks the engine. The store's side of a commit, the frames as they leave, the clients' own journal and
+the tools' own ledger are written down as they happen; the invariants are judged afterwards from these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from petra.engine.codec import from_row
+from petra.kernel import Program, Record, State, evolve
+from petra.store.base import Committed
+from petra.store.memory import MemoryStore
+from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow
+from petra.wire import Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What the store held of one execution right after a commit."""
+
+    version: int
+    row: ExecutionRow
+    wake: float | None
+    pending: dict[tuple[str, str], Pending]
+    items: dict[str, WorkItemRow]
+
+
+@dataclass(slots=True)
+class Stream:
+    """One execution: its log as the store has it, and how the store stood after each commit."""
+
+    program: Program
+    state: State
+    records: list[Record] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An assignment that left the engine, and how far the log was durable then."""
+
+    at: float
+    engine: int
+    given: Assignment
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A report that the engine told a worker to forget."""
+
+    at: float
+    lease: str
+    part: int
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Further iterations that left the engine for a chunk."""
+
+    lease: str
+    paths: list[tuple[int, ...]]
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Records that a listener of the engine was told of."""
+
+    execution: str
+    last: int
+    durable: int
+
+
+@dataclass(slots=True)
+class Asked:
+    """A command in its client's journal. ``mark`` is found in the log where it had its effect."""
+
+    command: str
+    execution: str
+    kind: str
+    mark: str
+    tries: int = 0
+    answers: list[tuple[str, str, int]] = field(default_factory=list)
+    """What came back: the execution, why it was refused, and how far its log was durable then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that a tool did in the world."""
+
+    execution: str
+    run: str
+    chunk: str
+    delivery: int
+    task: str
+    nonce: str
+    worker: str
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that was seen in one ordeal."""
+
+    programs: dict[str, Program] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    extended: list[Extended] = field(default_factory=list)
+    reported: dict[tuple[str, int], set[tuple[int, ...]]] = field(default_factory=dict)
+    """Which iterations workers reported under a lease, by part."""
+    acknowledged: list[Acknowledged] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
+    journal: dict[str, Asked] = field(default_factory=dict)
+    ledger: list[Effect] = field(default_factory=list)
+    leases: dict[str, Assignment] = field(default_factory=dict)
+    mishaps: list[str] = field(default_factory=list)
+    unrested: dict[str, str] = field(default_factory=dict)
+    wanted: dict[str, Callable[[State], str]] = field(default_factory=dict)
+
+    def version(self, execution: str) -> int:
+        """Return how far the log of an execution is durable now."""
+        stream = self.streams.get(execution)
+        return stream.state.seq if stream is not None else 0
+
+
+class Witness:
+    """A store in memory that writes down what every commit left in it."""
+
+    def __init__(self, inner: MemoryStore, evidence: Evidence) -> None:
+        self.inner = inner
+        self.evidence = evidence
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Pass on every other call."""
+        found: Callable[..., Awaitable[Any]] = getattr(self.inner, name)
+        return found
+
+    async def commit(self, batch: Batch) -> Committed:
+        """Commit, and look at what is there now."""
+        committed = await self.inner.commit(batch)
+        for change in batch.changes:
+            self._look(change.execution)
+        return committed
+
+    def _look(self, execution: str) -> None:
+        stored = self.inner._streams.get(execution)  # noqa: SLF001 - what a disk holds
+        if stored is None:
+            return
+        stream = self.evidence.streams.get(execution)
+        if stream is None:
+            program = self.evidence.programs[stored.row.digest]
+            stream = self.evidence.streams[execution] = Stream(program, State(id=execution))
+        for row in stored.records[len(stream.records) :]:
+            record = from_row(row)
+            stream.records.append(record)
+            try:
+                evolve(stream.state, record.event, seq=record.seq, at=record.at)
+            except (AssertionError, LookupError) as error:
+                self.evidence.mishaps.append(
+                    f"I22: {execution}/{record.seq} is no sequel: {error!r}"
+                )
+                raise
+        stream.commits.append(
+            Commit(
+                len(stream.records),
+                stored.row,
+                stored.wake,
+                dict(stored.pending),
+                dict(stored.items),
+            )
+        )

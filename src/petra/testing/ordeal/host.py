@@ -1,0 +1,302 @@
+"""Machines of an ordeal: one runs the engine, some run workers. Whatever dies is started again.
+
+Rule 1: an engine that says it is broken, or cannot come up, ends its process, and another is started.
+Rule 2: a part of the engine that ends without saying so is a fault: nobody would start it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any, cast
+
+from petra.clock import Timer
+from petra.engine import Engine
+from petra.engine.entries import Entry
+from petra.kernel import Record
+from petra.store.base import Store
+from petra.store.errors import StoreError
+from petra.store.faults import FaultyStore
+from petra.testing.ordeal.chance import chance_of
+from petra.testing.ordeal.evidence import (
+    Acknowledged,
+    Evidence,
+    Extended,
+    Heard,
+    Sent,
+    Witness,
+)
+from petra.testing.ordeal.hands import Hand, SeededTools
+from petra.testing.ordeal.loop import Process, VirtualLoop
+from petra.testing.ordeal.network import Connection, End, Weather
+from petra.testing.ordeal.plan import Plan, StoreFaults
+from petra.testing.ordeal.scenes import Scene
+from petra.wire import frames as f
+from petra.worker import Offer
+from petra.worker.transport import ClosedError, LostError, Transport
+
+EPOCH = 1_767_225_600.0
+GRACE_S = 0.5
+"""Seconds that an engine keeps a connection's leases after it broke, at most."""
+
+
+class JumpingClock:
+    """The clock of the engine's machine: virtual time, and jumps."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self.ahead_s = 0.0
+
+    def now(self) -> float:
+        """Return the seconds since 1970, as this machine believes."""
+        return EPOCH + self._loop.time() + self.ahead_s
+
+    def monotonic(self) -> float:
+        """Return seconds that only grow."""
+        return self._loop.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that long."""
+        await asyncio.sleep(seconds)
+
+    def call_later(self, seconds: float, call: Any) -> Timer:
+        """Call a function that much later."""
+        return self._loop.call_later(seconds, call)
+
+
+class Host:
+    """Keeps an engine and workers running."""
+
+    def __init__(
+        self,
+        seed: int,
+        plan: Plan,
+        *,
+        loop: VirtualLoop,
+        clock: JumpingClock,
+        witness: Witness,
+        scenes: dict[str, Scene],
+    ) -> None:
+        self._seed = seed
+        self._plan = plan
+        self._loop = loop
+        self._clock = clock
+        self._witness = witness
+        self._evidence: Evidence = witness.evidence
+        self._scenes = scenes
+        self._faults = StoreFaults(plan, chance_of(seed, "store"))
+        self._chance = chance_of(seed, "host")
+        self._tries: Counter[str] = Counter()
+        self._weather = plan.weather
+        self._connections: list[Connection] = []
+        self.connections: list[Connection] = []
+        self._started = 0
+        self._hired = 0
+        self._handed_back = False
+        self._engine: Engine | None = None
+        self._up = asyncio.Event()
+        self.engine: Process = Process("no engine yet")
+        self.workers: dict[int, Process] = {}
+        self.over = False
+
+    # The engine
+
+    def start_engine(self) -> None:
+        """Start an engine as a process of its own."""
+        if self.over:
+            return
+        self._started += 1
+        process = self.engine = Process(f"engine-{self._started}")
+        process.at_death = self._engine_died
+        self._loop.start(process, self._live(process))
+
+    def _engine_died(self) -> None:
+        self._plan.counts["engines that died"] += 1
+        self._engine = None
+        self._up.clear()
+        for connection in self._connections:
+            connection.cut()
+        self._connections.clear()
+        if not self.over:
+            after_s = self._chance.choice((0.01, 1.0, 10.0)) * self._chance.random()
+            self._world(self._again(after_s))
+
+    async def _again(self, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        self.start_engine()
+
+    async def _live(self, process: Process) -> None:
+        store: Any = FaultyStore(cast("Store", self._witness), self._faults, pause=self._pause)
+        engine = Engine(
+            cast("Store", store),
+            clock=self._clock,
+            lease_s=self._plan.lease_s,
+            handed_back=self._handed_back,
+        )
+        self._handed_back = False
+        engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
+        engine.listeners.append(self._heard)
+        try:
+            await engine.__aenter__()
+        except StoreError:
+            self._plan.counts["engines that could not start"] += 1
+            process.kill()
+            return
+        self._engine = engine
+        self._up.set()
+        for task in engine._tasks:  # noqa: SLF001 - a part that ends is a part that is missing
+            task.add_done_callback(lambda done: self._part_ended(process, engine, done))
+
+    def _part_ended(self, process: Process, engine: Engine, done: asyncio.Task[None]) -> None:
+        if process.dead or done.cancelled() or self.over:
+            return
+        error = done.exception()
+        if engine._broken is None or not isinstance(error, StoreError):  # noqa: SLF001
+            self._evidence.mishaps.append(f"I28: a part of the engine ended with {error!r}")
+        process.kill()
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._chance.random() * self._plan.store_delay_s)
+
+    async def reach(self) -> Engine:
+        """Return the engine that is up, once there is one."""
+        while self._engine is None:
+            await self._up.wait()
+        return self._engine
+
+    async def close_engine(self) -> None:
+        """Close in order: the workers end first, then the engine says that nothing was lost."""
+        engine, process = self._engine, self.engine
+        if engine is None or process.dead:
+            return
+        for worker in self.workers.values():
+            worker.kill()
+        closing = self._loop.start(process, engine.__aexit__())
+        for _ in range(100):
+            await asyncio.sleep(0.1)
+            if closing.done() or process.dead:
+                break
+        self._handed_back = closing.done() and not process.dead
+        self._plan.counts["engines that closed in order"] += self._handed_back
+        process.kill()
+
+    def _heard(self, entry: Entry, records: list[Record]) -> None:
+        if records:
+            execution = entry.state.id
+            durable = self._evidence.version(execution)
+            self._evidence.heard.append(Heard(execution, records[-1].seq, durable))
+
+    # Workers
+
+    def start_worker(self, place: int) -> None:
+        """Start a worker as a process of its own."""
+        if self.over:
+            return
+        self._hired += 1
+        name = f"worker-{self._hired}"
+        process = self.workers[place] = Process(name)
+        process.at_death = lambda: self._worker_died(place)
+        self._loop.start(process, self._work(process, name, "other" if place % 2 else "default"))
+
+    def _worker_died(self, place: int) -> None:
+        self._plan.counts["workers that died"] += 1
+        self._world(self._hire(place, self._chance.random() * 3))
+
+    async def _hire(self, place: int, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        self.start_worker(place)
+
+    async def _work(self, process: Process, name: str, pool: str) -> None:
+        own: list[Connection] = []
+
+        async def connect() -> Transport:
+            if self.over:
+                raise ClosedError("it is over")
+            if self._engine is None:
+                raise LostError("no engine is up")
+            own.append(self._connect(self._engine))
+            return own[-1].worker
+
+        def crash() -> None:
+            process.kill()
+
+        def died() -> None:
+            for connection in own:
+                connection.cut()
+            known()
+
+        known, process.at_death = process.at_death, died
+        tools = SeededTools(
+            self._seed,
+            self._evidence,
+            scenes=self._scenes,
+            tries=self._tries,
+            crash=crash,
+            worker=name,
+        )
+        offer = Offer(name=name, pool=pool, slots=self._plan.slots)
+        await Hand(connect, offer, tools, self._clock).run()
+
+    # Between them
+
+    def _connect(self, engine: Engine) -> Connection:
+        number = self._started
+        connection = Connection(
+            chance_of(self._seed, "connection", len(self.connections)),
+            self._weather,
+            lambda frame: self._sees(number, frame),
+        )
+        self._connections.append(connection)
+        self.connections.append(connection)
+        self._loop.start(self.engine, self._serve(engine, connection.engine))
+        return connection
+
+    async def _serve(self, engine: Engine, end: End) -> None:
+        try:
+            while True:
+                for frame in await end.receive():
+                    await engine.receive(end, cast("f.FromWorker", frame))
+        except LostError:
+            await asyncio.sleep(self._chance.random() * GRACE_S)
+        except StoreError:
+            end.close()
+        engine.lost(end)
+
+    def _sees(self, engine: int, frame: f.AnyFrame) -> None:
+        evidence, at = self._evidence, self._loop.time()
+        if isinstance(frame, f.Assign):
+            for given in frame.assignments:
+                evidence.leases[given.lease] = given
+                durable = evidence.version(given.execution)
+                evidence.sent.append(Sent(at, engine, given, durable))
+        elif isinstance(frame, f.Further):
+            further = [one.path for one in frame.iterations]
+            evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))
+        elif isinstance(frame, f.Reports):
+            for report in frame.reports:
+                paths = {one.path for one in report.iterations}
+                evidence.reported[report.lease, report.part] = paths
+        elif isinstance(frame, f.Ack):
+            for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
+                acknowledged = Acknowledged(at, lease, part, self._durable(lease))
+                evidence.acknowledged.append(acknowledged)
+
+    def _durable(self, lease: str) -> int:
+        given = self._evidence.leases.get(lease)
+        return self._evidence.version(given.execution) if given is not None else 0
+
+    def _world(self, coro: Coroutine[Any, Any, None]) -> None:
+        """Start something that no process owns."""
+        self._loop.start(Process("world"), coro)
+
+    def calm(self) -> None:
+        """Let nothing more go wrong."""
+        self._faults.calm = True
+        self._weather = Weather()
+        for connection in self._connections:
+            connection.calm()
+        for process in (self.engine, *self.workers.values()):
+            process.dies_at = None
+            if process.stopped:
+                self._loop.go_on(process)

@@ -1,0 +1,397 @@
+"""The invariants, one function each, over what was seen from outside. A function yields what is wrong.
+
+``judge`` asks them all. They read logs, journal, ledger and frames, and never the engine's memory; those about the
+course of one log are in ``petra.testing.checker``, which keeps books of its own over it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+
+from petra.engine.codec import execution_row, item_row
+from petra.kernel import State, evolve, verify
+from petra.kernel import events as e
+from petra.kernel.program import Program
+from petra.kernel.state import DELIVERIES_MAX
+from petra.store.rows import Pending
+from petra.testing.checker import Checker
+from petra.testing.ordeal.evidence import Asked, Evidence, Stream
+
+Invariant = Callable[[Evidence], Iterator[str]]
+INVARIANTS: dict[str, Invariant] = {}
+
+LOG_BYTES_MAX = 2_000_000
+DECISIONS_MAX = 2_000
+
+
+def invariant(*names: str) -> Callable[[Invariant], Invariant]:
+    """Enter a function under the invariants it checks."""
+
+    def enter(function: Invariant) -> Invariant:
+        INVARIANTS[" ".join(names)] = function
+        return function
+
+    return enter
+
+
+def judge(evidence: Evidence) -> list[str]:
+    """Ask every invariant; each fault begins with the name of the one that is broken."""
+    found = list(evidence.mishaps)
+    for names, function in INVARIANTS.items():
+        found += [f"{names}: {said}" for said in function(evidence)]
+    return found
+
+
+# The log
+
+
+@invariant("I1")
+def chains_are_gapless(evidence: Evidence) -> Iterator[str]:
+    """Versions are 1, 2, 3 …; every record follows the one before it and is what its hash says."""
+    for execution, stream in evidence.streams.items():
+        bad = verify(execution, stream.records)
+        if bad is not None:
+            yield f"{execution}/{bad.seq}: {bad.reason}"
+
+
+@invariant("I3")
+def commands_have_one_effect(evidence: Evidence) -> Iterator[str]:
+    """An acknowledged command has exactly one effect, a refused one none, an unanswered one at most one."""
+    for asked in evidence.journal.values():
+        effects = _effects(evidence, asked)
+        if effects is None:
+            continue
+        accepted = any(not refused for _, refused, _ in asked.answers)
+        if accepted and effects != 1:
+            yield f"{asked.command} ({asked.kind}) was acknowledged and has {effects} effects"
+        elif asked.answers and not accepted and effects:
+            yield f"{asked.command} ({asked.kind}) was refused and has {effects} effects"
+        elif effects > 1:
+            yield f"{asked.command} ({asked.kind}) has {effects} effects"
+
+
+def _effects(evidence: Evidence, asked: Asked) -> int | None:
+    """Count the effects of a command by its mark; None for those that leave none of their own."""
+    events = [record.event for stream in evidence.streams.values() for record in stream.records]
+    match asked.kind:
+        case "start":
+            started = [x.workload for x in events if isinstance(x, e.ExecutionStarted)]
+            return [workload.get("mark") for workload in started].count(asked.mark)
+        case "patch":
+            return sum(isinstance(x, e.CtxPatched) and asked.mark in x.values for x in events)
+        case "signal":
+            found = [x for x in events if isinstance(x, e.SignalReceived)]
+            kept = [x.kept for x in found if x.payload == asked.mark]
+            return max(kept.count(True), kept.count(False))  # taken out of the mailbox later
+        case "pause":
+            return sum(isinstance(x, e.ExecutionPaused) and x.reason == asked.mark for x in events)
+        case "resume":
+            return sum(isinstance(x, e.ExecutionResumed) and x.actor == asked.mark for x in events)
+        case _:
+            return None
+
+
+@invariant("I3 durable")
+def answers_come_after_durability(evidence: Evidence) -> Iterator[str]:
+    """When a client hears that its command was taken, the effect is durable."""
+    for asked in evidence.journal.values():
+        for execution, refused, durable in asked.answers:
+            stream = evidence.streams.get(execution)
+            if not refused and (stream is None or not _marked(stream, asked, durable)):
+                yield f"{asked.command} ({asked.kind}) was acknowledged at version {durable}"
+
+
+def _marked(stream: Stream, asked: Asked, durable: int) -> bool:
+    if asked.kind not in ("start", "patch", "signal", "pause", "resume"):
+        return True
+    within = Evidence(streams={"": Stream(stream.program, stream.state, stream.records[:durable])})
+    return bool(_effects(within, asked))
+
+
+@invariant("I4")
+def the_same_command_gets_the_same_answer(evidence: Evidence) -> Iterator[str]:
+    """However often a command is asked, its answer is the same."""
+    for asked in evidence.journal.values():
+        if len({(execution, bool(refused)) for execution, refused, _ in asked.answers}) > 1:
+            yield f"{asked.command} ({asked.kind}) was answered {asked.answers}"
+
+
+@invariant("I5-I11 I14-I21 I25")
+def books_of_every_log_agree(evidence: Evidence) -> Iterator[str]:
+    """Tokens, runs, joins, loops, timers, work items, the end and ctx, by books of their own."""
+    for execution, stream in evidence.streams.items():
+        checker = Checker(stream.program.playbook)
+        for said in checker.check(stream.records):
+            yield f"{execution}: {said}"
+        if checker.ctx != stream.state.ctx:
+            yield f"{execution}: I25: ctx is not the fold of its patches"
+
+
+# Runs
+
+
+@invariant("I10 I11")
+def nothing_is_assigned_before_it_is_durable(evidence: Evidence) -> Iterator[str]:
+    """What a worker gets was started, or handed out again, by a record that is durable."""
+    for sent in evidence.sent:
+        given = sent.given
+        stream = evidence.streams.get(given.execution)
+        past = stream.records[: sent.durable] if stream is not None else []
+        if not any(
+            _hands_out(record.event, given.run, given.chunk, given.delivery) for record in past
+        ):
+            yield (
+                f"{given.execution}: run {given.run} {given.chunk} delivery {given.delivery} left at"
+                f" version {sent.durable}, before it was durable"
+            )
+
+
+def _hands_out(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
+    match event:
+        case e.StepStarted():
+            return event.run == run and not chunk and delivery == 1
+        case e.IterationsStarted():
+            return event.run == run and event.chunk == chunk and delivery == 1
+        case e.RunRedelivered():
+            return (event.run, event.chunk, event.delivery) == (run, chunk, delivery)
+        case _:
+            return False
+
+
+@invariant("I10 further")
+def no_iteration_is_sent_before_it_is_durable(evidence: Evidence) -> Iterator[str]:
+    """Further iterations of a chunk were handed out by a record that is durable."""
+    for sent in evidence.extended:
+        given = evidence.leases[sent.lease]
+        past = evidence.streams[given.execution].records[: sent.durable]
+        started = {
+            path
+            for record in past
+            if isinstance(record.event, e.IterationsStarted) and record.event.run == given.run
+            for path in record.event.paths
+        }
+        if not started.issuperset(sent.paths):
+            yield f"{given.execution}: iterations {sent.paths} of {given.run} left too early"
+
+
+@invariant("I10 scope")
+def a_worker_sees_nothing_that_is_not_durable(evidence: Evidence) -> Iterator[str]:
+    """The ctx of an assignment is one that the durable log had since the run began."""
+    seen: dict[str, list[dict[str, object]]] = {}
+    for sent in evidence.sent:
+        given = sent.given
+        stream = evidence.streams.get(given.execution)
+        if stream is None:
+            continue
+        if given.execution not in seen:
+            seen[given.execution] = _ctx_by_version(given.execution, stream)
+        if given.scope.get("ctx") not in seen[given.execution][: sent.durable + 1]:
+            yield f"{given.execution}: run {given.run} saw ctx ahead of version {sent.durable}"
+        if given.scope.get("workload") != stream.state.workload:
+            yield f"I24: {given.execution}: run {given.run} saw another workload"
+
+
+def _ctx_by_version(execution: str, stream: Stream) -> list[dict[str, object]]:
+    state = State(id=execution, hashes=None)
+    found: list[dict[str, object]] = [state.ctx]
+    for record in stream.records:
+        evolve(state, record.event, seq=record.seq, at=record.at)
+        found.append(state.ctx)
+    return found
+
+
+@invariant("I12")
+def results_are_applied_once_and_under_the_current_delivery(evidence: Evidence) -> Iterator[str]:
+    """A result that a tool gave is in the log at most once, and belongs to the delivery that was current."""
+    for execution, stream in evidence.streams.items():
+        applied: Counter[str] = Counter()
+        current: dict[tuple[str, str], int] = defaultdict(lambda: 1)
+        for record in stream.records:
+            event = record.event
+            if isinstance(event, e.RunRedelivered):
+                current[event.run, event.chunk] = event.delivery
+            for run, chunk, nonce in _nonces(event):
+                applied[nonce] += 1
+                delivery = int(nonce.split("/")[3])
+                if delivery != current[run, chunk]:
+                    yield (
+                        f"{execution}/{record.seq}: a result of delivery {delivery} was applied, and"
+                        f" {current[run, chunk]} is the current one"
+                    )
+        for nonce, times in applied.items():
+            if times > 1:
+                yield f"{execution}: result {nonce} was applied {times} times"
+
+
+def _nonces(event: e.AnyEvent) -> Iterator[tuple[str, str, str]]:
+    """Yield the results that tools gave for the run of an event: run, chunk and nonce."""
+    found: list[tuple[str, str, object]] = []
+    if isinstance(event, e.IterationsEnded):
+        found = [(event.run, event.chunk, ended.result) for ended in event.ended]
+    elif isinstance(event, e.StepEnded):
+        found = [(event.run, "", event.result)]
+    for run, chunk, result in found:
+        nonce = result.get("nonce") if isinstance(result, dict) else None
+        if nonce is not None and nonce.startswith(f"{run}/"):  # else it is the result of a child
+            yield run, chunk, nonce
+
+
+@invariant("I12 acks")
+def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterator[str]:
+    """When a worker may forget a report, its run, or that delivery of it, is over in the durable log."""
+    for heard in evidence.acknowledged:
+        given = evidence.leases.get(heard.lease)
+        if given is None:
+            continue
+        stream = evidence.streams[given.execution]
+        past = [record.event for record in stream.records[: heard.durable]]
+        wanted = evidence.reported.get((heard.lease, heard.part), set())
+        ended = [x.ended for x in past if isinstance(x, e.IterationsEnded) and x.run == given.run]
+        if wanted and wanted <= {one.path for some in ended for one in some}:
+            continue
+        if not any(_settles(event, given.run, given.chunk, given.delivery) for event in past):
+            yield f"{given.execution}: the report of lease {heard.lease} was acknowledged too early"
+
+
+def _settles(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
+    match event:
+        case e.StepEnded() | e.ReportRejected() | e.RunReturned():
+            return event.run == run
+        case e.IterationsEnded():
+            return event.run == run and event.chunk == chunk and not event.more
+        case e.Withdrawn():
+            return run in event.runs
+        case e.RunRedelivered():
+            return (event.run, event.chunk) == (run, chunk) and event.delivery > delivery
+        case e.ExecutionEnded() | e.ExecutionEnding() | e.IncidentRaised():
+            return True
+        case _:
+            return False
+
+
+@invariant("I13")
+def leases_are_fresh_and_one_at_a_time(evidence: Evidence) -> Iterator[str]:
+    """No lease is given twice, and the deliveries of a run only grow."""
+    latest: dict[tuple[str, str, str], tuple[int, int]] = {}
+    leases: Counter[str] = Counter()
+    for sent in evidence.sent:
+        given = sent.given
+        leases[given.lease] += 1
+        key = (given.execution, given.run, given.chunk)
+        engine, delivery = latest.get(key, (0, 0))
+        if given.delivery < delivery or (given.delivery == delivery and engine == sent.engine):
+            yield f"{given.execution}: delivery {given.delivery} of {given.run} after {delivery}"
+        latest[key] = (sent.engine, given.delivery)
+    for lease, times in leases.items():
+        if times > 1:
+            yield f"lease {lease} was given {times} times"
+
+
+@invariant("I14")
+def deliveries_are_bounded(evidence: Evidence) -> Iterator[str]:
+    """Nothing is handed out more than five times; then there is an incident."""
+    for sent in evidence.sent:
+        if sent.given.delivery > DELIVERIES_MAX:
+            yield f"{sent.given.execution}: delivery {sent.given.delivery} of {sent.given.run}"
+
+
+# State
+
+
+@invariant("I22")
+def rows_are_what_the_log_says(evidence: Evidence) -> Iterator[str]:
+    """After every commit: execution, wake-up, assignments that are out and work items, as a rebuild gives them."""
+    for execution, stream in evidence.streams.items():
+        state = State(id=execution, hashes=None)
+        for commit in stream.commits:
+            for record in stream.records[state.seq : commit.version]:
+                evolve(state, record.event, seq=record.seq, at=record.at)
+            row = execution_row(stream.program, state)
+            shown = (commit.row.status, commit.row.reason, commit.row.ended is None)
+            if shown != (row.status, row.reason, row.ended is None):
+                yield f"{execution}/{commit.version}: shown as {shown}, the log says {row.status}"
+            due = None if state.terminal else state.next_due()
+            if commit.wake != due:
+                yield f"{execution}/{commit.version}: woken at {commit.wake}, the log says {due}"
+            out = _out(stream.program, state)
+            if commit.pending != out:
+                yield f"{execution}/{commit.version}: out are {commit.pending}, the log says {out}"
+            items = {item.id: item_row(state, item).state for item in state.items.values()}
+            if items != {key: item.state for key, item in commit.items.items()}:
+                yield f"{execution}/{commit.version}: work items differ from the log"
+
+
+def _out(program: Program, state: State) -> dict[tuple[str, str], Pending]:
+    """Say which assignments are out, from the state alone."""
+    found: dict[tuple[str, str], Pending] = {}
+    for run in state.runs.values():
+        plan = program.steps[run.step]
+        pool = plan.step.spec.pool
+        for chunk in run.chunks.values():
+            if not chunk.waits and not chunk.child and plan.mode == "worker":
+                found[run.id, chunk.id] = Pending(
+                    run=run.id, chunk=chunk.id, delivery=chunk.delivery, pool=pool
+                )
+        if run.loop is None and not run.chunks and (plan.mode == "worker" or run.compensates):
+            found[run.id, ""] = Pending(run=run.id, delivery=run.delivery, pool=pool)
+    return found
+
+
+@invariant("I24")
+def playbook_and_workload_stay(evidence: Evidence) -> Iterator[str]:
+    """The digest of the playbook is the same in every row, record and assignment."""
+    for execution, stream in evidence.streams.items():
+        digests = {commit.row.digest for commit in stream.commits} | {stream.state.digest}
+        digests |= {s.given.playbook for s in evidence.sent if s.given.execution == execution}
+        if len(digests) != 1:
+            yield f"{execution}: {len(digests)} playbooks"
+
+
+@invariant("I22 listeners")
+def listeners_hear_only_what_is_durable(evidence: Evidence) -> Iterator[str]:
+    """A listener is told of a record when it is durable."""
+    for heard in evidence.heard:
+        if heard.last > heard.durable:
+            yield f"{heard.execution}: record {heard.last} was told at version {heard.durable}"
+
+
+# Effects and rest
+
+
+@invariant("I27")
+def what_is_done_was_done(evidence: Evidence) -> Iterator[str]:
+    """Every result in the log was given by a tool that really ran, for that run."""
+    done = {effect.nonce: effect for effect in evidence.ledger}
+    for execution, stream in evidence.streams.items():
+        for record in stream.records:
+            for run, _, nonce in _nonces(record.event):
+                if nonce not in done or done[nonce].run != run:
+                    yield f"{execution}/{record.seq}: nobody did {nonce}"
+
+
+@invariant("I28")
+def everything_comes_to_rest(evidence: Evidence) -> Iterator[str]:
+    """Once it is calm, each execution ends or waits for something with a name; what must complete has."""
+    for execution, how in evidence.unrested.items():
+        yield f"{execution} stands still: {how}"
+    for asked in evidence.journal.values():
+        accepted = asked.kind == "start" and asked.answers and not asked.answers[0][1]
+        if accepted and asked.execution not in evidence.streams:
+            yield f"{asked.execution} was started and is not there"
+    for execution, expects in evidence.wanted.items():
+        stream = evidence.streams.get(execution)
+        if stream is None or execution in evidence.unrested:
+            continue
+        incident = any(isinstance(record.event, e.IncidentRaised) for record in stream.records)
+        said = expects(stream.state)
+        if said and not incident:
+            yield f"{execution}: {said}"
+
+
+@invariant("I29")
+def nothing_grows_without_bound(evidence: Evidence) -> Iterator[str]:
+    """Records and commits of an execution stay within what its playbook can cause."""
+    for execution, stream in evidence.streams.items():
+        if len(stream.commits) > DECISIONS_MAX:
+            yield f"{execution}: {len(stream.commits)} commits"

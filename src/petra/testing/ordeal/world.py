@@ -1,0 +1,226 @@
+"""An ordeal: the real engine and real workers under one seed's faults, in virtual time.
+
+A storm comes first: processes are killed at any of their callbacks, frozen beyond their leases, cut off; the store
+answers late, refuses, or does what it was asked and says that it does not know; the clock jumps. Then it is calm, and
+everything must come to rest. ``Ordeal(seed).run()`` gives the evidence; ``petra.testing.ordeal.invariants`` judges it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from functools import lru_cache
+from random import Random  # noqa: TID251 - seeded, and only in tests
+
+from petra.kernel import Program
+from petra.playbook import Playbook, to_yaml
+from petra.store import rows
+from petra.store.memory import MemoryStore
+from petra.testing.ordeal.chance import chance_of
+from petra.testing.ordeal.clients import Client
+from petra.testing.ordeal.evidence import Evidence, Witness
+from petra.testing.ordeal.hands import SLOWEST_S
+from petra.testing.ordeal.host import EPOCH, Host, JumpingClock
+from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
+from petra.testing.ordeal.memo import remembering
+from petra.testing.ordeal.plan import Plan, draw
+from petra.testing.ordeal.scenes import Scene, children, choose
+
+RECORDS_MAX = 120
+"""Records after which somebody cancels an execution: a random playbook may go round for ever."""
+CALM_MAX_S = 3_000.0
+RESTING = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+
+
+class Ordeal:
+    """One seed: a plan of faults, scenes to run, and everything that is seen."""
+
+    def __init__(self, seed: int, *, plan: Plan | None = None) -> None:
+        self.seed = seed
+        self.chance = chance_of(seed)
+        self.plan = plan or draw(self.chance)
+        self.evidence = Evidence()
+        self.scenes: dict[str, Scene] = {}
+        self.digest = ""
+        self.elapsed_s = 0.0
+
+    def run(self) -> Evidence:
+        """Run it to its end."""
+        self.loop = virtual_loop()
+        self.clock = JumpingClock(self.loop)
+        with remembering(chance_of(self.seed, "ids")):
+            try:
+                self.loop.run_until_complete(self._main())
+            except (StandstillError, RestlessError) as error:
+                self.evidence.mishaps.append(f"I29: {error}")
+            self.evidence.mishaps += self.loop.mishaps
+            self.digest = self._hash()
+            self.elapsed_s = self.loop.time()
+            self.host.over = True
+            self.loop.bury()
+        self.loop.close()
+        return self.evidence
+
+    def _hash(self) -> str:
+        """Hash all logs, with times."""
+        made = hashlib.sha256()
+        for execution, stream in sorted(self.evidence.streams.items()):
+            for record in stream.records:
+                made.update(f"{execution}/{record.seq}/{record.at}/{record.hash}\n".encode())
+        return made.hexdigest()
+
+    # The course of things
+
+    async def _main(self) -> None:
+        plan = self.plan
+        witness = Witness(MemoryStore(clock=self.clock.now), self.evidence)
+        self.host = Host(
+            self.seed, plan, loop=self.loop, clock=self.clock, witness=witness, scenes=self.scenes
+        )
+        await self._stock(witness.inner)
+        self.host.start_engine()
+        for place in range(max(2, plan.workers)):
+            self.host.start_worker(place)
+        clients = [asyncio.create_task(self._client(n)) for n in range(plan.executions)]
+        storm = asyncio.gather(*self._storm())
+        await asyncio.sleep(plan.storm_s)
+        await storm
+        self.host.calm()
+        self.clock.ahead_s = max(0.0, self.clock.ahead_s)
+        await asyncio.gather(*clients)
+        await self._rest()
+
+    async def _stock(self, store: MemoryStore) -> None:
+        for book in children():
+            self._know(book)
+        await store.commit(rows.Batch(playbooks=_stock()))
+
+    def _know(self, book: Playbook) -> None:
+        program = Program(book)
+        self.evidence.programs[program.digest] = program
+
+    async def _client(self, number: int) -> None:
+        chance = chance_of(self.seed, "client", number)
+        client = Client(str(number), chance, self.evidence, self.host.reach, self.plan.doubles)
+        execution, scene = f"execution-{number}", choose(chance)
+        self._know(scene.playbook)
+        self.scenes[execution] = scene
+        knows = scene.expects is not None
+        if scene.expects is not None:
+            self.evidence.wanted[execution] = scene.expects
+        await asyncio.sleep(chance.random() * self.plan.storm_s / 2)
+        await client.start(execution, scene)
+        for _ in range(self.plan.commands):
+            await asyncio.sleep(chance.random() * self.plan.storm_s / 3)
+            await client.act(execution, harmless=knows)
+        for _ in range(20):
+            await asyncio.sleep(20.0)
+            stream = self.evidence.streams.get(execution)
+            if stream is None or self._at_rest(execution):
+                return
+            if len(stream.records) > RECORDS_MAX:
+                await client.cancel(execution)
+                return
+
+    # Faults
+
+    def _storm(self) -> list[asyncio.Task[None]]:
+        plan = self.plan
+        faults = [self._kill_engine() for _ in range(plan.engine_kills)]
+        faults += [self._kill_worker() for _ in range(plan.worker_kills)]
+        faults += [self._freeze() for _ in range(plan.freezes)]
+        faults += [self._jump() for _ in range(plan.jumps)]
+        faults += [self._close() for _ in range(plan.engine_closes)]
+        return [asyncio.create_task(fault) for fault in faults]
+
+    async def _some_time(self) -> None:
+        await asyncio.sleep(self.chance.random() * self.plan.storm_s)
+
+    async def _kill_engine(self) -> None:
+        await self._some_time()
+        _doom(self.host.engine, self.chance)
+
+    async def _kill_worker(self) -> None:
+        await self._some_time()
+        _doom(self.host.workers[self.chance.choice(sorted(self.host.workers))], self.chance)
+
+    async def _freeze(self) -> None:
+        await self._some_time()
+        process = self.host.workers[self.chance.choice(sorted(self.host.workers))]
+        if not process.dead and not process.stopped:
+            self.plan.counts["workers that froze"] += 1
+            process.stop()
+            await asyncio.sleep(self.plan.lease_s * self.chance.choice((0.5, 1.2, 2.5)))
+            self.loop.go_on(process)
+
+    async def _jump(self) -> None:
+        await self._some_time()
+        self.plan.counts["clocks that jumped"] += 1
+        self.clock.ahead_s += self.chance.choice((-3600.0, -40.0, -1.0, 1.0, 40.0, 3600.0))
+
+    async def _close(self) -> None:
+        await self._some_time()
+        await self.host.close_engine()
+
+    # Coming to rest
+
+    async def _rest(self) -> None:
+        """Wait until every execution rests; one that stands still without resting is written down."""
+        quiet_s = 2 * self.plan.lease_s + 10 + 8 * SLOWEST_S
+        seen: dict[str, tuple[int, float]] = {}
+        end = self.loop.time() + CALM_MAX_S
+        while busy := [key for key in self.evidence.streams if not self._at_rest(key)]:
+            if self.loop.time() > end:
+                break
+            for execution in busy:
+                version = self.evidence.version(execution)
+                if seen.get(execution, (-1, 0.0))[0] != version:
+                    seen[execution] = (version, self.loop.time())
+                elif self.loop.time() - seen[execution][1] > quiet_s:
+                    self._note_unrested(execution)
+                    return
+            await asyncio.sleep(3.0)
+        for execution in busy:
+            self._note_unrested(execution)
+
+    def _note_unrested(self, execution: str) -> None:
+        commit = self.evidence.streams[execution].commits[-1]
+        self.evidence.unrested[execution] = (
+            f"{commit.row.status} {commit.row.reason}, wake {commit.wake}, out {len(commit.pending)}"
+        )
+
+    def _at_rest(self, execution: str) -> bool:
+        commit = self.evidence.streams[execution].commits[-1]
+        if commit.row.status not in RESTING:
+            return False
+        if commit.row.status == "paused":
+            return True
+        due = commit.wake is not None and commit.wake <= self.clock.now() + 60
+        children = [
+            key for key, one in self.evidence.streams.items() if one.state.parent == execution
+        ]
+        waits = commit.row.reason == "child" and all(map(self._goes_on, children))
+        return not due and not waits and (commit.row.status == "stuck" or not commit.pending)
+
+    def _goes_on(self, execution: str) -> bool:
+        state = self.evidence.streams[execution].state
+        return bool(state.terminal) or not self._at_rest(execution)
+
+
+def _doom(process: Process, chance: Random) -> None:
+    """Let a process die at one of its next callbacks, sooner rather than later."""
+    process.dies_at = process.callbacks + max(1, int(math.exp(chance.random() * 6)))
+
+
+@lru_cache
+def _stock() -> tuple[rows.Playbook, ...]:
+    return tuple(_row(book) for book in children())
+
+
+def _row(book: Playbook) -> rows.Playbook:
+    meta = book.metadata
+    return rows.Playbook(
+        digest=Program(book).digest, name=meta.name, path=meta.path or "", version="",
+        source=to_yaml(book).encode(), applied=EPOCH,
+    )  # fmt: skip

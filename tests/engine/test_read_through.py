@@ -1,0 +1,35 @@
+"""A large result from step to step: by reference on the server, by field on the worker."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from engine_support import playbook
+
+from petra.embedded import Local
+from petra.objects import is_reference
+
+
+@pytest.mark.spec("S18")
+def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference(
+    tmp_path: Path,
+) -> None:
+    book = playbook(
+        "  - step: fetch\n"
+        "    tool: {kind: python, code: \"result = {'rows': [{'id': n} for n in range(20000)]}\"}\n"
+        "    next: {arcs: [{step: use, args: {all: '{{ fetch }}'}}]}\n"
+        "  - step: use\n"
+        "    tool: {kind: python, args: {a: '{{ fetch.rows[19999].id }}', b: '{{ args.all.rows | length }}'},"
+        ' code: "result = [a, b]"}\n'
+    )
+
+    async def scenario() -> None:
+        async with Local.open(tmp_path) as petra:
+            result = await petra.run(book, execution="e1")
+            assert (result.status, result.output) == ("completed", [19_999, 20_000])
+            state = (await petra.engine.entries.load("e1")).state
+            assert is_reference(state.latest["fetch"].result)
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))

@@ -1,0 +1,240 @@
+"""Engines that share a store: each acts for its shards, and nothing depends on who does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from engine_support import chain, local, playbook, until
+
+from petra.clock import FakeClock, SystemClock
+from petra.embedded import Local
+from petra.engine import Engine
+from petra.engine.codec import from_row
+from petra.engine.shards import Owner, Shards
+from petra.kernel import commands as c
+from petra.kernel import verify
+from petra.store.memory import MemoryStore
+from petra.store.rows import SHARDS, ExecutionFilter, shard_of
+
+LEASE_S = 0.6
+
+
+def store_in_memory() -> MemoryStore:
+    return MemoryStore(clock=SystemClock().now)
+
+
+@asynccontextmanager
+async def engines(store: MemoryStore, *names: str) -> AsyncIterator[list[Local]]:
+    """Give engines that share a store and have their fair shares of it."""
+    async with local(store, holder=names[0], shard_lease_s=LEASE_S) as first:
+        if len(names) == 1:
+            yield [first]
+            return
+        async with engines(store, *names[1:]) as others:
+            found = [first, *others]
+            share = -(-SHARDS // len(found))
+
+            async def fair() -> bool:
+                return all(0 < len(one.engine.shards.mine() or ()) <= share for one in found)
+
+            await until(fair)
+            yield found
+
+
+def away_from(engine: Engine) -> str:
+    """Return an id for an execution that another engine acts for."""
+    return next(f"e{n}" for n in range(1000) if not engine.shards.owns(f"e{n}"))
+
+
+async def nothing(*_: object) -> None:
+    pass
+
+
+class Holder:
+    """The shards of an engine that does nothing else."""
+
+    def __init__(self, store: MemoryStore, clock: FakeClock, name: str) -> None:
+        self.shards = Shards(store, clock, name, lease_s=10)
+        self.out: Counter[int] = Counter()
+        self.gained: list[tuple[int, bool]] = []
+        self.lost: list[int] = []
+        self.owner = Owner(
+            gained=self._gained,
+            begun=lambda: None,
+            lost=self.lost.extend,
+            kept=nothing,
+            out=lambda: self.out,
+        )
+
+    async def _gained(self, shards: object, in_order: bool) -> None:  # noqa: FBT001
+        assert isinstance(shards, set | frozenset) or hasattr(shards, "__iter__")
+        self.gained += [(shard, in_order) for shard in shards]
+
+    async def turn(self) -> int:
+        await self.shards.turn(self.owner)
+        return len(self.shards.mine() or ())
+
+
+def test_shards_are_divided_fairly_and_taken_over_from_the_dead() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = MemoryStore(clock=clock.now)
+        one, two, three = (Holder(store, clock, name) for name in ("one", "two", "three"))
+        assert await one.turn() == SHARDS
+        assert await two.turn() == 0
+        assert await one.turn() == SHARDS // 2
+        assert await two.turn() == SHARDS // 2
+        assert all(in_order for _, in_order in two.gained)
+        await three.turn()
+        await one.turn()
+        await two.turn()
+        assert await three.turn() == SHARDS - 2 * 22
+        mine = [set(holder.shards.mine() or ()) for holder in (one, two, three)]
+        assert set.union(*mine) == set(range(SHARDS))
+        assert sum(map(len, mine)) == SHARDS
+        await clock.advance(9)  # two and three live on, one is dead
+        await two.turn()
+        await three.turn()
+        await clock.advance(2)
+        await two.turn()
+        await three.turn()
+        assert len(two.shards.mine() or ()) == len(three.shards.mine() or ()) == SHARDS // 2
+        assert not all(in_order for _, in_order in two.gained)
+        assert await one.turn() == 0
+        assert len(one.lost) == SHARDS // 2 + 10 + 22
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_with_runs_out_is_kept_until_they_are_back() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = MemoryStore(clock=clock.now)
+        one, two = Holder(store, clock, "one"), Holder(store, clock, "two")
+        await one.turn()
+        await two.turn()
+        one.out.update(range(40))
+        assert await one.turn() == 40  # the 24 that are free went
+        held = set(one.shards.mine() or ())
+        leaving = [n for n in range(1000) if not one.shards.hands_out(f"e{n}")]
+        assert {shard_of(f"e{n}") for n in leaving} > set(range(SHARDS)) - held
+        one.out.clear()
+        assert await one.turn() == SHARDS // 2
+
+    asyncio.run(scenario())
+
+
+def test_any_engine_takes_any_command_and_gives_the_answer() -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        async with engines(store, "one", "two") as (one, two):
+            name = away_from(one.engine)
+            assert two.engine.shards.owns(name)
+            book = playbook(
+                "  - step: wait\n    tool: {kind: wait, signal: {name: go}}\n"
+                "    next: {arcs: [{step: work}]}\n"
+                "  - step: work\n    tool: {kind: python, code: 'result = 42'}\n"
+            )
+            result = await one.run(book, execution=name)
+            assert result.status == "waiting"
+            again = await one.engine.start(book, execution=name)
+            assert again.refused == "there is an execution of that id already"
+            refused = await one.engine.ask(name, lambda now: c.Resume(now=now))
+            assert refused.refused == "the execution is not paused"
+            sent = [
+                await one.engine.ask(
+                    name, lambda now: c.SendSignal(now=now, name="go"), command="once"
+                )
+                for _ in range(2)
+            ]
+            assert sent[0] == sent[1]
+            assert (await one.rest(name)).output == 42
+            assert one.engine.entries.cached(name) is None
+            records = [from_row(row) for row in await store.read(name)]
+            assert verify(name, records) is None
+            assert sum(row.type == "signal.received" for row in await store.read(name)) <= 1
+            unknown = next(f"x{n}" for n in range(1000) if two.engine.shards.owns(f"x{n}"))
+            nobody = await one.engine.ask(unknown, lambda now: c.Pause(now=now))
+            assert nobody.refused == f"there is no execution '{unknown}'"
+            assert await store.letters() == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S16")
+def test_children_run_wherever_their_shard_is() -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        async with engines(store, "one", "two", "three") as found:
+            child = playbook(
+                "  - step: work\n    tool: {kind: python, code: 'result = workload[\"n\"] * 2'}\n",
+                name="double",
+            )
+            await found[0].run(child, {"n": 1})
+            parent = playbook(
+                "  - step: call\n    loop: {in: '{{ range(12) }}', iterator: n, spec: {mode: parallel}}\n"
+                "    tool: {kind: playbook, path: double, args: {n: '{{ iter.n }}'}}\n",
+                name="parent",
+            )
+            results = await asyncio.gather(
+                *(one.run(parent, until=lambda r: r.status == "completed") for one in found)
+            )
+            assert {result.status for result in results} == {"completed"}
+            for result in results:
+                page = await store.executions(ExecutionFilter(parent=result.id))
+                assert len(page.rows) == 12
+                assert {row.row.status for row in page.rows} == {"completed"}
+            assert await store.letters() == []
+
+    asyncio.run(scenario())
+
+
+def test_an_engine_that_leaves_hands_over_without_losing_a_delivery() -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        book = chain(3)
+        names = [f"e{n}" for n in range(40)]
+        async with engines(store, "one") as (one,):
+            async with engines(store, "two") as (two,):
+                starts = [two.engine.start(book, execution=name) for name in names]
+                await asyncio.gather(*starts)
+            results = await asyncio.gather(*(one.rest(name) for name in names))
+        assert {result.status for result in results} == {"completed"}
+        for name in names:
+            records = [from_row(row) for row in await store.read(name)]
+            assert verify(name, records) is None
+        assert {row.holder for row in (await store.shards()).values()} == {""}
+
+    asyncio.run(scenario())
+
+
+def test_one_that_lost_its_shards_writes_nothing_and_stops_acting() -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        book = playbook("  - step: wait\n    tool: {kind: wait, signal: {name: go}}\n")
+        async with engines(store, "one") as (one,):
+            await one.run(book, execution="e1")
+            version = len(await store.read("e1"))
+            # the leases ran out unnoticed, and somebody else has everything
+            now = store._clock()
+            for shard, (_, epoch, _) in tuple(store._shards.items()):
+                store._shards[shard] = ("another", epoch + 1, now + 60)
+            asking = asyncio.create_task(
+                one.engine.ask("e1", lambda at: c.SendSignal(now=at, name="go"), command="c1")
+            )
+
+            async def passed_on() -> bool:
+                return bool(await store.letters())
+
+            await until(passed_on)
+            assert len(await store.read("e1")) == version
+            assert one.engine.entries.cached("e1") is None
+            assert not one.engine.shards.owns("e1")
+            assert [letter.id for letter in await store.letters()] == ["c1"]
+            asking.cancel()
+
+    asyncio.run(scenario())
