@@ -38,7 +38,7 @@ def page(results: Results) -> str:
 def _heading(results: Results) -> str:
     size = "A quick run with small sizes: for development only. " if results["quick"] else ""
     return (
-        f"{size}Written by `make bench`, which took {results['minutes']:.0f} minutes. Median of up to "
+        f"{size}Written by `benchmarks/peers.py` in {results['minutes']:.0f} minutes. Median of up to "
         f"{results['rounds']} samples and the range; every sample is a process of its own on an empty store, the sides take "
         "turns, and every commit is synced. CPU is per step or item, in all processes of a side and its database."
     )
