@@ -35,6 +35,7 @@ from petra.engine.draft import (
     note_assigned,
     note_extended,
     note_released,
+    refused_act,
     reported,
 )
 from petra.engine.entries import Entries, Entry
@@ -166,6 +167,13 @@ class Engine:
             request=_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
+    async def fork(
+        self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
+    ) -> Answered:
+        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
+        given, program = _hash(["fork", origin, request]), (await self.entries.load(origin)).program
+        return await self._ask(execution, make, command=command, request=given, program=program)
+
     async def ask(
         self, execution: str, make: Make, *, command: str = "", request: Any = None
     ) -> Answered:
@@ -187,15 +195,14 @@ class Engine:
         answer = self._expected.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            if known is not None:
-                answer.set_result(known_answer(known, request))
-            else:
-                await self._inbox.room()
+            await self._inbox.room()
         except BaseException:
-            answer.cancel()
+            answer.cancel()  # the next one with this command may ask
             raise
-        if known is None:
-            self._inbox.push(Request(execution, make, answer, command, request, program))
+        if known is not None:
+            answer.cancel()
+            return known_answer(known, request)
+        self._inbox.push(Request(execution, make, answer, command, request, program))
         return await asyncio.shield(answer)
 
     def tell(self, execution: str, make: Make) -> None:
@@ -245,7 +252,7 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
-            case frames.Checked():
+            case frames.Checked() | frames.Retrying():
                 return
         await self._pump()
 
@@ -349,7 +356,6 @@ class Engine:
 
     def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
-        before = entry.state.seq
         decision = decide(entry.program, entry.state, request.make(self.clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
@@ -364,8 +370,10 @@ class Engine:
                 note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
-        refused = decision.refused if entry.state.seq == before else ""
-        draft.requests.append((request, refused or decision.refused))
+        refused = decision.refused
+        if not refused and request.answer is not None:
+            refused = refused_act(decision.events)
+        draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
