@@ -20,7 +20,7 @@ from petra.kernel import verify
 from petra.store.memory import MemoryStore
 from petra.store.rows import SHARDS, ExecutionFilter, shard_of
 
-LEASE_S = 0.6
+LEASE_S = 5.0
 
 
 def store_in_memory() -> MemoryStore:
