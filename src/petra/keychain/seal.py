@@ -20,6 +20,8 @@ import msgspec
 
 from petra.errors import PetraError
 
+_KEY_BYTES = 32
+
 
 def _cipher() -> ModuleType:
     """Load the cipher: most workers never open a credential."""
@@ -92,7 +94,7 @@ class KeyFile:
             keys = msgspec.json.decode(raw, type=list[_Key])
         except msgspec.MsgspecError:
             keys = []
-        if not keys or any(len(key.key) != _BITS // 8 for key in keys):
+        if not keys or any(len(key.key) != _KEY_BYTES for key in keys):
             raise KeychainError(f"{path} is no key file")
         return cls(path, keys)
 
