@@ -350,7 +350,8 @@ class Engine:
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
         request.fail(error)
-        if request.letter:
+        # a letter that a bug of ours keeps from being carried out stays, for a version without it
+        if request.letter and (request.command or isinstance(error, PetraError)):
             self._post.refuse(request, str(error))
 
     def _decide(self, draft: Draft, request: Request) -> None:

@@ -54,6 +54,8 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
         refused = str(refusal)
+        if not state.seq:  # there is no execution, and nothing to settle
+            return Decision([], [], [], refused)
     settle(turn)
     return Decision(turn.events, _wanted(turn), turn.markings, refused)
 
