@@ -22,6 +22,7 @@ from petra.engine import Engine
 from petra.engine.codec import status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -35,6 +36,7 @@ from petra.worker.transport import LostError, Transport
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
+LOGS = "logs"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"
@@ -134,7 +136,7 @@ class Local:
             retention = Retention(store, keep_s, objects=objects, clock=clock)
         made = Engine(
             store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-            retention=retention,
+            retention=retention, logs=LogFiles(home / LOGS, clock),
         )  # fmt: skip
         try:
             async with made as engine:

@@ -41,6 +41,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.inbox import Inbox
 from petra.engine.letters import TAKEN, Post
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -71,6 +72,7 @@ class Engine:
         holder: str = "",
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
+        logs: LogFiles | None = None,
     ) -> None:
         """Make an engine.
 
@@ -93,6 +95,7 @@ class Engine:
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
+        self.logs = RunLogs(logs)
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
             begun=self._begun,
@@ -131,6 +134,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._post.close()
+        await self.logs.close()
         await self.shards.leave(self._owner)
 
     async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
@@ -229,7 +233,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, frame: frames.FromWorker) -> None:
+    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
@@ -250,6 +254,9 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
+            case frames.Log():
+                self.logs.take(link, frame)
+                return
             case frames.Checked():
                 return
         await self._pump()
@@ -508,6 +515,7 @@ class Engine:
         async for gone in self._retention.sweep():
             for execution in gone:
                 self.entries.drop(execution)
+            await self.logs.remove(gone)
 
     # Shards
 
