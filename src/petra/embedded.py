@@ -29,6 +29,7 @@ from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -48,6 +49,7 @@ from petra.worker.transport import LostError, Transport
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
+LOGS = "logs"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"
@@ -500,7 +502,7 @@ async def _engine(
         retention = Retention(store, keep_s, objects=objects, clock=clock)
     return Engine(
         store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-        retention=retention,
+        retention=retention, logs=LogFiles(home / LOGS, clock),
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -73,6 +74,7 @@ class Engine:
         holder: str = "",
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
+        logs: LogFiles | None = None,
     ) -> None:
         """Make an engine.
 
@@ -95,6 +97,7 @@ class Engine:
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
+        self.logs = RunLogs(logs)
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
             begun=self._begun,
@@ -133,6 +136,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._post.close()
+        await self.logs.close()
         await self.shards.leave(self._owner)
 
     async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
@@ -231,7 +235,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, frame: frames.FromWorker) -> None:
+    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
@@ -252,6 +256,9 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
+            case frames.Log():
+                self.logs.take(link, frame)
+                return
             case frames.Checked() | frames.Retrying():
                 return
         await self._pump()
@@ -518,6 +525,7 @@ class Engine:
         async for gone in self._retention.sweep():
             for execution in gone:
                 self.entries.drop(execution)
+            await self.logs.remove(gone)
 
     # Shards
 
