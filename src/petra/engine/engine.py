@@ -195,15 +195,14 @@ class Engine:
         answer = self._expected.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            if known is not None:
-                answer.set_result(known_answer(known, request))
-            else:
-                await self._inbox.room()
+            await self._inbox.room()
         except BaseException:
-            answer.cancel()
+            answer.cancel()  # the next one with this command may ask
             raise
-        if known is None:
-            self._inbox.push(Request(execution, make, answer, command, request, program))
+        if known is not None:
+            answer.cancel()
+            return known_answer(known, request)
+        self._inbox.push(Request(execution, make, answer, command, request, program))
         return await asyncio.shield(answer)
 
     def tell(self, execution: str, make: Make) -> None:
@@ -370,7 +369,9 @@ class Engine:
                 note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
-        refused = decision.refused or refused_act(decision.events)
+        refused = decision.refused
+        if not refused and request.answer is not None:
+            refused = refused_act(decision.events)
         draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)

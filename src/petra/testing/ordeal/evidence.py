@@ -27,6 +27,8 @@ class Commit:
     wake: float | None
     pending: dict[tuple[str, str], Pending]
     items: dict[str, WorkItemRow]
+    latest: float
+    """The latest time that the clock has ever shown."""
 
 
 @dataclass(slots=True)
@@ -119,6 +121,10 @@ class Evidence:
     ledger: list[Effect] = field(default_factory=list)
     leases: dict[str, Assignment] = field(default_factory=dict)
     mishaps: list[str] = field(default_factory=list)
+    closed: set[int] = field(default_factory=set)
+    """The engines that closed in order."""
+    losses: int = 0
+    """How often something happened that can cost a delivery: a death, a stop, a connection that broke."""
     unrested: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, Callable[[State], str]] = field(default_factory=dict)
 
@@ -131,7 +137,8 @@ class Evidence:
 class Witness:
     """A store in memory that writes down what every commit left in it."""
 
-    def __init__(self, inner: MemoryStore, evidence: Evidence) -> None:
+    def __init__(self, inner: MemoryStore, evidence: Evidence, latest: Callable[[], float]) -> None:
+        self._latest = latest
         self.inner = inner
         self.evidence = evidence
 
@@ -172,5 +179,6 @@ class Witness:
                 stored.wake,
                 dict(stored.pending),
                 dict(stored.items),
+                self._latest(),
             )
         )

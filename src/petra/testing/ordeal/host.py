@@ -46,7 +46,17 @@ class JumpingClock:
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
+        self._highest = EPOCH
         self.ahead_s = 0.0
+
+    def jump(self, seconds: float) -> None:
+        """Show another time from now on."""
+        self._highest = self.latest()
+        self.ahead_s += seconds
+
+    def latest(self) -> float:
+        """Return the latest time that was ever shown."""
+        return max(self._highest, self.now())
 
     def now(self) -> float:
         """Return the seconds since 1970, as this machine believes."""
@@ -178,6 +188,8 @@ class Host:
             if closing.done() or process.dead:
                 break
         self._handed_back = closing.done() and not process.dead
+        if self._handed_back:
+            self._evidence.closed.add(self._started)
         self._plan.counts["engines that closed in order"] += self._handed_back
         process.kill()
 
