@@ -23,7 +23,9 @@ _WIDTH = 100
 
 def cli_page() -> str:
     """Return every verb with its arguments and options."""
-    context = click.Context(petra, info_name="petra", max_content_width=_WIDTH)
+    context = click.Context(
+        petra, info_name="petra", max_content_width=_WIDTH, **petra.context_settings
+    )
     lines = [_HEAD]
     for name in petra.list_commands(context):
         found = petra.get_command(context, name)
