@@ -61,7 +61,9 @@ class Victims:
     def kill_at(self, points: Sequence[CrashPoint]) -> None:
         assert self.run() == 0  # one that is not killed, so that the playbook of the child is known
         for number, point in enumerate(points, start=1):
-            if any(word in point.name for word in ("recovery", "loaded")):  # there must be something
+            if any(
+                word in point.name for word in ("recovery", "loaded")
+            ):  # there must be something
                 assert self.run("after assignments are sent", "2") == -signal.SIGKILL
                 self.kills += 1
             rare = any(word in point.name for word in RARE)

@@ -314,6 +314,9 @@ class Engine:
                     entry.busy += 1
                     seq = entry.state.seq
                     draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                elif request.program is not None:
+                    self._exists(request)
+                    continue
                 self._decide(draft, request)
             except UnavailableError:
                 self._inbox.push(request)

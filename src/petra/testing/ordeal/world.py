@@ -73,7 +73,8 @@ class Ordeal:
         cut = sum(not connection.whole for connection in self.host.connections)
         if self.plan.weather.slow:
             return MANY  # any frame may come after its lease has run out
-        return cut + sum(counts[name] for name in died)
+        frozen = 2 * counts["workers that froze"]  # one may be frozen for more than two leases
+        return cut + frozen + sum(counts[name] for name in died)
 
     def _hash(self) -> str:
         """Hash all logs, with times."""
