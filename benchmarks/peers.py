@@ -91,7 +91,8 @@ class Run:
         self.count += 1
         size = str(work.quick if self.quick else work.size)
         self.settle()
-        answer = ask(self._command(side, work.name, size))
+        floor = floor_ms(self.folder)
+        answer = ask(self._command(side, work.name, size)) | {"floor_ms": floor}
         if "absent" in answer:
             self.absent[side] = answer["absent"]
         self.note(f"{side} {work.key}", answer)
@@ -197,10 +198,8 @@ def run_all(
     chosen = [work for work in WORKS if work.key not in skipped]
     database = Database()
     run = Run(folder, database, quick, patience_s)
-    floors = []
     try:
         for number in range(rounds):
-            floors.append(floor_ms(folder))
             for work in chosen:
                 for side in SIDES if number < work.rounds else ():
                     run.sample(side, work)
@@ -215,7 +214,7 @@ def run_all(
         for work in chosen
     ]  # fmt: skip
     return {
-        "machine": machine, "floor_ms": floors, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
+        "machine": machine, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
         "failures": run.failures, "absent": run.absent, "skipped": skipped,
     }  # fmt: skip

@@ -11,7 +11,7 @@ from engine_support import chain, local, playbook, until
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
-from petra.engine.limits import DUE_MAX, RECOVER_MAX
+from petra.engine.limits import AGAIN_S, DUE_MAX, RECOVER_MAX
 from petra.engine.wakes import Wakes
 from petra.kernel import commands as c
 from petra.store.base import Store
@@ -142,6 +142,28 @@ def test_wake_ups_that_are_far_away_are_rows_only() -> None:
         await settle()
         assert ticked == ["e1"]
         assert len(found) <= 1
+        ticking.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_a_wake_up_whose_tick_comes_to_nothing_is_not_tried_again_at_once() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = MemoryStore(clock=clock.now)
+        await applied(store, *(make_start(f"e{n}", wake=clock.now()) for n in range(DUE_MAX)))
+        found = Wakes(store, clock, lambda: None)
+        ticked: list[str] = []
+
+        async def tick() -> None:
+            async for batch in found.due():
+                ticked.extend(batch)
+
+        ticking = asyncio.create_task(tick())
+        await clock.advance(AGAIN_S / 2)
+        assert len(ticked) == DUE_MAX
+        await clock.advance(AGAIN_S)
+        assert len(ticked) == 2 * DUE_MAX
         ticking.cancel()
 
     asyncio.run(scenario())

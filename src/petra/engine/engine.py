@@ -35,6 +35,7 @@ from petra.engine.draft import (
     note_assigned,
     note_extended,
     note_released,
+    refused_act,
     reported,
 )
 from petra.engine.entries import Entries, Entry
@@ -166,6 +167,13 @@ class Engine:
             request=_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
+    async def fork(
+        self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
+    ) -> Answered:
+        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
+        given, program = _hash(["fork", origin, request]), (await self.entries.load(origin)).program
+        return await self._ask(execution, make, command=command, request=given, program=program)
+
     async def ask(
         self, execution: str, make: Make, *, command: str = "", request: Any = None
     ) -> Answered:
@@ -244,7 +252,7 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
-            case frames.Checked():
+            case frames.Checked() | frames.Retrying():
                 return
         await self._pump()
 
@@ -364,11 +372,14 @@ class Engine:
                 note_extended(draft, entry, effect)
             else:
                 draft.effects.append(effect)
-        draft.requests.append((request, decision.refused))
+        refused = decision.refused
+        if not refused and request.answer is not None:
+            refused = refused_act(decision.events)
+        draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(answer_of(request, decision.refused, entry.state.seq, at))
+            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
 
     async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:

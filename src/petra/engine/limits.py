@@ -25,6 +25,7 @@ SNAPSHOT_SHARE = 64
 # Time
 POLL_S = 1.0
 NEAR_S = 5.0
+AGAIN_S = 30.0
 DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
@@ -90,6 +91,7 @@ LIMITS = (
     ),
     Limit("POLL_S", POLL_S, "seconds", "wake-ups of the near future are looked up in the store"),
     Limit("NEAR_S", NEAR_S, "seconds", "wake-ups that are further away are rows only"),
+    Limit("AGAIN_S", AGAIN_S, "seconds", "a wake-up whose tick came to nothing is tried again"),
     Limit("DUE_MAX", DUE_MAX, "wake-ups", "the rest is fetched when these are committed"),
     Limit("RETRY_S", RETRY_S, "seconds", "a store that could not be reached is asked again"),
     Limit("SWEEP_S", SWEEP_S, "seconds", "leases that ran out and letters are looked for"),

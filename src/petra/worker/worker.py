@@ -85,6 +85,7 @@ class Worker:
             scrubber=keychain.scrubber,
             objects=objects,
         )
+        self._runner.notice = self._send
         self._outbox = Outbox(self._send)
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()

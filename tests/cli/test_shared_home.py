@@ -1,0 +1,116 @@
+"""Several processes and one folder: who has it open carries out what the others ask."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.processes import data, line_with, petra, started
+
+pytestmark = pytest.mark.slow
+
+ID = re.compile(r"[0-9a-f]{12}-[0-9a-f]{12}")
+HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: pay}\nworkflow:\n"
+PAY = (
+    HEAD
+    + """\
+  - step: ask
+    tool: {kind: human, assignees: {users: [ada]}}
+    next: {arcs: [{step: wait}]}
+  - step: wait
+    tool: {kind: wait, signal: {name: go}}
+    next: {arcs: [{step: pay}]}
+  - step: pay
+    tool: {kind: python, code: "result = 'paid'"}
+"""
+)
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> tuple[Path, str, subprocess.Popen[str]]:
+    (tmp_path / "pay.yaml").write_text(PAY)
+    process = started(tmp_path, "run", "pay.yaml", "--wait")
+    found = ID.search(line_with(process, "running"))
+    assert found is not None
+    line_with(process, "waiting for ada")
+    return tmp_path, found[0], process
+
+
+def test_a_person_answers_while_another_process_follows(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, process = held
+    refused = petra(folder, "task", "complete", f"{execution}/ask", "--as", "bob", code=1)
+    assert "pay" in refused
+    found = data(folder, "task", "complete", f"{execution}/ask", "approve", "--as", "ada")
+    assert (found["status"], found["waiting_on"]) == ("waiting", "signal")
+    petra(folder, "patch", execution, "a=1")
+    petra(folder, "pause", execution)
+    petra(folder, "resume", execution)
+    petra(folder, "signal", execution, "go")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "✓ completed" in out
+    assert data(folder, "get", execution)["ctx"] == {"a": 1}
+
+
+def test_everything_can_be_read_meanwhile(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, process = held
+    assert "waiting (human)" in petra(folder, "ps")
+    assert "waiting (human)" in petra(folder, "get", execution)
+    assert "step.started ask" in petra(folder, "events", execution)
+    assert "waits for a person" in petra(folder, "explain", execution)
+    assert "the chain holds" in petra(folder, "verify", execution)
+    assert "ask.running" in petra(folder, "replay", execution)
+    assert data(folder, "watch", execution, code=3)["waiting_on"] == "human"
+    follower = started(folder, "events", execution, "--follow")
+    petra(folder, "cancel", execution)
+    out, _ = follower.communicate(timeout=60)
+    assert "execution.ended aborted" in out
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+
+
+def test_a_second_run_goes_to_the_process_that_has_the_folder_open(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, process = held
+    (folder / "quick.yaml").write_text(
+        HEAD + "  - {step: one, tool: {kind: python, code: 'result = 7'}}\n"
+    )
+    assert data(folder, "run", "quick.yaml")["output"] == 7
+    petra(folder, "cancel", execution)
+    process.communicate(timeout=60)
+
+
+def test_a_holder_that_is_killed_leaves_the_folder_to_the_one_that_asks(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, process = held
+    watcher = started(folder, "watch", execution, "--wait")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (folder / ".petra" / "petra.sock").exists()
+    petra(folder, "task", "complete", f"{execution}/ask", "--as", "ada")
+    petra(folder, "signal", execution, "go")
+    out, _ = watcher.communicate(timeout=60)
+    assert "✓ completed" in out
+    assert watcher.returncode == 0
+    assert "the chain holds" in petra(folder, "verify", execution)
+    process.communicate()
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, process = held
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"'petra watch {execution}' goes on" in err
+    petra(folder, "task", "complete", f"{execution}/ask", "--as", "ada")
