@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, cast
 
-from petra.clock import Timer
 from petra.engine import Engine
 from petra.engine.entries import Entry
 from petra.kernel import Record
@@ -19,6 +18,7 @@ from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
 from petra.testing.ordeal.chance import chance_of
+from petra.testing.ordeal.clock import JumpingClock
 from petra.testing.ordeal.evidence import (
     Acknowledged,
     Evidence,
@@ -36,43 +36,8 @@ from petra.wire import frames as f
 from petra.worker import Offer
 from petra.worker.transport import ClosedError, LostError, Transport
 
-EPOCH = 1_767_225_600.0
 GRACE_S = 0.5
 """Seconds that an engine keeps a connection's leases after it broke, at most."""
-
-
-class JumpingClock:
-    """The clock of the engine's machine: virtual time, and jumps."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-        self._highest = EPOCH
-        self.ahead_s = 0.0
-
-    def jump(self, seconds: float) -> None:
-        """Show another time from now on."""
-        self._highest = self.latest()
-        self.ahead_s += seconds
-
-    def latest(self) -> float:
-        """Return the latest time that was ever shown."""
-        return max(self._highest, self.now())
-
-    def now(self) -> float:
-        """Return the seconds since 1970, as this machine believes."""
-        return EPOCH + self._loop.time() + self.ahead_s
-
-    def monotonic(self) -> float:
-        """Return seconds that only grow."""
-        return self._loop.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
-        await asyncio.sleep(seconds)
-
-    def call_later(self, seconds: float, call: Any) -> Timer:
-        """Call a function that much later."""
-        return self._loop.call_later(seconds, call)
 
 
 class Host:

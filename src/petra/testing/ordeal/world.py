@@ -19,9 +19,10 @@ from petra.store import rows
 from petra.store.memory import MemoryStore
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clients import Client
+from petra.testing.ordeal.clock import EPOCH, JumpingClock
 from petra.testing.ordeal.evidence import Evidence, Witness
 from petra.testing.ordeal.hands import SLOWEST_S
-from petra.testing.ordeal.host import EPOCH, Host, JumpingClock
+from petra.testing.ordeal.host import Host
 from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
 from petra.testing.ordeal.memo import remembering
 from petra.testing.ordeal.plan import Plan, draw
