@@ -91,6 +91,7 @@ class Engine:
         )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
         self.movers: list[Callable[[Collection[int]], None]] = []
+        self.mourners: list[Callable[[PetraError], None]] = []
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
@@ -193,8 +194,7 @@ class Engine:
         request: bytes,
         program: Program | None = None,
     ) -> Answered:
-        if self._broken is not None:
-            raise PetraError(f"the engine has stopped: {self._broken}")
+        self.check()
         await self._expected.alone(command)
         answer = self._expected.add(command or make)
         try:
@@ -208,6 +208,11 @@ class Engine:
             return known_answer(known, request)
         self._inbox.push(Request(execution, make, answer, command, request, program))
         return await asyncio.shield(answer)
+
+    def check(self) -> None:
+        """Raise a PetraError if the engine has stopped, with the reason."""
+        if self._broken is not None:
+            raise PetraError(f"the engine has stopped: {self._broken}")
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -329,6 +334,9 @@ class Engine:
                     entry.busy += 1
                     seq = entry.state.seq
                     draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                elif request.program is not None:
+                    self._exists(request)
+                    continue
                 self._decide(draft, request)
             except UnavailableError:
                 self._inbox.push(request)
@@ -557,6 +565,8 @@ class Engine:
         for request in self._inbox.drain():
             request.fail(stopped)
         self._expected.fail(stopped)
+        for told in self.mourners:
+            told(stopped)
 
 
 def _hash(request: Any) -> bytes:

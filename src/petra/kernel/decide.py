@@ -171,6 +171,8 @@ def _waits_for_world(state: State) -> bool:
 
 
 def _start(turn: Turn, command: c.Start) -> None:
+    if turn.state.seq:
+        raise RefusedError("an execution begins once")
     program, spec = turn.program, turn.program.spec
     workload = merge(program.playbook.workload, command.workload)
     if spec.input_schema is not None:
