@@ -29,8 +29,9 @@ from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
-from petra.errors import UsageError
+from petra.errors import PetraError, UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
@@ -48,6 +49,7 @@ from petra.worker.transport import LostError, Transport
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
+LOGS = "logs"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"
@@ -150,6 +152,7 @@ class Local:
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
         engine.movers.append(self._moved)
+        engine.mourners.append(self._mourn)
 
     @classmethod
     @asynccontextmanager
@@ -243,6 +246,13 @@ class Local:
                 if not one.woken.done():
                     one.woken.set_result(None)
 
+    def _mourn(self, error: PetraError) -> None:
+        """Tell who waits that the engine has stopped."""
+        for one in [one for waiting in self._waiting.values() for one in waiting]:
+            if not one.woken.done():
+                one.woken.set_exception(error)
+        self._waiting.clear()
+
     # Using it
 
     async def run(
@@ -287,6 +297,7 @@ class Local:
     ) -> Result:
         wanted = until or (lambda result: result.status in REST)
         while True:
+            self.engine.check()
             if not self.engine.shards.owns(execution):
                 found = await self._follow(execution, wanted, new=new)
                 if found is not None:
@@ -500,7 +511,7 @@ async def _engine(
         retention = Retention(store, keep_s, objects=objects, clock=clock)
     return Engine(
         store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-        retention=retention,
+        retention=retention, logs=LogFiles(home / LOGS, clock),
     )  # fmt: skip
 
 

@@ -50,8 +50,7 @@ class _Worker:
     drains: bool = False
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """The right of a worker to do an assignment, until it runs out.
 
     Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
@@ -62,11 +61,10 @@ class Lease:
     worker: _Worker
     expires: float
     more: bool = False
-    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
+    out: dict[tuple[int, ...], Iteration] = {}
 
 
-@dataclass(slots=True, eq=False)
-class Offer:
+class Offer(msgspec.Struct, eq=False):
     """An assignment that waits for a worker with room.
 
     It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
