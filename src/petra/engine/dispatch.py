@@ -230,7 +230,7 @@ class Dispatcher:
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
-        worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
+        worker = _Worker(link, hello.worker, hello.pool, hello.credit)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:

@@ -51,6 +51,8 @@ class Sent:
     engine: int
     given: Assignment
     durable: int
+    room: int
+    """How many assignments the worker had offered to take on this connection, beyond those sent before."""
 
 
 @dataclass(frozen=True, slots=True)

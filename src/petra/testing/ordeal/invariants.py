@@ -303,6 +303,14 @@ def leases_are_fresh_and_one_at_a_time(evidence: Evidence) -> Iterator[str]:
             yield f"lease {lease} was given {times} times"
 
 
+@invariant("I13 room")
+def nothing_is_sent_beyond_the_room_of_a_worker(evidence: Evidence) -> Iterator[str]:
+    """A worker gets no more assignments than it offered to take."""
+    for sent in evidence.sent:
+        if sent.room <= 0:
+            yield f"{sent.given.execution}: {sent.given.run} was sent to a worker without room"
+
+
 @invariant("I14")
 def deliveries_are_bounded(evidence: Evidence) -> Iterator[str]:
     """Nothing is handed out more than five times; then there is an incident."""
