@@ -163,6 +163,8 @@ class Host:
         if len(self.seats) == 1:
             for worker in self.workers.values():
                 worker.kill()
+        if len(self.seats) > 1:
+            self._evidence.closed.add(seat.started)  # shards that it gave back were left in order
         closing = self._loop.start(process, engine.__aexit__())
         for _ in range(100):
             await asyncio.sleep(0.1)
