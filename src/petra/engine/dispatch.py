@@ -47,6 +47,8 @@ class _Worker:
     leases: set[str] = field(default_factory=set)
     disowned: set[str] = field(default_factory=set)
     drains: bool = False
+    silent: bool = False
+    """A lease of it ran out, and nothing was heard of it since."""
 
 
 @dataclass(slots=True)
@@ -123,7 +125,9 @@ class Dispatcher:
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
-            w for w in self._workers.values() if w.pool == pool and w.credit > 0 and not w.drains
+            w
+            for w in self._workers.values()
+            if w.pool == pool and w.credit > 0 and not w.drains and not w.silent
         ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
@@ -251,6 +255,11 @@ class Dispatcher:
         worker = self._workers.get(link)
         return worker is not None and lease_id in worker.disowned
 
+    def heard(self, link: Link) -> None:
+        """A worker has said something, so it is there."""
+        if link in self._workers:
+            self._workers[link].silent = False
+
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
         if link in self._workers:
@@ -282,6 +291,8 @@ class Dispatcher:
                 known.discard(lease_id)
                 if not known:
                     del self._by_run[key]
+            for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
+                offer.gone = offer.gone or offer.row.pending == lease.row.pending
 
     async def forgot(self, link: Link, digests: list[str]) -> None:
         """A worker needs playbooks again."""
@@ -304,6 +315,7 @@ class Dispatcher:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
         for lease_id in [key for key, lease in self._leases.items() if lease.expires <= now]:
+            self._leases[lease_id].worker.silent = True  # it gets nothing more until it speaks
             self._lose(lease_id)
 
     def _lose(self, lease_id: str) -> None:

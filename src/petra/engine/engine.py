@@ -238,6 +238,7 @@ class Engine:
 
     async def receive(self, link: Link, frame: frames.FromWorker) -> None:
         """Take a frame of a worker."""
+        self.dispatcher.heard(link)
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
@@ -391,6 +392,10 @@ class Engine:
             return await self.entries.load(request.execution)
         if (known := self.entries.cached(request.execution)) is not None:
             await self._exists(request, known)
+            return None
+        if request.letter and await self.store.execution(request.execution) is not None:
+            # a letter may come twice, and the same start decided again looks like one that was stored
+            await self._exists(request, await self.entries.load(request.execution))
             return None
         state = State(id=request.execution)
         return self.entries.add(

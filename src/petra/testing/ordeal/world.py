@@ -141,14 +141,15 @@ class Ordeal:
         for _ in range(self.plan.commands):
             await asyncio.sleep(chance.random() * self.plan.storm_s / 3)
             await client.act(execution, harmless=knows)
-        for _ in range(20):
+        for _ in range(10):
             await asyncio.sleep(20.0)
             stream = self.evidence.streams.get(execution)
             if stream is None or self._at_rest(execution):
                 return
             if len(stream.records) > RECORDS_MAX:
-                await client.cancel(execution)
-                return
+                break
+        if not knows:
+            await client.cancel(execution)
 
     # Faults
 
