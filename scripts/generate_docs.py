@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
+from cli_page import cli_page
 from tool_pages import tool_index, tool_page
 
 from petra.engine.limits import LIMITS
@@ -339,6 +340,7 @@ _OTHERS = (
 
 
 PAGES: Sequence[tuple[str, Callable[[], str]]] = (
+    ("docs/reference/cli.md", cli_page),
     ("docs/reference/errors/README.md", error_index),
     ("docs/reference/language.md", language),
     ("docs/reference/limits.md", limits),

@@ -114,3 +114,37 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert process.returncode == 130
     assert f"'petra watch {execution}' goes on" in err
     petra(folder, "task", "complete", f"{execution}/ask", "--as", "ada")
+
+
+SLOW = (
+    HEAD
+    + """\
+  - step: ask
+    tool: {kind: human, assignees: {users: [ada]}}
+    next: {arcs: [{step: slow}]}
+  - step: slow
+    tool: {kind: python, code: "import time; time.sleep(4); result = 'done'"}
+"""
+)
+
+
+def test_a_request_whose_holder_dies_in_the_middle_happens_once(tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text(SLOW)
+    holder = started(tmp_path, "run", "slow.yaml", "--wait")
+    found = ID.search(line_with(holder, "running"))
+    assert found is not None
+    line_with(holder, "waiting for ada")
+    asker = started(tmp_path, "task", "complete", f"{found[0]}/ask", "--as", "ada")
+    with started(tmp_path, "events", found[0], "--follow") as follower:
+        line_with(follower, "step.started slow")
+        follower.terminate()
+        follower.communicate()
+    holder.send_signal(signal.SIGKILL)  # it has decided, and not yet replied
+    holder.communicate()
+    out, err = asker.communicate(timeout=60)
+    assert asker.returncode == 0, err
+    assert "✓ completed" in out
+    events = petra(tmp_path, "events", found[0])
+    assert events.count("workitem.changed complete") == 1
+    assert events.count("step.done slow") == 1
+    assert events.count("run.redelivered") == 1

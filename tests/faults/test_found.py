@@ -162,6 +162,11 @@ def test_a_caller_that_stops_waiting_and_asks_again_has_one_effect() -> None:
                     request=[1],
                 )
 
+            for _ in range(
+                2
+            ):  # one is being stored, one is decided and waits: what comes now comes together
+                engine.tell("e1", lambda now: c.PatchCtx(now=now, values={"other": 1}))
+                await settle()
             first = asyncio.create_task(patch())
             await settle()
             first.cancel()
@@ -170,7 +175,7 @@ def test_a_caller_that_stops_waiting_and_asks_again_has_one_effect() -> None:
             store.gate.set()
             answered = await asyncio.wait_for(again, 30)
             assert not answered.refused
-            assert await _count(store, "e1", e.CtxPatched) == 1
+            assert await _count(store, "e1", e.CtxPatched) == 1 + 2
 
     asyncio.run(scenario())
 

@@ -93,7 +93,7 @@ def get(execution: str, home: Path, output: str) -> None:
         return
     click.echo(summary(result))
     for key, value in sorted(result.ctx.items()):
-        click.echo(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}")
+        click.echo(cut(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}"))
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
     click.echo(f"  steps: {counts or 'none'}")
     for step, activation in state.latest.items():

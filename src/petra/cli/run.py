@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -29,7 +30,7 @@ from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
 from petra.control import Begin, call
-from petra.embedded import Local, Result, new_id
+from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
 from petra.playbook import Playbook, to_yaml
 
@@ -150,6 +151,8 @@ async def _left(local: Local) -> list[str]:
 
 
 async def _tell_left(local: Local) -> None:
+    if os.environ.get(STORE):
+        return  # engines that share a store leave nothing to each other: they are running
     left = await _left(local)
     if left:
         words = f"going on with {count(len(left), 'execution')} that an earlier process left"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import apsw
@@ -32,12 +34,11 @@ def command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, _entries: Entries) -> tuple[str, int, BadRecord | None]:
         chosen = await full_id(store, execution)
-        rows, unread = await _rows(store, chosen)
         stored = await store.execution(chosen)
         assert stored is not None, "it was found by its id"
-        if unread is not None:
-            return chosen, len(rows), prove(chosen, rows, len(rows), None) or unread
-        return chosen, len(rows), prove(chosen, rows, stored.version, stored.head)
+        rows = _rows(asyncio.get_running_loop(), store, chosen)
+        bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
+        return chosen, stored.version, bad
 
     chosen, number, bad = look(home, asking)
     if output == "json":
@@ -50,49 +51,55 @@ def command(execution: str, home: Path, output: str) -> None:
     sys.exit(0 if bad is None else 1)
 
 
-def prove(execution: str, rows: list[Row], version: int, head: bytes | None) -> BadRecord | None:
+def prove(execution: str, rows: Iterable[Row], version: int, head: bytes) -> BadRecord | None:
     """Name the first row that is not as it was written; ``version`` and ``head`` say where the log ends.
 
-    A row that is damaged in itself is named before one that only does not follow from it.
+    Rows are taken one by one: a log of a million records needs no more memory than one of ten.
     """
-    records: list[Record] = []
-    damaged: BadRecord | None = None
-    for number, row in enumerate(rows, start=1):
-        if row.seq != number:
-            damaged = BadRecord(seq=number, reason=f"it is missing; after it comes {row.seq}")
-            break
-        try:
-            records.append(proved(row))
-        except DamagedError as error:
-            damaged = BadRecord(seq=number, reason=error.reason)
-            break
-    bad = verify(execution, records) or damaged
+    seen, last = 0, b""
+
+    def records() -> Iterator[Record]:
+        nonlocal seen, last
+        for row in rows:
+            if row.seq != seen + 1:
+                raise DamagedError(seen + 1, f"it is missing; after it comes {row.seq}")
+            record = proved(row)
+            seen, last = row.seq, row.hash
+            yield record
+
+    try:
+        bad = verify(execution, records())
+    except DamagedError as error:
+        return BadRecord(seq=error.seq, reason=error.reason)
     if bad is not None:
         return bad
-    if version > len(records):
-        return BadRecord(seq=len(records) + 1, reason="it is missing")
-    last = bytes.fromhex(records[-1].hash) if records else b""
-    if version < len(records) or (head is not None and head != last):
-        return BadRecord(seq=len(records), reason="it is not the last one that was stored")
+    if version > seen:
+        return BadRecord(seq=seen + 1, reason="it is missing")
+    if version < seen or head != last:
+        return BadRecord(seq=seen, reason="it is not the last one that was stored")
     return None
 
 
-async def _rows(store: Store, execution: str) -> tuple[list[Row], BadRecord | None]:
-    """Read all rows; where the file itself is damaged, those before the damage."""
-    found: list[Row] = []
-    limit = _PAGE
+def _rows(loop: asyncio.AbstractEventLoop, store: Store, execution: str) -> Iterator[Row]:
+    """Yield the rows of a log, from another thread; where the file itself is damaged, say at which record.
+
+    Raises:
+        DamagedError: a row cannot be read.
+    """
+    after, limit = 0, _PAGE
     while True:
-        after = found[-1].seq if found else 0
+        reading = _page(store, execution, after, limit)
         try:
-            page = await _page(store, execution, after, limit)
+            page = asyncio.run_coroutine_threadsafe(reading, loop).result()
         except (StoreError, apsw.Error, msgspec.ValidationError) as error:
             if limit == 1:
-                return found, BadRecord(seq=after + 1, reason=f"it cannot be read: {error}")
+                raise DamagedError(after + 1, f"it cannot be read: {error}") from error
             limit = 1  # one by one, to find out which
             continue
-        found += page
+        yield from page
         if len(page) < limit:
-            return found, None
+            return
+        after = page[-1].seq
 
 
 async def _page(store: Store, execution: str, after: int, limit: int) -> list[Row]:

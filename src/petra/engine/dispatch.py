@@ -51,8 +51,7 @@ class _Worker:
     """A lease of it ran out, and nothing was heard of it since."""
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """The right of a worker to do an assignment, until it runs out.
 
     Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
@@ -63,11 +62,10 @@ class Lease:
     worker: _Worker
     expires: float
     more: bool = False
-    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
+    out: dict[tuple[int, ...], Iteration] = {}
 
 
-@dataclass(slots=True, eq=False)
-class Offer:
+class Offer(msgspec.Struct, eq=False):
     """An assignment that waits for a worker with room.
 
     It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
@@ -140,6 +138,9 @@ class Dispatcher:
             if offer.given is None and not await self._made(offer):
                 kept.append(offer)
                 continue
+            if worker.credit <= 0:  # somebody else filled it meanwhile
+                waiting.appendleft(offer)
+                break
             given = self._leased(worker, offer)
             if given is not None:
                 worker.credit -= 1
