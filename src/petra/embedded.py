@@ -12,9 +12,11 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Collection
+from asyncio import Task
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -27,8 +29,9 @@ from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
+from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
-from petra.errors import UsageError
+from petra.errors import PetraError, UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
@@ -46,6 +49,7 @@ from petra.worker.transport import LostError, Transport
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
+LOGS = "logs"
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"
@@ -98,6 +102,24 @@ def result_of(entry: Entry) -> Result:
     )
 
 
+@asynccontextmanager
+async def _begun(start: Callable[[], Coroutine[None, None, Child]]) -> AsyncIterator[Task[Child]]:
+    """Have a first worker started, which loads while we do; at the end it is gone, whoever used it."""
+    first = asyncio.create_task(start())
+    try:
+        yield first
+    finally:
+        with contextlib.suppress(OSError):  # there is none; who waited for it knows
+            await _end(await first)
+
+
+async def _end(child: Child) -> None:
+    child.kill()
+    with contextlib.suppress(asyncio.CancelledError):
+        await child.wait()
+    child.transport.close()
+
+
 def _asked(item: WorkItem) -> dict[str, Any]:
     assignees = item.spec.get("assignees") or {}
     return {
@@ -130,6 +152,7 @@ class Local:
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
         engine.movers.append(self._moved)
+        engine.mourners.append(self._mourn)
 
     @classmethod
     @asynccontextmanager
@@ -156,35 +179,37 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        made = await _engine(home, store, clock, shard_lease_s, keep_s)
-        try:
-            async with made as engine:
-                local = cls(engine, clock)
-                keeper = asyncio.create_task(local._keep_worker(home, slots))
-                try:
-                    async with _heard_by_others(home, local, store):
-                        yield local
-                finally:
-                    keeper.cancel()
-                    await asyncio.gather(keeper, return_exceptions=True)
-        finally:
-            await made.store.close()
-            (home / CLOSED).touch()
+        start = partial(start_child, ["--slots", str(slots), "--objects", str(home / OBJECTS)])
+        async with _begun(start) as first:
+            made = await _engine(home, store, clock, shard_lease_s, keep_s)
+            try:
+                async with made as engine:
+                    local = cls(engine, clock)
+                    keeper = asyncio.create_task(local._keep_worker(first, start))
+                    try:
+                        async with _heard_by_others(home, local, store):
+                            yield local
+                    finally:
+                        keeper.cancel()
+                        await asyncio.gather(keeper, return_exceptions=True)
+            finally:
+                await made.store.close()
+                (home / CLOSED).touch()
 
-    async def _keep_worker(self, home: Path, slots: int) -> None:
+    async def _keep_worker(
+        self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
+    ) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
+        child = await asyncio.shield(first)
         while True:
-            child = await start_child(["--slots", str(slots), "--objects", str(home / OBJECTS)])
             self.worker = child
             try:
                 await self._talk(child.transport)
                 self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
             finally:
-                child.kill()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await child.wait()
-                child.transport.close()
+                await _end(child)
             await self.clock.sleep(0.05)
+            child = await start()
 
     async def _talk(self, transport: Transport) -> None:
         while True:
@@ -220,6 +245,13 @@ class Local:
             for one in self._waiting.pop(execution):
                 if not one.woken.done():
                     one.woken.set_result(None)
+
+    def _mourn(self, error: PetraError) -> None:
+        """Tell who waits that the engine has stopped."""
+        for one in [one for waiting in self._waiting.values() for one in waiting]:
+            if not one.woken.done():
+                one.woken.set_exception(error)
+        self._waiting.clear()
 
     # Using it
 
@@ -265,6 +297,7 @@ class Local:
     ) -> Result:
         wanted = until or (lambda result: result.status in REST)
         while True:
+            self.engine.check()
             if not self.engine.shards.owns(execution):
                 found = await self._follow(execution, wanted, new=new)
                 if found is not None:
@@ -478,7 +511,7 @@ async def _engine(
         retention = Retention(store, keep_s, objects=objects, clock=clock)
     return Engine(
         store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-        retention=retention,
+        retention=retention, logs=LogFiles(home / LOGS, clock),
     )  # fmt: skip
 
 

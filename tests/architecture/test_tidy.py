@@ -60,6 +60,7 @@ LARGE_FILES = {
     "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/petra/worker/worker.py:__init__": "the parts of a worker, a line each",
     "src/petra/pipeline/machine.py:__init__": "the parts of a run and where it stands, one per line",
     "src/petra/kernel/runs.py:start": "half of it is the event it makes, a field per line",
 }

@@ -102,3 +102,20 @@ def test_a_reader_that_leaves_does_not_stop_the_execution(tmp_path: Path) -> Non
     command = f"{sys.executable} -m petra run pay.yaml | head -1"
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
     assert json.loads(petra(tmp_path, "ps", "-o", "json"))[0]["status"] == "completed"
+
+
+def test_logs_shows_what_tasks_said_by_step_and_follows_to_the_end(tmp_path: Path) -> None:
+    text = PAY.replace(
+        "kind: human, assignees: {users: [ada]}",
+        "kind: python, code: \"print('asked'); result = 1\"",
+    )
+    text = text.replace("result = 'paid'", "print('paid'); result = 1")
+    (tmp_path / "pay.yaml").write_text(text)
+    execution = json.loads(petra(tmp_path, "run", "pay.yaml", "-o", "json"))["id"]
+    lines = petra(tmp_path, "logs", execution).splitlines()
+    assert [line.split("  ")[1:] for line in lines] == [
+        ["ask/ask_task", "asked"], ["pay/pay_task", "paid"],
+    ]  # fmt: skip
+    assert petra(tmp_path, "logs", execution[:8], "--step", "pay", "--follow").endswith("paid\n")
+    (only,) = petra(tmp_path, "logs", execution, "--step", "ask", "-o", "json").splitlines()
+    assert json.loads(only)["text"] == "asked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -200,58 +201,84 @@ def test_two_runs_share_compiled_code_but_no_globals() -> None:
 # What it prints
 
 
+class Said(list[tuple[str, str]]):
+    """Keeps what a task says, by stream."""
+
+    def __call__(self, text: str, stream: str = "log") -> None:
+        self.append((stream, text))
+
+    @property
+    def text(self) -> str:
+        return "".join(text for _, text in self)
+
+
 @everywhere
 def test_what_is_printed_goes_to_the_log_of_the_run(
     where: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    logged: list[str] = []
+    logged = Said()
     code = "import sys\nprint('to out')\nprint('to err', file=sys.stderr, flush=True)\nresult = 1"
-    good(python(code, where, log=logged.append))
-    assert sorted("".join(logged).split("\n")) == ["", "to err", "to out"]
+    good(python(code, where, log=logged))
+    assert sorted(logged.text.split("\n")) == ["", "to err", "to out"]
+    if where == "thread":
+        assert logged == [("stdout", "to out\n"), ("stderr", "to err\n")]
     assert capfd.readouterr() == ("", "")
 
 
 def test_threads_at_work_at_once_do_not_mix_their_output() -> None:
     code = "import sys\nfor _ in range(50): sys.stdout.write(word); sys.stdout.flush()\nresult = 1"
 
-    async def use(registry: Registry) -> dict[str, list[str]]:
-        logs: dict[str, list[str]] = {word: [] for word in "abcdef"}
+    async def use(registry: Registry) -> dict[str, Said]:
+        logs = {word: Said() for word in "abcdef"}
         fields = {"code": code}
         await asyncio.gather(
             *(
-                registry.attempt(
-                    "python", fields, ToolContext(args={"word": w}, log=logs[w].append)
-                )
+                registry.attempt("python", fields, ToolContext(args={"word": w}, log=logs[w]))
                 for w in logs
             )
         )
         return logs
 
     for word, logged in with_tools(use).items():
-        assert logged == [word * 50]
+        assert logged == [("stdout", word * 50)]
 
 
 def test_the_log_of_a_thread_is_cut_at_its_bound() -> None:
-    logged: list[str] = []
+    logged = Said()
     good(
         python(
             "for _ in range(100): print('x' * 99)\nresult = 1",
             settings=ToolSettings(log_max=1000),
-            log=logged.append,
+            log=logged,
         )
     )
-    assert logged[0].endswith("\n… 9,000 more characters")
-    assert len(logged[0]) < 1100
+    assert logged[-1] == ("dropped", "… 9,000 more characters")
+    assert len(logged.text) < 1100
 
 
 @everywhere
 @pytest.mark.spec("S20")
 def test_what_is_printed_is_scrubbed(where: str) -> None:
-    logged: list[str] = []
-    python(
-        "print('hunter2')", where, log=logged.append, scrub=lambda t: t.replace("hunter2", "***")
+    logged = Said()
+    python("print('hunter2')", where, log=logged, scrub=lambda t: t.replace("hunter2", "***"))
+    assert logged.text == "***\n"
+
+
+def test_what_a_task_logs_goes_to_the_log_of_the_run_and_to_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    logged = Said()
+    code = (
+        "import logging\nlogging.getLogger('mine').info('once %s', 'hunter2')\n"
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    logging.exception('oh')\nresult = 1"
     )
-    assert "".join(logged) == "***\n"
+    good(python(code, log=logged, scrub=lambda t: t.replace("hunter2", "***")))
+    assert logged[0][0] == "log"
+    assert logged.text.startswith("INFO mine: once ***\nERROR root: oh\nTraceback")
+    assert caplog.text == ""
+    logging.getLogger("mine").info("outside")
+    assert "outside" in caplog.text
 
 
 # Code that misbehaves

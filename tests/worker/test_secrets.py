@@ -163,6 +163,7 @@ LEAKS = {
     "echo": "def main(secret): return {'echo': secret, 'deep': [{secret: [secret]}]}",
     "shout": "def main(secret): raise ValueError('bad token ' + secret)",
     "print": "def main(secret):\n  print('token', repr(secret))\n  return 1",
+    "log": "import logging\ndef main(secret):\n  logging.getLogger('x').warning('logs %s', secret)\n  return 1",
     "url": "from urllib.parse import quote\ndef main(secret): return 'http://h/?k=' + quote(secret)",
     "json": "import json\ndef main(secret): return json.dumps({'t': secret})",
     "twice": "import json\ndef main(secret): return json.dumps(json.dumps({'t': secret}))",
@@ -225,6 +226,12 @@ def test_no_surface_ever_shows_the_canary(
             if one.report is not None and one.report.error is not None
         }
         assert len(failed) >= 8, "the failing tasks must have failed"
+        lines = [line.text for frame in desk.all(f.Log) for line in frame.lines]
+        assert "token '***'" in lines
+        assert "WARNING x: logs ***" in lines
+        assert {line.stream for frame in desk.all(f.Log) for line in frame.lines} == {
+            "stdout", "stderr", "log",
+        }  # fmt: skip
 
     async def run() -> None:
         registry = Registry(plug_ins=False)
@@ -246,7 +253,6 @@ def test_no_surface_ever_shows_the_canary(
     captured = capfd.readouterr()
     surfaces += [caplog.text.encode(), captured.out.encode(), captured.err.encode()]
     assert b"***" in b"".join(surfaces)
-    assert "token '***'" in caplog.text
     for surface in surfaces:
         for form in forms(CANARY):
             assert form.encode() not in surface, f"{form} in {surface[:2000]!r}"

@@ -36,6 +36,7 @@ _VERBS = MappingProxyType(
         "get": "Show an execution.",
         "result": "Print the output of an execution.",
         "events": "Show the log of an execution.",
+        "logs": "Show what the tasks of an execution printed and logged.",
         "explain": "Say why an execution waits.",
         "verify": "Prove that a log is as it was written.",
         "task": "Work items: what people are asked to do.",

@@ -42,6 +42,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.post import TAKEN, Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -73,6 +74,7 @@ class Engine:
         holder: str = "",
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
+        logs: LogFiles | None = None,
     ) -> None:
         """Make an engine.
 
@@ -89,12 +91,14 @@ class Engine:
         )
         self.listeners: list[Callable[[Entry, list[Record]], None]] = []
         self.movers: list[Callable[[Collection[int]], None]] = []
+        self.mourners: list[Callable[[PetraError], None]] = []
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._batches = Batches(self.entries, self.shards, self._wakes, self._post, self.clock)
         self._retention = retention
+        self.logs = RunLogs(logs)
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
             begun=self._begun,
@@ -133,6 +137,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._post.close()
+        await self.logs.close()
         await self.shards.leave(self._owner)
 
     async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
@@ -189,8 +194,7 @@ class Engine:
         request: bytes,
         program: Program | None = None,
     ) -> Answered:
-        if self._broken is not None:
-            raise PetraError(f"the engine has stopped: {self._broken}")
+        self.check()
         await self._expected.alone(command)
         answer = self._expected.add(command or make)
         try:
@@ -204,6 +208,11 @@ class Engine:
             return known_answer(known, request)
         self._inbox.push(Request(execution, make, answer, command, request, program))
         return await asyncio.shield(answer)
+
+    def check(self) -> None:
+        """Raise a PetraError if the engine has stopped, with the reason."""
+        if self._broken is not None:
+            raise PetraError(f"the engine has stopped: {self._broken}")
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -231,7 +240,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, frame: frames.FromWorker) -> None:
+    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
         """Take a frame of a worker."""
         match frame:
             case frames.Hello():
@@ -252,6 +261,9 @@ class Engine:
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
+            case frames.Log():
+                self.logs.take(link, frame)
+                return
             case frames.Checked() | frames.Retrying():
                 return
         await self._pump()
@@ -322,6 +334,9 @@ class Engine:
                     entry.busy += 1
                     seq = entry.state.seq
                     draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                elif request.program is not None:
+                    self._exists(request)
+                    continue
                 self._decide(draft, request)
             except UnavailableError:
                 self._inbox.push(request)
@@ -350,7 +365,8 @@ class Engine:
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
         request.fail(error)
-        if request.letter:
+        # a letter that a bug of ours keeps from being carried out stays, for a version without it
+        if request.letter and (request.command or isinstance(error, PetraError)):
             self._post.refuse(request, str(error))
 
     def _decide(self, draft: Draft, request: Request) -> None:
@@ -517,6 +533,7 @@ class Engine:
         async for gone in self._retention.sweep():
             for execution in gone:
                 self.entries.drop(execution)
+            await self.logs.remove(gone)
 
     # Shards
 
@@ -548,6 +565,8 @@ class Engine:
         for request in self._inbox.drain():
             request.fail(stopped)
         self._expected.fail(stopped)
+        for told in self.mourners:
+            told(stopped)
 
 
 def _hash(request: Any) -> bytes:

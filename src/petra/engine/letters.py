@@ -69,18 +69,12 @@ def letters_of(state: State, effects: Iterable[f.AnyEffect], version: int) -> tu
     return tuple(found)
 
 
-def failed_start(request: Request, reason: str, now: float) -> Letter | None:
+def failed_start(request: Request, reason: str, now: float, kind: str = "schema") -> Letter | None:
     """Return what the parent of a child that cannot be started is told, if there is a parent."""
     command = request.make(now)
     if not isinstance(command, c.Start) or not command.parent:
         return None
-    return failed_child(
-        request.execution, command.parent, Error(kind="schema", message=reason), now
-    )
-
-
-def failed_child(child: str, parent: str, error: Error, now: float) -> Letter:
-    """Return what a parent is told of a child that never began."""
-    ended = c.ChildEnded(now=0.0, child=child, status="failed", error=error)
-    body = encode(Message(command=ended))
-    return Letter(id=f"{child}/0/0", execution=parent, body=body, at=now)
+    error = Error(kind=kind, message=reason)
+    ended = c.ChildEnded(now=0.0, child=request.execution, status="failed", error=error)
+    name = f"{request.execution}/0/0"
+    return Letter(id=name, execution=command.parent, body=encode(Message(command=ended)), at=now)

@@ -40,6 +40,10 @@ LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
 
+# Logs of runs
+LOG_FILE_MAX = 16_777_216
+LOG_SIZES_MAX = 10_000
+
 # Retention
 EXPIRE_MAX = 100
 EXPIRE_EVERY_S = 10.0
@@ -113,6 +117,8 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
+    Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
 )

@@ -19,7 +19,7 @@ from petra.clock import Clock
 from petra.engine.codec import playbook_row
 from petra.engine.draft import Answered, Request, answer_of, known_answer
 from petra.engine.entries import Entries
-from petra.engine.letters import Message, decode, encode, failed_child, failed_start
+from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.shards import Shards
 from petra.errors import PetraError
@@ -28,7 +28,7 @@ from petra.kernel import commands as c
 from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, Playbook, shard_of
-from petra.wire import Error, frames
+from petra.wire import frames
 
 LETTER, ANSWER = "letter", "answer"
 TAKEN = "there is an execution of that id already"
@@ -75,30 +75,34 @@ class Post:
         except msgspec.MsgspecError:
             # it stays where it is, for an engine that can read it
             _log.exception("letter %s to execution %s cannot be read", letter.id, letter.execution)
+        except UnavailableError:
+            self._open.discard(letter.id)  # it is found again when the store is back
         except BaseException:
             self._open.discard(letter.id)
             raise
 
     async def _take(self, letter: Letter) -> None:
         message = decode(letter.body)
-        program: Program | None = None
-        if isinstance(message.command, c.Start):
-            program = await self._program(message)
-            if program is None:
-                await self._no_playbook(letter, message)
-                self._open.discard(letter.id)
-                return
         command = message.command
-        self._push(
-            Request(
-                letter.execution,
-                lambda now: msgspec.structs.replace(command, now=now),
-                command=message.id,
-                request=message.request,
-                program=program,
-                letter=letter.id,
-            )
+        request = Request(
+            letter.execution,
+            lambda now: msgspec.structs.replace(command, now=now),
+            command=message.id,
+            request=message.request,
+            letter=letter.id,
         )
+        if isinstance(command, c.Start):
+            try:
+                request.program = await self._program(message)
+            except UnavailableError:
+                raise
+            except PetraError as error:
+                self.refuse(request, str(error))
+                return
+            if request.program is None:
+                self.refuse(request, f"there is no playbook '{message.path}'", kind="not_found")
+                return
+        self._push(request)
 
     def closed(self, letters: Iterable[str]) -> None:
         """Letters are carried out, or will be by somebody else."""
@@ -108,17 +112,15 @@ class Post:
         """A letter says what was done already: remove it."""
         self._spawn(self._remove(Batch(taken=(request.letter,)), request))
 
-    def refuse(self, request: Request, reason: str) -> None:
+    def refuse(self, request: Request, reason: str, *, kind: str = "schema") -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
         now = self._clock.now()
-        reply = failed_start(request, reason, now) if reason != TAKEN else None
+        reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
+        letters = () if reply is None else (reply,)
         answers = (answer_of(request, reason, 0, now),) if request.command else ()
-        batch = Batch(
-            taken=(request.letter,),
-            answers=answers,
-            letters=() if reply is None else (reply,),
-            notices=(f"{ANSWER} {request.command}",) if request.command else (),
-        )
+        heard = (f"{ANSWER} {request.command}",) if request.command else ()
+        notices = (*self.notices(letters), *heard)
+        batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
         self._spawn(self._remove(batch, request))
 
     async def _remove(self, batch: Batch, request: Request) -> None:
@@ -135,15 +137,6 @@ class Post:
                 return None
             digest = stored.digest
         return await self._entries.program(digest)
-
-    async def _no_playbook(self, letter: Letter, message: Message) -> None:
-        assert isinstance(message.command, c.Start), "only a start needs a playbook"
-        error = Error(kind="not_found", message=f"there is no playbook '{message.path}'")
-        reply = failed_child(letter.execution, message.command.parent, error, self._clock.now())
-        await self._commit(
-            Batch(letters=(reply,), taken=(letter.id,), notices=self.notices([reply]))
-        )
-        await self.take(reply)
 
     # Passing on
 

@@ -96,7 +96,14 @@ def same(text: str) -> str:
     return text
 
 
-def discard(text: str) -> None:
+class Say(Protocol):
+    """Takes what a task prints or logs: one line or more, and where it was said."""
+
+    def __call__(self, text: str, stream: str = "log") -> None:
+        """Take it, without waiting."""
+
+
+def discard(text: str, stream: str = "log") -> None:
     """Take a text and forget it."""
 
 
@@ -112,7 +119,7 @@ class ToolContext:
     scope: Mapping[str, Any] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
     secret: Callable[[str], Awaitable[Any]] = no_secret
-    log: Callable[[str], None] = discard
+    log: Say = discard
     scrub: Callable[[str], str] = same
     objects: Objects | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)

@@ -18,7 +18,7 @@ import msgspec
 
 from petra.kinds import Fields, Python
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
-from petra.tools.capture import Capture
+from petra.tools.capture import Capture, say
 from petra.tools.code import Failure, run_code
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
@@ -65,8 +65,7 @@ class PythonTool:
                 )
             )
         finally:
-            if text := capture.text():
-                context.log(context.scrub(text))
+            say(capture, context)
         return ok(ran.result) if ran.failure is None else _raised(ran.failure)
 
     async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
@@ -94,7 +93,7 @@ class PythonTool:
         if output:
             capture = Capture(self._settings.log_max)
             capture.write(output[: 4 * self._settings.log_max].decode("utf-8", "replace"))
-            context.log(context.scrub(capture.text()))
+            say(capture, context)
 
 
 def _start() -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from petra.kinds import Fields, Shell
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
+from petra.tools.capture import Capture, say
 from petra.tools.processes import Ended, run_process
 from petra.wire import Outcome
 
@@ -39,6 +40,7 @@ class ShellTool:
             max_stdout=most,
             max_stderr=most,
         )
+        self._log(ended, context)
         if ended.over is not None:
             raise ToolError("limit", f"more than max_bytes, {most:,} bytes, on {ended.over}")
         stdout = ended.stdout.decode("utf-8", "replace")
@@ -53,6 +55,13 @@ class ShellTool:
             details={"stdout": stdout[-TAIL:], "stderr": stderr[-TAIL:]},
             more={"shell": {"exit_code": ended.code}},
         )
+
+    def _log(self, ended: Ended, context: ToolContext) -> None:
+        most = self._settings.log_max
+        capture = Capture(most)
+        for stream, output in (("stdout", ended.stdout), ("stderr", ended.stderr)):
+            capture.write(output[: 4 * most].decode("utf-8", "replace"), stream)
+        say(capture, context)
 
 
 def _argv(fields: Shell, memory_mb: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
 
-    worker → server: hello · credit · checked · want · report · heartbeat · retrying · drain · bye
+    worker → server: hello · credit · checked · want · report · log · heartbeat · retrying · drain · bye
     server → worker: playbook · assign · further · cancel · ack · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
@@ -12,7 +12,9 @@ Rule 4: a report is the worker's to repeat until it is acknowledged, which happe
 Rule 5: what ends of a chunk is reported in parts, numbered from 1 under each lease; all but the last say ``more``.
 Iterations that come twice count once. A server sends ``further`` iterations of a chunk that has ``more`` as parts
 make room, and again on a new connection; the worker takes those it has not had.
-Rule 6: on a stream of bytes each frame has its length in front, four bytes, big-endian.
+Rule 6: logs are no part of the log of an execution: few frames of them are on their way at a time, and what there is
+no room for is counted and dropped.
+Rule 7: on a stream of bytes each frame has its length in front, four bytes, big-endian.
 """
 
 from __future__ import annotations
@@ -114,11 +116,34 @@ class Reports(Frame, frozen=True, tag="report"):
     reports: list[RunReport]
 
 
+class LogLine(Wire, frozen=True):
+    """A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker."""
+
+    at: float
+    execution: str
+    step: str
+    task: str
+    text: str
+    stream: str = "log"
+    path: tuple[int, ...] = ()
+
+
+class Log(Frame, frozen=True):
+    """What tasks printed or logged; ``dropped`` counts, by execution, lines there was no room for."""
+
+    lines: list[LogLine]
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
 class Ack(Frame, frozen=True):
-    """These parts, by lease and number, need not be repeated; nor anything under these ``leases``."""
+    """These parts, by lease and number, need not be repeated; nor anything under these ``leases``.
+
+    ``logs`` says that a frame of logs was taken, and another may come.
+    """
 
     leases: list[str] = field(default_factory=list)
     parts: list[tuple[str, int]] = field(default_factory=list)
+    logs: bool = False
 
 
 class Heartbeat(Frame, frozen=True):
@@ -154,10 +179,10 @@ class Bye(Frame, frozen=True):
     leases: list[str] = field(default_factory=list)
 
 
-FromWorker = Hello | Credit | Checked | Want | Reports | Heartbeat | Retrying | Drain | Bye
+FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
 FromServer = Playbook | Assign | Further | Cancel | Ack | Drain
 AnyFrame = (
-    Hello | Credit | Checked | Want | Reports | Heartbeat | Retrying | Drain | Bye | Playbook | Assign
+    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Assign
     | Further | Cancel | Ack
 )  # fmt: skip
 

@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the worker."""
     options = _options(argv)
     look_less_often()
-    logging.basicConfig(level=options.log_level, format="%(levelname)s %(name)s: %(message)s")
+    _set_up_logging(options.log_level)
     connection = socket.socket(fileno=options.fd)
     ended = threading.Event()
     watcher = threading.Thread(target=_watch, args=(connection.dup(), ended), daemon=True)
@@ -43,6 +43,16 @@ def main(argv: list[str] | None = None) -> int:
     asyncio.run(_work(options, connection))
     ended.set()
     return 0
+
+
+def _set_up_logging(level: str) -> None:
+    """Say what the worker itself has to say from ``level`` on; tasks log from INFO on, to the log of their run."""
+    own = logging.StreamHandler()
+    own.setLevel(level)
+    own.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=min(logging.INFO, own.level), handlers=[own])
+    for noisy in ("httpx2", "httpcore2", "asyncio"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, own.level))
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:

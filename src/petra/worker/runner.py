@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -30,13 +29,12 @@ from petra.pipeline import Finished, Jitter, Load, Machine, Run
 from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
-from petra.wire.frames import Retrying, RunReport
+from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
 from petra.worker.results import CleanObjects, finish
 
-_log = logging.getLogger("petra.run")
 RETRY_TOLD_S: Final = 0.25
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
 
@@ -113,7 +111,7 @@ class Work:
 class Runner:
     """Runs assignments with the tools of one worker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a runner
         self,
         tools: Tools,
         *,
@@ -121,7 +119,9 @@ class Runner:
         jitter: Jitter,
         scrubber: Scrubber,
         objects: ObjectStore | None = None,
+        log: Callable[[LogLine], None] = lambda _: None,
     ) -> None:
+        self._log = log
         self._tools = tools
         self.notice: Callable[[Retrying], object] | None = None
         self._clock = clock
@@ -273,7 +273,7 @@ class Runner:
             scope=run.scope,
             spec=run.spec,
             secret=work.ready.secrets.get,
-            log=lambda text: self._say(work, run, text),
+            log=lambda text, stream="log": self._say(work, run, text, stream),
             scrub=self._scrubber.scrub,
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
@@ -324,9 +324,12 @@ class Runner:
             return Outcome(status="error", error=Error(kind="schema", message=message))
         return msgspec.convert(self._scrubber.clean(msgspec.to_builtins(outcome)), Outcome)
 
-    def _say(self, work: Work, run: Run, text: str) -> None:
-        place = f"{work.given.execution} {work.given.step}/{run.task.name}"
-        _log.info("%s: %s", place, self._scrubber.scrub(text))
+    def _say(self, work: Work, run: Run, text: str, stream: str) -> None:
+        line = LogLine(
+            at=self._clock.now(), execution=work.given.execution, step=work.given.step, task=run.task.name,
+            text=self._scrubber.scrub(text), stream=stream, path=_path(run),
+        )  # fmt: skip
+        self._log(line)
 
 
 def report_of(given: Assignment, report: Report) -> RunReport:
@@ -339,6 +342,16 @@ def report_of(given: Assignment, report: Report) -> RunReport:
         lease=given.lease,
         report=report,
     )
+
+
+def _path(run: Run) -> tuple[int, ...]:
+    """Return the indices of an iteration, from the outermost loop in."""
+    found: list[int] = []
+    level: Any = run.scope.get("iter")
+    while isinstance(level, Mapping) and isinstance(level.get("index"), int):
+        found.insert(0, level["index"])
+        level = level.get("parent")
+    return tuple(found)
 
 
 def _kind(outcome: Outcome) -> str | None:

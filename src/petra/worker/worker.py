@@ -30,6 +30,7 @@ from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, Report
 from petra.wire import frames as f
 from petra.worker.heart import Heart
+from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
@@ -78,15 +79,18 @@ class Worker:
         self._jitter = jitter
         self._clock: Clock = clock or SystemClock()
         self._playbooks = Playbooks(keychain, registry.specs())
+        logs = Logs(self._send, self._clock)
         self._runner = Runner(
             registry,
             clock=self._clock,
             jitter=jitter,
             scrubber=keychain.scrubber,
             objects=objects,
+            log=logs.add,
         )
         self._runner.notice = self._send
         self._outbox = Outbox(self._send)
+        self._logs = logs
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()
         self._lacking: dict[str, list[Assignment]] = {}
@@ -164,6 +168,7 @@ class Worker:
             )
         )
         self._outbox.repeat()
+        self._logs.connected()
         if self._lacking:
             self._send(f.Want(digests=list(self._lacking)))
         while True:
@@ -204,6 +209,8 @@ class Worker:
 
     def _acknowledged(self, frame: f.Ack) -> None:
         """Forget what the server has; a lease ends with the last part of its report."""
+        if frame.logs:
+            self._logs.acknowledged()
         for lease in frame.leases:
             self._outbox.acknowledge(lease)
         for lease, part in frame.parts:
@@ -323,6 +330,7 @@ class Worker:
 
     def _flush(self) -> None:
         self._flushing = False
+        self._logs.flush()  # what a run said comes before what it came to
         self._outbox.flush()
         bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
         if self._draining:
@@ -358,6 +366,7 @@ class Worker:
     def _leave(self) -> None:
         if not self._over.is_set():
             leases = [*self._given_up, *self._active]
+            self._logs.flush()
             self._send(f.Bye(leases=leases))
             self._over.set()
 

@@ -14,7 +14,7 @@ from petra.engine.codec import from_row
 from petra.kernel import Program, Record, State, evolve
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
-from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow
+from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow, shard_of
 from petra.wire import Assignment
 
 
@@ -27,6 +27,8 @@ class Commit:
     wake: float | None
     pending: dict[tuple[str, str], Pending]
     items: dict[str, WorkItemRow]
+    epoch: int
+    """Under which epoch the engine that wrote it owned the shard; 0 where it is alone."""
     latest: float
     """The latest time that the clock has ever shown."""
 
@@ -151,10 +153,10 @@ class Witness:
         """Commit, and look at what is there now."""
         committed = await self.inner.commit(batch)
         for change in batch.changes:
-            self._look(change.execution)
+            self._look(change.execution, (batch.epochs or {}).get(shard_of(change.execution), 0))
         return committed
 
-    def _look(self, execution: str) -> None:
+    def _look(self, execution: str, epoch: int) -> None:
         stored = self.inner._streams.get(execution)  # noqa: SLF001 - what a disk holds
         if stored is None:
             return
@@ -179,6 +181,7 @@ class Witness:
                 stored.wake,
                 dict(stored.pending),
                 dict(stored.items),
+                epoch,
                 self._latest(),
             )
         )

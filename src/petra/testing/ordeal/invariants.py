@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from petra.engine.codec import execution_row, item_row
 from petra.kernel import State, evolve, verify
@@ -56,6 +57,16 @@ def chains_are_gapless(evidence: Evidence) -> Iterator[str]:
         bad = verify(execution, stream.records)
         if bad is not None:
             yield f"{execution}/{bad.seq}: {bad.reason}"
+
+
+@invariant("I2")
+def epochs_never_go_back(evidence: Evidence) -> Iterator[str]:
+    """Once an engine with a later epoch has written to a log, one with an earlier epoch writes no more."""
+    for execution, stream in evidence.streams.items():
+        written = [c for b, c in pairwise(stream.commits) if c.version != b.version]
+        epochs = [commit.epoch for commit in written]
+        if epochs != sorted(epochs):
+            yield f"{execution} was written under epochs {epochs}"
 
 
 @invariant("I3")

@@ -19,9 +19,10 @@ from petra.store import rows
 from petra.store.memory import MemoryStore
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clients import Client
+from petra.testing.ordeal.clock import EPOCH, JumpingClock
 from petra.testing.ordeal.evidence import Evidence, Witness
 from petra.testing.ordeal.hands import SLOWEST_S
-from petra.testing.ordeal.host import EPOCH, Host, JumpingClock
+from petra.testing.ordeal.host import SHARD_LEASE_S, Host, Seat
 from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
 from petra.testing.ordeal.memo import remembering
 from petra.testing.ordeal.plan import Plan, draw
@@ -69,11 +70,19 @@ class Ordeal:
 
     def _losses(self) -> int:
         counts = self.plan.counts
-        died = ("engines that died", "workers that died", "workers that froze")
+        died = (
+            "engines that died",
+            "workers that died",
+            "workers that froze",
+            "engines that froze",
+        )
         cut = sum(not connection.whole for connection in self.host.connections)
         if self.plan.weather.slow:
             return MANY  # any frame may come after its lease has run out
-        return cut + sum(counts[name] for name in died)
+        frozen = 2 * (
+            counts["workers that froze"] + counts["engines that froze"]
+        )  # one may be frozen for more than two leases
+        return cut + frozen + sum(counts[name] for name in died)
 
     def _hash(self) -> str:
         """Hash all logs, with times."""
@@ -87,13 +96,16 @@ class Ordeal:
 
     async def _main(self) -> None:
         plan = self.plan
-        witness = Witness(MemoryStore(clock=self.clock.now), self.evidence, self.clock.latest)
+        witness = Witness(
+            MemoryStore(clock=lambda: EPOCH + self.loop.time()), self.evidence, self.clock.latest
+        )
         self.host = Host(
             self.seed, plan, loop=self.loop, clock=self.clock, witness=witness, scenes=self.scenes
         )
         await self._stock(witness.inner)
-        self.host.start_engine()
-        for place in range(max(2, plan.workers)):
+        for seat in self.host.seats:
+            self.host.start_engine(seat)
+        for place in range(max(2 * plan.engines, plan.workers)):
             self.host.start_worker(place)
         clients = [asyncio.create_task(self._client(n)) for n in range(plan.executions)]
         storm = asyncio.gather(*self._storm())
@@ -143,6 +155,7 @@ class Ordeal:
         faults = [self._kill_engine() for _ in range(plan.engine_kills)]
         faults += [self._kill_worker() for _ in range(plan.worker_kills)]
         faults += [self._freeze() for _ in range(plan.freezes)]
+        faults += [self._freeze_engine() for _ in range(plan.engine_freezes)]
         faults += [self._jump() for _ in range(plan.jumps)]
         faults += [self._close() for _ in range(plan.engine_closes)]
         return [asyncio.create_task(fault) for fault in faults]
@@ -152,7 +165,7 @@ class Ordeal:
 
     async def _kill_engine(self) -> None:
         await self._some_time()
-        _doom(self.host.engine, self.chance)
+        _doom(self._seat().process, self.chance)
 
     async def _kill_worker(self) -> None:
         await self._some_time()
@@ -167,6 +180,18 @@ class Ordeal:
             await asyncio.sleep(self.plan.lease_s * self.chance.choice((0.5, 1.2, 2.5)))
             self.loop.go_on(process)
 
+    async def _freeze_engine(self) -> None:
+        await self._some_time()
+        process = self._seat().process
+        if not process.dead and not process.stopped:
+            self.plan.counts["engines that froze"] += 1
+            process.stop()
+            await asyncio.sleep(SHARD_LEASE_S * self.chance.choice((0.5, 1.5, 4.0)))
+            self.loop.go_on(process)
+
+    def _seat(self) -> Seat:
+        return self.chance.choice(self.host.seats)
+
     async def _jump(self) -> None:
         await self._some_time()
         self.plan.counts["clocks that jumped"] += 1
@@ -174,7 +199,7 @@ class Ordeal:
 
     async def _close(self) -> None:
         await self._some_time()
-        await self.host.close_engine()
+        await self.host.close_engine(self._seat())
 
     # Coming to rest
 
