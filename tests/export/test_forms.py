@@ -14,7 +14,7 @@ from export.logs import example_logs
 from petra.export import FORMS, PROFILES, Log
 from petra.export.align import align
 from petra.export.firings import firings
-from petra.export.life import life, step_runs
+from petra.export.life import life, offered, step_runs
 from petra.export.table import COLUMNS
 from petra.export.xes import XesEvent, write
 from petra.kernel import Record, State, verify
@@ -101,6 +101,17 @@ def test_what_people_do_to_a_work_item_is_part_of_the_activity() -> None:
     }
     assert "schedule" in {word for word, _ in found}
     assert any(word == "complete" and who for word, who in found)
+
+
+def test_every_work_item_that_was_offered_is_an_object() -> None:
+    asked = 0
+    for name, log in example_logs():
+        items = {item.id for moment in life(log.records) for item in offered(moment.event)}
+        objects = json.loads(FORMS["ocel"](log))["objects"]
+        found = {one["id"].removeprefix("item:") for one in objects if one["type"] == "work item"}
+        assert found == items, name
+        asked += len(items)
+    assert asked > 20
 
 
 def test_text_that_xml_cannot_hold_is_left_out() -> None:
