@@ -19,18 +19,21 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from petra.errors import PetraError
+from petra.errors import UnreadableError
 
 _NONCE = 12
 _BITS = 256
 
 
-class KeychainError(PetraError):
-    """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret."""
+class KeychainError(UnreadableError):
+    """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret.
+
+    ``not_found``: it is not declared, not set, not there. ``connection``: who has it does not answer. ``auth``: it
+    is refused, or cannot be opened. ``client_error``: what the playbook says of it cannot be right.
+    """
 
     def __init__(self, message: str, kind: str = "auth") -> None:
-        super().__init__(message)
-        self.kind = kind
+        super().__init__(kind, message)
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
