@@ -93,6 +93,8 @@ class Iterated(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     attempts: list[Attempt] = []
     writes: list[Write] = []
     left_out: LeftOut | None = None
+    branch: Any = None
+    has_branch: bool = False
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -165,6 +165,9 @@ class Run(Struct, gc=False):
     arrow: tuple[str, int] | None = None
     retrying: bool = False
     errors: list[Error] = []
+    branch: Any = None
+    branch_at: tuple[int, ...] | None = None
+    """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
 
 
 class Group(Struct, gc=False):
