@@ -14,7 +14,6 @@ import asyncio
 import cProfile
 import os
 import pstats
-import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -22,6 +21,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from machine import floor_ms
 from processes import profiled_workers, take_profile, used
 from workloads import chain, fan, loop
 
@@ -78,19 +78,6 @@ def workloads() -> list[Workload]:
         Workload("W3", "fan-out of 10,000 with a join", one(fan(10_000)), 10_000, "items/s"),
         Workload("loop", "loop of 20,000 items", one(loop(20_000)), 20_000, "items/s"),
     ]
-
-
-def floor_ms(folder: Path) -> float:
-    """Return what one synced write of a page costs here."""
-    taken = []
-    with (folder / "floor").open("wb") as file:
-        for _ in range(30):
-            began = time.perf_counter()
-            file.write(b"x" * 4096)
-            file.flush()
-            os.fdatasync(file.fileno())
-            taken.append(time.perf_counter() - began)
-    return statistics.median(taken) * 1000
 
 
 class Profiles:

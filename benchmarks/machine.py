@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 LIBRARIES = ("petra", "dbos", "sqlalchemy", "psycopg", "asyncpg", "apsw", "msgspec")
-PROBES = 100
+PROBES = 50
 
 
 def describe(folder: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """``make bench``: Petra beside DBOS, on SQLite and on PostgreSQL, interleaved in one run; then Petra alone.
 
-python benchmarks/peers.py [--quick] [--rounds 5] [--skip W3-large] [--into FOLDER] [--redraw]
+python benchmarks/peers.py [--quick] [--rounds 5] [--skip W3-large] [--patience 240] [--into FOLDER] [--redraw]
 
 Every sample is a process of its own on an empty store, and only one of them runs at a time: in each round every
 workload is given to one side after the other, so that both meet the same machine. The results are written into
@@ -26,7 +26,7 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]
 from machine import describe, filesystem, floor_ms
-from processes import wait_for_quiet
+from processes import machine_cpu_s, wait_for_quiet
 from report import page, write
 from workloads import chain_text
 
@@ -78,11 +78,11 @@ class Run:
     folder: Path
     database: Database
     quick: bool
+    patience_s: float
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     count: int = 0
-    patience_s: float = QUIET_IN_ALL_S
 
     def sample(self, side: str, work: Work) -> None:
         """Take one sample of a side, unless it is known not to be there."""
@@ -91,7 +91,8 @@ class Run:
         self.count += 1
         size = str(work.quick if self.quick else work.size)
         self.settle()
-        answer = ask(self._command(side, work.name, size))
+        floor = floor_ms(self.folder)
+        answer = ask(self._command(side, work.name, size)) | {"floor_ms": floor}
         if "absent" in answer:
             self.absent[side] = answer["absent"]
         self.note(f"{side} {work.key}", answer)
@@ -145,6 +146,7 @@ class Run:
 def ask(command: list[str]) -> dict[str, Any]:
     """Run one sample; the answer is its last line. A line before it tells when W4's result was there."""
     with tempfile.TemporaryFile("w+") as errors:
+        (busy, all_), ours = machine_cpu_s(), children_cpu_s()
         began = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *command],
@@ -171,7 +173,17 @@ def ask(command: list[str]) -> dict[str, Any]:
                 "failed": (errors.read().strip().splitlines() or [f"exit code {code}"])[-1][:200]
             }
     answer: dict[str, Any] = json.loads(last)
-    return {**answer, "seconds": first} if first else answer
+    if first:  # W4 cannot look at itself before it is there
+        busy, all_ = machine_cpu_s()[0] - busy, machine_cpu_s()[1] - all_
+        rest = max(0.0, busy - children_cpu_s() + ours)
+        return {**answer, "seconds": first, "others": rest / all_}
+    return answer
+
+
+def children_cpu_s() -> float:
+    """Return what the samples so far have used, with all that they started."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def environment() -> dict[str, str]:
@@ -179,15 +191,15 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PETRA_STORE"}
 
 
-def run_all(folder: Path, *, quick: bool, rounds: int, skipped: list[str]) -> dict[str, Any]:
+def run_all(
+    folder: Path, *, quick: bool, rounds: int, skipped: list[str], patience_s: float
+) -> dict[str, Any]:
     began, machine = time.perf_counter(), describe(folder)
     chosen = [work for work in WORKS if work.key not in skipped]
     database = Database()
-    run = Run(folder, database, quick)
-    floors = []
+    run = Run(folder, database, quick, patience_s)
     try:
         for number in range(rounds):
-            floors.append(floor_ms(folder))
             for work in chosen:
                 for side in SIDES if number < work.rounds else ():
                     run.sample(side, work)
@@ -202,7 +214,7 @@ def run_all(folder: Path, *, quick: bool, rounds: int, skipped: list[str]) -> di
         for work in chosen
     ]  # fmt: skip
     return {
-        "machine": machine, "floor_ms": floors, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
+        "machine": machine, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
         "failures": run.failures, "absent": run.absent, "skipped": skipped,
     }  # fmt: skip
@@ -226,6 +238,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
     parser.add_argument("--rounds", type=int, help="samples of each; the median counts")
     parser.add_argument("--skip", nargs="*", default=[], metavar="WORK", help="e.g. W3-large")
+    parser.add_argument(
+        "--patience", type=float, default=QUIET_IN_ALL_S, help="seconds to wait for quiet, in all"
+    )
     parser.add_argument("--into", type=Path, help="where the results go")
     parser.add_argument(
         "--redraw", action="store_true", help="measure nothing: write the page anew"
@@ -242,7 +257,9 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="petra-bench-"))
     try:
         rounds = given.rounds or (1 if given.quick else ROUNDS)
-        results = run_all(folder, quick=given.quick, rounds=rounds, skipped=given.skip)
+        results = run_all(
+            folder, quick=given.quick, rounds=rounds, skipped=given.skip, patience_s=given.patience
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(page(results))

@@ -86,14 +86,14 @@ def measured(pids: list[int], store: str = "") -> Iterator[dict[str, float]]:
     itself, and what the host took away.
     """
     figures: dict[str, float] = {}
-    ours, (busy, all_) = sum(used(pid).total for pid in pids), _machine()
+    ours, (busy, all_) = sum(used(pid).total for pid in pids), machine_cpu_s()
     server = server_cpu_s(store)
     began = time.perf_counter()
     yield figures
     figures["seconds"] = time.perf_counter() - began
     figures["cpu"] = sum(used(pid).total for pid in pids) - ours
     figures["server_cpu"] = server_cpu_s(store) - server
-    busy, all_ = _machine()[0] - busy, _machine()[1] - all_
+    busy, all_ = machine_cpu_s()[0] - busy, machine_cpu_s()[1] - all_
     rest = busy - figures["cpu"] - figures["server_cpu"]
     figures["others"] = max(0.0, rest) / max(all_, TICK_S)
 
@@ -117,7 +117,7 @@ def server_cpu_s(store: str) -> float:
     return spent * TICK_S
 
 
-def _machine() -> tuple[float, float]:
+def machine_cpu_s() -> tuple[float, float]:
     """Return busy and all CPU seconds of the machine; the time it waits for a disk is idle."""
     fields = Path("/proc/stat").read_text("utf-8").splitlines()[0].split()[1:9]
     spent = [int(field) * TICK_S for field in fields]
@@ -128,9 +128,9 @@ def wait_for_quiet(share: float, within_s: float) -> None:
     """Wait until less than ``share`` of the machine was busy for a second, at most so long."""
     until = time.monotonic() + within_s
     while time.monotonic() < until:
-        busy, all_ = _machine()
+        busy, all_ = machine_cpu_s()
         time.sleep(1.0)
-        now_busy, now_all = _machine()
+        now_busy, now_all = machine_cpu_s()
         if now_busy - busy < share * (now_all - all_):
             return
 

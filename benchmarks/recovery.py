@@ -17,11 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from petra.clock import SystemClock
-from petra.embedded import Local, open_store
+from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.entries import Entries
 from petra.playbook import Playbook, read
 from petra.store.base import Store
+from petra.store.opening import open_store
 from petra.wire import frames
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: bench}\nworkflow:\n"

@@ -38,9 +38,9 @@ def page(results: Results) -> str:
 def _heading(results: Results) -> str:
     size = "A quick run with small sizes: for development only. " if results["quick"] else ""
     return (
-        f"{size}Written by `make bench`, which took {results['minutes']:.0f} minutes. Median of up to "
+        f"{size}Written by `benchmarks/peers.py` in {results['minutes']:.0f} minutes. Median of up to "
         f"{results['rounds']} samples and the range; every sample is a process of its own on an empty store, the sides take "
-        "turns, and every commit is synced."
+        "turns, and every commit is synced. CPU is per step or item, in all processes of a side and its database."
     )
 
 
@@ -49,8 +49,8 @@ def _table(results: Results, store: str) -> str:
     lines = [
         f"## On {STORES[store]}",
         "",
-        "| work | unit | Petra | DBOS | Petra is … times as fast | others had, Petra / DBOS |",
-        "|---|---|---|---|---|---|",
+        "| work | unit | Petra | DBOS | Petra is … times as fast | CPU ms, Petra / DBOS | others had | one synced page, ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for work in results["works"]:
         petra, dbos = (figures(results, side, work) for side in sides)
@@ -64,7 +64,9 @@ def _table(results: Results, store: str) -> str:
         disturbed = any(share is not None and share > results["quiet"] for share in shares)
         faster = "–" if times is None else number(times) + (" †" if disturbed else "")
         lines.append(
-            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | {faster} | {shown} |"
+            f"| {work['name']}: {work['title']} | {work['unit']} | {cells[0]} | {cells[1]} | {faster} | "
+            f"{' / '.join(_cpu_ms(results, side, work) for side in sides)} | {shown} | "
+            f"{' / '.join(_floor_ms(results, side, work) for side in sides)} |"
         )
     if any(" † |" in line for line in lines):
         lines += ["", f"† {DISTURBED.format(results['quiet'])}"]
@@ -77,6 +79,20 @@ def _cell(results: Results, side: str, work: dict[str, str], values: list[float]
     failed = results["failures"].get(f"{side} {work['key']}", [])
     said = [spread(values)] if values or not failed else []
     return "; ".join([*said, *([f"{len(failed)} failed"] if failed else [])])
+
+
+def _cpu_ms(results: Results, side: str, work: dict[str, str]) -> str:
+    """Say what one step or item costs in CPU time, with the database's; other work changes that less than it changes the time."""
+    samples = results["samples"].get(f"{side} {work['key']}", [])
+    costs = [(s["cpu"] + s["server_cpu"]) / s["units"] * 1000 for s in samples if "cpu" in s]
+    return number(statistics.median(costs)) if costs else "–"
+
+
+def _floor_ms(results: Results, side: str, work: dict[str, str]) -> str:
+    """Say what a synced page cost just before: where the sides differ, so did their conditions."""
+    samples = results["samples"].get(f"{side} {work['key']}", [])
+    floors = [sample["floor_ms"] for sample in samples if "floor_ms" in sample]
+    return number(statistics.median(floors)) if floors else "–"
 
 
 def _share(results: Results, side: str, work: dict[str, str]) -> float | None:
@@ -132,7 +148,10 @@ def _left_out(results: Results) -> str:
 
 def _conditions(results: Results) -> str:
     rows = [f"| {name} | {value} |" for name, value in results["machine"].items()]
-    rows.append(f"| one synced page | {spread(results['floor_ms'], 'ms')} |")
+    floors = [
+        one["floor_ms"] for some in results["samples"].values() for one in some if "floor_ms" in one
+    ]
+    rows.append(f"| one synced page | {spread(floors, 'ms')} |")
     server = ", ".join(f"{name}={value}" for name, value in results["postgres"].items())
     rows.append(f"| PostgreSQL | {server} |")
     for side, title in SIDES.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from shop import Shop
 
-from petra.cli.run import follow
+from petra.cli.run import tell
 from petra.cli.show import summary
 from petra.embedded import Local, Result
 from petra.engine.codec import from_row
@@ -39,7 +39,7 @@ def shell(*arguments: str) -> None:
 async def tour(home: Path, url: str) -> Result:
     playbook = read_bytes(TOUR.read_bytes(), "tour.yaml").checked()
     async with Local.open(home) as petra:
-        follow(petra, "tour-1")
+        tell(petra, "tour-1")
         await petra.engine.start(playbook, {"api": url}, execution="tour-1")
         await petra.rest("tour-1", lambda found: found.counts.get("done", 0) >= 2)
         assert petra.worker is not None

@@ -14,13 +14,23 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
+from cli_page import cli_page
 from tool_pages import tool_index, tool_page
 
+from petra.engine.limits import LIMITS
+from petra.expr import limits as expression
 from petra.expr.scopes import Use
+from petra.kernel.opening import DEPTH_MAX
+from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
+from petra.kernel.state import DELIVERIES_MAX
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, Timeouts
-from petra.playbook import model
+from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.store.judge import MAX_SEQ
+from petra.wire import frames
+from petra.worker.playbooks import INLINE_MOST
+from petra.worker.results import LOOP_ROOM
 
 ROOT = Path(__file__).parents[1]
 
@@ -282,9 +292,58 @@ def _default(found: Field) -> str:
     return f"`{msgspec.json.encode(value).decode().strip(chr(34))}`"
 
 
+def limits() -> str:
+    """List every limit of the engine, and those of others that its users meet."""
+    lines = [
+        "# Limits",
+        "",
+        "Nothing in Petra grows without bound. Each limit has a name in the code, a value, and something that",
+        "happens when it is reached; nothing is dropped in silence. This page is made from the code.",
+        "",
+        "## The engine",
+        "",
+        "| name | value | unit | when it is reached |",
+        "|---|---:|---|---|",
+    ]
+    lines += [f"| `{x.name}` | {x.value:,g} | {x.unit} | {x.at} |" for x in LIMITS]
+    lines += [
+        "",
+        "## Playbooks, runs and frames",
+        "",
+        "| limit | value | when it is reached |",
+        "|---|---:|---|",
+    ]
+    lines += [f"| {what} | {value:,} {unit} | {at} |" for what, value, unit, at in _OTHERS]
+    return "\n".join(lines) + "\n"
+
+
+_OTHERS = (
+    ("text of a playbook", yaml12.TEXT_BYTES_MAX, "bytes", "it is refused (P0…)"),
+    ("nesting of a playbook", yaml12.DEPTH_MAX, "levels", "it is refused"),
+    ("nodes of a playbook after anchors", yaml12.NODES_MAX, "nodes", "it is refused"),
+    (
+        "result of an expression",
+        expression.MAX_RESULT,
+        "bytes",
+        "the expression fails (kind limit)",
+    ),
+    ("`range` in an expression", expression.MAX_RANGE, "numbers", "the expression fails"),
+    ("deliveries of one run", DELIVERIES_MAX, "deliveries", "an incident instead of a further one"),
+    ("depth of sub-playbooks", DEPTH_MAX, "levels", "the step fails"),
+    ("events of one decision", EVENTS_MAX, "events", "the execution fails: it never comes to rest"),
+    ("iterations handed out together", CHUNK_MAX, "iterations", "the rest is a further chunk"),
+    ("a result inline", INLINE_MOST, "bytes", "it is stored as an object"),
+    ("results of one loop inline", LOOP_ROOM, "bytes", "further results are stored as objects"),
+    ("a frame between engine and worker", frames.MAX_FRAME, "bytes", "the connection ends"),
+    ("records of one execution", MAX_SEQ, "records", "nothing more is stored for it"),
+)
+
+
 PAGES: Sequence[tuple[str, Callable[[], str]]] = (
+    ("docs/reference/cli.md", cli_page),
     ("docs/reference/errors/README.md", error_index),
     ("docs/reference/language.md", language),
+    ("docs/reference/limits.md", limits),
     ("docs/reference/tools/README.md", tool_index),
     *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
 )

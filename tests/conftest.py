@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from petra.testing.ordeal.tally import Tally
 
 ROOT = Path(__file__).parents[1]
 
@@ -13,3 +17,16 @@ ROOT = Path(__file__).parents[1]
 def root() -> Path:
     """The root of the checkout."""
     return ROOT
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much the ordeals went through: crashes, losses, and what was lost or done twice."""
+    counts: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "ordeals" and report.when == "call":
+                    counts.update(json.loads(value))
+    if counts:
+        terminalreporter.section("ordeals")
+        terminalreporter.write_line(Tally(counts=counts).table())

@@ -1,7 +1,9 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-async with Local.open(Path(".petra")) as petra:
-    done = await petra.run(playbook, {"order": 7})
+async with petra.open(".petra") as local:
+    done = await local.run("orders.yaml", {"order": 7})
+
+While a process has the folder open, others reach its executions through a socket in it (``petra.control``).
 """
 
 from __future__ import annotations
@@ -10,27 +12,38 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Collection
+from asyncio import Task
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
+
+import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
-from petra.engine import Engine
-from petra.engine.codec import status_of
+from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
+from petra.engine import Answered, Engine
+from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
 from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
-from petra.errors import UsageError
+from petra.errors import PetraError, UsageError
 from petra.kernel import Record
+from petra.kernel import commands as c
+from petra.kernel.fork import fork, rerun
+from petra.kernel.human import ANY_ROLE
+from petra.kernel.state import WorkItem
 from petra.objects import LocalObjects
-from petra.playbook import Playbook, read_bytes
+from petra.playbook import Playbook, read, read_bytes
 from petra.store.base import Store
+from petra.store.opening import open_store
 from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
+from petra.wire.frames import Retrying
 from petra.worker.child import Child, start_child
 from petra.worker.transport import LostError, Transport
 
@@ -44,6 +57,9 @@ STORE = "PETRA_STORE"
 SLOTS = 64
 ID_TRIES = 1_000
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+FOLLOWED_S = 60.0
+"""A timer that is due so soon is waited for; nobody else would fire it."""
+_PAGE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,13 @@ class Result:
     counts: dict[str, int]
     failures: list[dict[str, Any]]
     error: dict[str, Any] | None
+    work_items: list[dict[str, Any]] = field(default_factory=list)
+    """What people are asked to do: step, title, state, holder, users, roles, actions."""
+
+    @property
+    def waiting_on(self) -> str | None:
+        """What it waits for, or why it is stuck; None when it does neither."""
+        return self.reason if self.status in ("waiting", "stuck") else None
 
 
 def result_of(entry: Entry) -> Result:
@@ -75,7 +98,39 @@ def result_of(entry: Entry) -> Result:
         counts=state.counts,
         failures=state.failures,
         error=state.error.as_data() if state.error is not None else None,
+        work_items=[_asked(item) for item in state.items.values() if item.is_open],
     )
+
+
+@asynccontextmanager
+async def _begun(start: Callable[[], Coroutine[None, None, Child]]) -> AsyncIterator[Task[Child]]:
+    """Have a first worker started, which loads while we do; at the end it is gone, whoever used it."""
+    first = asyncio.create_task(start())
+    try:
+        yield first
+    finally:
+        with contextlib.suppress(OSError):  # there is none; who waited for it knows
+            await _end(await first)
+
+
+async def _end(child: Child) -> None:
+    child.kill()
+    with contextlib.suppress(asyncio.CancelledError):
+        await child.wait()
+    child.transport.close()
+
+
+def _asked(item: WorkItem) -> dict[str, Any]:
+    assignees = item.spec.get("assignees") or {}
+    return {
+        "step": item.step,
+        "title": item.spec.get("title") or item.step,
+        "state": item.state,
+        "holder": item.holder,
+        "users": assignees.get("users") or [],
+        "roles": assignees.get("roles") or [],
+        "actions": item.spec.get("actions") or [],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +148,11 @@ class Local:
         self.engine = engine
         self.clock = clock
         self.worker: Child | None = None
+        self.watchers: list[Callable[[Retrying], None]] = []
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
         engine.movers.append(self._moved)
+        engine.mourners.append(self._mourn)
 
     @classmethod
     @asynccontextmanager
@@ -122,49 +179,37 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        if store is None:
-            store = os.environ.get(STORE)
-        holder = new_name() if isinstance(store, str) and store else ""
-        if store is None or isinstance(store, str):
-            store = await open_store(store or home / DATABASE)
-        closed = home / CLOSED
-        in_order = closed.exists()
-        closed.unlink(missing_ok=True)
-        retention = None
-        if keep_s is not None:
-            objects = LocalObjects(home / OBJECTS)
-            retention = Retention(store, keep_s, objects=objects, clock=clock)
-        made = Engine(
-            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-            retention=retention, logs=LogFiles(home / LOGS, clock),
-        )  # fmt: skip
-        try:
-            async with made as engine:
-                local = cls(engine, clock)
-                keeper = asyncio.create_task(local._keep_worker(home, slots))
-                try:
-                    yield local
-                finally:
-                    keeper.cancel()
-                    await asyncio.gather(keeper, return_exceptions=True)
-        finally:
-            await store.close()
-            closed.touch()
+        start = partial(start_child, ["--slots", str(slots), "--objects", str(home / OBJECTS)])
+        async with _begun(start) as first:
+            made = await _engine(home, store, clock, shard_lease_s, keep_s)
+            try:
+                async with made as engine:
+                    local = cls(engine, clock)
+                    keeper = asyncio.create_task(local._keep_worker(first, start))
+                    try:
+                        async with _heard_by_others(home, local, store):
+                            yield local
+                    finally:
+                        keeper.cancel()
+                        await asyncio.gather(keeper, return_exceptions=True)
+            finally:
+                await made.store.close()
+                (home / CLOSED).touch()
 
-    async def _keep_worker(self, home: Path, slots: int) -> None:
+    async def _keep_worker(
+        self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
+    ) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
+        child = await asyncio.shield(first)
         while True:
-            child = await start_child(["--slots", str(slots), "--objects", str(home / OBJECTS)])
             self.worker = child
             try:
                 await self._talk(child.transport)
                 self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
             finally:
-                child.kill()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await child.wait()
-                child.transport.close()
+                await _end(child)
             await self.clock.sleep(0.05)
+            child = await start()
 
     async def _talk(self, transport: Transport) -> None:
         while True:
@@ -173,7 +218,11 @@ class Local:
             except LostError:
                 return
             for frame in frames:
-                await self.engine.receive(transport, frame)  # type: ignore[arg-type]
+                if isinstance(frame, Retrying):
+                    for watcher in self.watchers:
+                        watcher(frame)
+                else:
+                    await self.engine.receive(transport, frame)  # type: ignore[arg-type]
 
     def _heard(self, entry: Entry, _records: list[Record]) -> None:
         """Wake who waits for an execution; most need not know of it while it goes on."""
@@ -197,11 +246,18 @@ class Local:
                 if not one.woken.done():
                     one.woken.set_result(None)
 
+    def _mourn(self, error: PetraError) -> None:
+        """Tell who waits that the engine has stopped."""
+        for one in [one for waiting in self._waiting.values() for one in waiting]:
+            if not one.woken.done():
+                one.woken.set_exception(error)
+        self._waiting.clear()
+
     # Using it
 
     async def run(
         self,
-        playbook: Playbook,
+        playbook: Playbook | str | Path,
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
@@ -209,12 +265,28 @@ class Local:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self.engine.start(playbook, workload, execution=chosen)
+        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+        answered = await self.engine.start(model, workload, execution=chosen)
         if answered.refused:
-            return Result(
-                chosen, playbook.metadata.name, "refused", answered.refused, None, {}, {}, [], None
-            )
+            return _refused(chosen, model.metadata.name, answered.refused)
         return await self._rest(chosen, until, new=True)
+
+    async def start(
+        self,
+        playbook: Playbook | str | Path,
+        workload: dict[str, Any] | None = None,
+        *,
+        execution: str = "",
+    ) -> str:
+        """Start an execution and return its id at once; ``rest`` waits for it.
+
+        Raises:
+            UsageError: it was refused; the message says why.
+        """
+        chosen = execution or self.new_id()
+        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+        _accepted(await self.engine.start(model, workload, execution=chosen))
+        return chosen
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
@@ -225,6 +297,7 @@ class Local:
     ) -> Result:
         wanted = until or (lambda result: result.status in REST)
         while True:
+            self.engine.check()
             if not self.engine.shards.owns(execution):
                 found = await self._follow(execution, wanted, new=new)
                 if found is not None:
@@ -259,6 +332,52 @@ class Local:
             await self.clock.sleep(FOLLOW_S)
         return None
 
+    async def get(self, execution: str) -> Result:
+        """Return what an execution has come to so far."""
+        return await self.rest(execution, lambda _: True)
+
+    async def signal(
+        self, execution: str, name: str, payload: Any = None, *, key: Any = None
+    ) -> None:
+        """Send a signal."""
+        await self._give(execution, c.SendSignal(now=0.0, name=name, key=key, payload=payload))
+
+    async def cancel(self, execution: str, reason: str = "cancelled") -> None:
+        """Stop everything an execution does; it ends aborted."""
+        await self._give(execution, c.Cancel(now=0.0, reason=reason))
+
+    async def complete(
+        self, execution: str, step: str, action: str, *, actor: str, data: Any = None
+    ) -> None:
+        """Complete the open work item of a step.
+
+        Raises:
+            UsageError: there is none, or the act was refused.
+        """
+        entry = await self.engine.entries.load(execution)
+        item = open_item(entry, step)
+        act = c.Act(
+            now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
+        )  # fmt: skip
+        await self._give(execution, act)
+
+    async def records(self, execution: str) -> list[Record]:
+        """Return the log of an execution."""
+        return await records_of(self.engine.store, execution)
+
+    async def _give(self, execution: str, command: c.AnyCommand) -> None:
+        _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
+
+    def rests_for_long(self, result: Result) -> bool:
+        """Tell whether an execution has ended, or rests and time will not soon wake it."""
+        if result.status not in REST:
+            return False
+        if (result.status, result.reason) != ("waiting", "timer"):
+            return True
+        entry = self.engine.entries.cached(result.id)
+        due = entry.state.next_due() if entry is not None else None
+        return due is None or due - self.clock.now() > FOLLOWED_S
+
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
         made = new_id(self.clock)
@@ -268,28 +387,132 @@ class Local:
             made = new_id(self.clock)
         return made
 
+    # For other processes
 
-async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
-    """Open the store at an address: a file, or a PostgreSQL database.
+    async def carry_out(self, request: AnyRequest) -> Reply:
+        """Do what a request asks for: the same here and for a process that called."""
+        match request:
+            case Begin():
+                playbook = read(request.playbook, "the playbook").checked()
+                answered = await self.engine.start(
+                    playbook, request.workload, execution=request.execution, command=request.id
+                )
+                if answered.refused:
+                    refused = _refused(request.execution, playbook.metadata.name, answered.refused)
+                    return Reply(refused=answered.refused, result=result_data(refused))
+            case Branch():
+                answered = await self._branch(request)
+            case Ask():
+                answered = await self._ask(request)
+            case _:
+                assert_never(request)
+        until = self.rests_for_long if request.rest else lambda _: True
+        result = await self.rest(request.execution, until)
+        return Reply(refused=answered.refused, result=result_data(result))
+
+    async def _ask(self, request: Ask) -> Answered:
+        command = request.command
+        return await self.engine.ask(
+            request.execution, lambda now: at(command, now),
+            command=request.id, request=msgspec.to_builtins(command),
+        )  # fmt: skip
+
+    async def _branch(self, request: Branch) -> Answered:
+        records = await self.records(request.origin)
+        try:
+            if request.step is not None:
+                made = rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
+            else:
+                until = len(records) if request.at is None else request.at
+                made = fork(request.origin, records, until, now=0.0, reason=request.reason)
+        except ValueError as error:
+            raise UsageError(f"execution {request.origin}: {error}") from None
+        return await self.engine.fork(
+            request.origin, lambda now: at(made, now), execution=request.execution,
+            command=request.id, request=[request.at, request.step],
+        )  # fmt: skip
+
+
+def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
+    """Put the time into a command."""
+    return msgspec.structs.replace(command, now=now)
+
+
+def open_item(entry: Entry, step: str) -> WorkItem:
+    """Return the open work item of a step.
 
     Raises:
-        UsageError: the address is none.
-        HeldError: another process owns the file.
-        UnavailableError: the database cannot be reached.
+        UsageError: there is none.
     """
-    if isinstance(where, Path):
-        from petra.store.sqlite import SqliteStore  # noqa: PLC0415 - only the store that is used
+    for item in entry.state.items.values():
+        if item.step == step and item.is_open:
+            return item
+    raise UsageError(
+        f"step '{step}' of {entry.state.id} has no open work item; see 'petra task list'"
+    )
 
-        return await SqliteStore.open(where, readonly=readonly)
-    if not str(where).startswith(("postgresql://", "postgres://")):
-        raise UsageError(f"'{where}' is no store; use postgresql://user@host/database")
-    try:
-        from petra.store.postgres import PostgresStore  # noqa: PLC0415 - only the store that is used
-    except ImportError:
-        raise UsageError(
-            "PostgreSQL needs 'asyncpg'; install it with pip install 'petra[postgres]'"
-        ) from None
-    return await PostgresStore.open(where)
+
+async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:
+    """Return the log of an execution, behind a record."""
+    records: list[Record] = []
+    while True:
+        rows = await store.read(execution, after=after + len(records), limit=_PAGE)
+        records += [from_row(row) for row in rows]
+        if len(rows) < _PAGE:
+            return records
+
+
+def result_data(result: Result) -> dict[str, Any]:
+    """Return an execution as plain data."""
+    return {**asdict(result), "waiting_on": result.waiting_on}
+
+
+def read_file(file: Path) -> Playbook:
+    """Read a playbook that may run.
+
+    Raises:
+        InvalidPlaybookError: it has errors.
+    """
+    learn_plug_ins()
+    return read_bytes(file.read_bytes(), str(file)).checked()
+
+
+def _accepted(answered: Answered) -> None:
+    if answered.refused:
+        raise UsageError(answered.refused)
+
+
+def _refused(execution: str, playbook: str, why: str) -> Result:
+    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
+
+
+def _heard_by_others(
+    home: Path, local: Local, store: Store | str | None
+) -> contextlib.AbstractAsyncContextManager[None]:
+    """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
+    shares = os.environ.get(STORE) if store is None else isinstance(store, str)
+    return contextlib.nullcontext() if shares else listening(home, local.carry_out)
+
+
+async def _engine(
+    home: Path, store: Store | str | None, clock: Clock, shard_lease_s: float, keep_s: float | None
+) -> Engine:
+    """Make the engine of a folder, on the store that is there or is named."""
+    if store is None:
+        store = os.environ.get(STORE)
+    holder = new_name() if isinstance(store, str) and store else ""
+    if store is None or isinstance(store, str):
+        store = await open_store(store or home / DATABASE)
+    in_order = (home / CLOSED).exists()
+    (home / CLOSED).unlink(missing_ok=True)
+    retention = None
+    if keep_s is not None:
+        objects = LocalObjects(home / OBJECTS)
+        retention = Retention(store, keep_s, objects=objects, clock=clock)
+    return Engine(
+        store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+        retention=retention, logs=LogFiles(home / LOGS, clock),
+    )  # fmt: skip
 
 
 def run_file(
@@ -305,8 +528,7 @@ def run_file(
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
     """
-    learn_plug_ins()
-    playbook = read_bytes(file.read_bytes(), str(file)).checked()
+    playbook = read_file(file)
 
     async def running() -> Result:
         async with Local.open(home, store=store) as local:

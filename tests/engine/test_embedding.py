@@ -26,6 +26,8 @@ def test_the_programs_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -
     ]
     assert outputs[0].startswith("completed ")
     assert outputs[1] == "['completed', 'completed']\n"
+    assert outputs[2].startswith("human [")
+    assert outputs[2].splitlines()[1].endswith(" records")
 
 
 def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Path) -> None:

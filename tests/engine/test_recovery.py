@@ -11,9 +11,10 @@ from engine_support import chain, local, playbook, until
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
-from petra.engine.limits import DUE_MAX, RECOVER_MAX
+from petra.engine.limits import AGAIN_S, DUE_MAX, RECOVER_MAX
 from petra.engine.wakes import Wakes
 from petra.kernel import commands as c
+from petra.playbook import read
 from petra.store.base import Store
 from petra.store.memory import MemoryStore
 from petra.store.rows import ExecutionFilter, Record, StoredExecution
@@ -147,6 +148,28 @@ def test_wake_ups_that_are_far_away_are_rows_only() -> None:
     asyncio.run(scenario())
 
 
+def test_a_wake_up_whose_tick_comes_to_nothing_is_not_tried_again_at_once() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store = MemoryStore(clock=clock.now)
+        await applied(store, *(make_start(f"e{n}", wake=clock.now()) for n in range(DUE_MAX)))
+        found = Wakes(store, clock, lambda: None)
+        ticked: list[str] = []
+
+        async def tick() -> None:
+            async for batch in found.due():
+                ticked.extend(batch)
+
+        ticking = asyncio.create_task(tick())
+        await clock.advance(AGAIN_S / 2)
+        assert len(ticked) == DUE_MAX
+        await clock.advance(AGAIN_S)
+        assert len(ticked) == 2 * DUE_MAX
+        ticking.cancel()
+
+    asyncio.run(scenario())
+
+
 def test_an_execution_that_left_memory_goes_on_when_it_is_needed(tmp_path: Path) -> None:
     async def scenario() -> None:
         book = playbook(
@@ -212,6 +235,52 @@ def test_a_child_is_neither_lost_nor_started_twice_when_the_engine_dies(
         page = await store.executions(ExecutionFilter(parent="p"))
         assert [row.row.status for row in page.rows] == ["completed"]
         assert await store.letters() == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S16")
+@pytest.mark.parametrize(
+    ("child", "words"),
+    [
+        pytest.param("", "there is no playbook 'child'", id="it is not there"),
+        pytest.param(
+            "executor: {spec: {input_schema: {required: [n]}}}\n", '"n" is a required', id="refused"
+        ),
+    ],
+)
+def test_a_parent_hears_of_a_child_that_cannot_be_started(child: str, words: str) -> None:
+    async def scenario() -> None:
+        store = MemoryStore(clock=SystemClock().now)
+        parent = playbook("  - step: call\n    tool: {kind: playbook, path: child}\n", name="p")
+        async with local(store) as petra:
+            if child:
+                text = f"apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: child}}\n{child}"
+                text += "workflow:\n  - step: s\n    tool: {kind: noop}\n"
+                made = await petra.run(read(text).checked(), {"n": 1})
+                assert made.status == "completed"
+            result = await petra.run(parent, until=lambda found: found.status == "failed")
+            assert result.error is not None
+            assert words in result.error["message"]
+            page = await store.executions(ExecutionFilter(parent=result.id))
+            assert page.rows == ()
+        assert await store.letters() == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S3")
+def test_nothing_is_stored_of_a_start_that_is_refused() -> None:
+    async def scenario() -> None:
+        store = MemoryStore(clock=SystemClock().now)
+        book = playbook(
+            "  - step: s\n    tool: {kind: noop}\n",
+            executor="{spec: {input_schema: {required: [n]}}}",
+        )
+        async with local(store) as petra:
+            assert (await petra.run(book, execution="e1")).status == "refused"
+            assert await store.execution("e1") is None
+            assert (await petra.run(book, {"n": 1}, execution="e1")).status == "completed"
 
     asyncio.run(scenario())
 

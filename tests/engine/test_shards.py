@@ -238,3 +238,34 @@ def test_one_that_lost_its_shards_writes_nothing_and_stops_acting() -> None:
             asking.cancel()
 
     asyncio.run(scenario())
+
+
+def test_who_waits_for_an_execution_hears_of_it_when_another_engine_takes_it_over() -> None:
+    async def scenario() -> None:
+        store = store_in_memory()
+        book = playbook(
+            "  - step: wait\n    tool: {kind: wait, signal: {name: go}}\n    next: {arcs: [{step: work}]}\n"
+            "  - step: work\n    tool: {kind: python, code: 'result = 42'}\n"
+        )
+        async with engines(store, "one") as (one,):
+            names = [f"e{n}" for n in range(8)]
+            for name in names:
+                await one.run(book, execution=name)
+            ends = [
+                asyncio.create_task(one.rest(name, lambda found: found.status == "completed"))
+                for name in names
+            ]
+            async with engines(store, "two") as (two,):
+
+                async def shared() -> bool:
+                    return len(two.engine.shards.mine() or ()) == SHARDS // 2
+
+                await until(shared)
+                moved = [name for name in names if two.engine.shards.owns(name)]
+                assert moved
+                for name in names:
+                    await one.engine.ask(name, lambda now: c.SendSignal(now=now, name="go"))
+                results = await asyncio.wait_for(asyncio.gather(*ends), 20)
+            assert [result.output for result in results] == [42] * len(names)
+
+    asyncio.run(scenario())

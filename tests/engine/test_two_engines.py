@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 from engine_support import chain, until
+from store.database import Database
 
+from petra.embedded import Local
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.kernel import verify
-from petra.playbook import to_yaml
+from petra.playbook import read, to_yaml
 from petra.store.postgres import PostgresStore
 from petra.store.rows import ExecutionFilter
 
@@ -29,7 +31,7 @@ STEPS, EXECUTIONS, LEASE_S = 5, 40, 2.0
 PROGRAM = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from petra.embedded import Local, open_store
+from petra.embedded import Local
 from petra.playbook import read
 from petra.store.base import Fate
 
@@ -183,5 +185,120 @@ def test_the_writes_of_one_that_slept_beyond_its_lease_are_refused(
             assert int((tmp_path / "one" / "fenced").read_text()) > 0
             await _check(store, tmp_path / "ledger")
         await store.close()
+
+    asyncio.run(scenario())
+
+
+FAMILY = """
+import asyncio, sys
+from pathlib import Path
+from petra.embedded import Local
+from petra.playbook import read
+
+async def main(home, dsn, count):
+    async with Local.open(Path(home), store=dsn, shard_lease_s=LEASE_S) as petra:
+        child = read(Path(home, "child.yaml").read_text()).checked()
+        parent = read(Path(home, "parent.yaml").read_text()).checked()
+        if count:
+            await petra.run(child, execution="known")
+        starts = [petra.engine.start(parent, execution=f"p{n}") for n in range(count)]
+        await asyncio.gather(*starts)
+        await asyncio.Event().wait()
+
+asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+""".replace("LEASE_S", str(LEASE_S))
+
+CHILD = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: child}
+workflow:
+  - step: work
+    tool: {kind: python, code: "import time\\ntime.sleep(0.1)\\nresult = 21"}
+"""
+PARENT = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: parent}
+workflow:
+  - step: call
+    loop: {in: '{{ range(5) }}', iterator: n, spec: {mode: parallel}}
+    tool: {kind: playbook, path: child}
+"""
+
+
+@contextmanager
+def family(home: Path, dsn: str, start: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+    """Run an engine whose executions call each other, in a process of its own."""
+    home.mkdir()
+    (home / "child.yaml").write_text(CHILD)
+    (home / "parent.yaml").write_text(PARENT)
+    process = subprocess.Popen([sys.executable, "-c", FAMILY, str(home), dsn, str(start)])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.spec("S16")
+def test_children_of_a_killed_engine_end_once_and_their_parents_hear_of_it(
+    new_database: Callable[[], str], tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        dsn, parents = new_database(), 12
+        store = await PostgresStore.open(dsn)
+        with family(tmp_path / "one", dsn, parents) as one, family(tmp_path / "two", dsn):
+            await until(_held(store, 2))
+
+            async def half_way() -> bool:
+                done = await store.executions(ExecutionFilter(statuses=("completed",)), limit=100)
+                return len(done.rows) > parents
+
+            await until(half_way)
+            one.send_signal(signal.SIGKILL)
+
+            async def over() -> bool:
+                wanted = ExecutionFilter(statuses=("completed",), playbook="parent")
+                return len((await store.executions(wanted, limit=100)).rows) == parents
+
+            await until(over)
+        for number in range(parents):
+            children = await store.executions(ExecutionFilter(parent=f"p{number}"), limit=100)
+            assert [row.row.status for row in children.rows] == ["completed"] * 5
+            records = [from_row(row) for row in await store.read(f"p{number}")]
+            assert verify(f"p{number}", records) is None
+        assert await store.letters() == []
+        assert await store.verify() == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_engine_goes_on_when_its_database_was_away(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        cluster = Database()
+        try:
+            dsn = cluster.make("away")
+            book = read(_book(tmp_path / "ledger")).checked()
+            async with Local.open(tmp_path / "home", store=dsn, shard_lease_s=LEASE_S) as petra:
+                running = [
+                    asyncio.create_task(petra.run(book, execution=f"e{n}"))
+                    for n in range(EXECUTIONS)
+                ]
+
+                async def some_done() -> bool:
+                    return len(_lines(tmp_path / "ledger")) > EXECUTIONS
+
+                await until(some_done)
+                await asyncio.to_thread(cluster.stop, "immediate")
+                await asyncio.to_thread(cluster.start)
+                results = await asyncio.wait_for(asyncio.gather(*running), 60)
+                assert {result.status for result in results} == {"completed"}
+            store = await PostgresStore.open(dsn)
+            await _check(store, tmp_path / "ledger")
+            await store.close()
+        finally:
+            cluster.remove()
 
     asyncio.run(scenario())

@@ -384,6 +384,8 @@ FIELDS = [
         executor("ctx: {x: {schema: ☞{minimum: low}}}")),
     row("P126", "S14", "a form is a schema", "not a JSON Schema",
         task("kind: human, form: ☞{required: yes}")),
+    row("P127", "S22", "code is Python", "the Python code of task 'a_task' cannot be compiled: '(' was never closed",
+        task("kind: python, code: 'result = ☞(1 +'")),
 ]
 
 WARNINGS = [

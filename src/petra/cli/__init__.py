@@ -11,6 +11,8 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -44,6 +46,12 @@ _VERBS = MappingProxyType(
         "resume": "Let a paused execution go on.",
         "cancel": "Stop an execution.",
         "override": "Decide the outcome of a step.",
+        "rerun": "Run again from a step, as a new execution.",
+        "fork": "Begin a new execution with the past of another one.",
+        "replay": "Show an execution as it was at a record.",
+        "diff": "Compare two executions.",
+        "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
+        "db": "The store itself: migrate, stats, backup.",
     }
 )
 # Verbs that share a file.
@@ -51,7 +59,6 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "explain": ("executions", "explain_command"),
-        "verify": ("executions", "verify_command"),
         **{
             verb: ("executions", verb)
             for verb in (
@@ -59,16 +66,35 @@ _PLACES = MappingProxyType(
                 "get",
                 "result",
                 "events",
+            )
+        },
+        **{
+            verb: ("steer", verb)
+            for verb in (
                 "signal",
                 "patch",
                 "pause",
                 "resume",
                 "cancel",
                 "override",
+                "rerun",
+                "fork",
             )
         },
+        "replay": ("replay", "command"),
+        "diff": ("diff", "command"),
     }
 )
+
+
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End well when the reader of our output, e.g. head, has gone; click would call it a failure."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 class _LazyGroup(click.Group):
@@ -93,10 +119,16 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Read the arguments; whoever asked for help may stop reading it."""
+        with _reader_may_leave():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; somebody who interrupts it, or hangs up on a question, gets 130."""
         try:
-            return super().invoke(ctx)
+            with _reader_may_leave():
+                return super().invoke(ctx)
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
             ctx.exit(130)
@@ -142,9 +174,6 @@ def main() -> None:
     except PetraError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output, e.g. head, has gone
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)

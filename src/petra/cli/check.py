@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petra.cli.files import load, playbook_files
-from petra.cli.output import as_json, count, print_json, print_problem
+from petra.cli.output import as_json, count, print_json, print_problem, problem_data
 from petra.playbook import Problem, Reading
 
 if TYPE_CHECKING:
@@ -101,17 +101,7 @@ def _fails(problem: Problem, *, strict: bool) -> bool:
 def _as_data(checked: Checked) -> dict[str, Any]:
     found: dict[str, Any] = {
         "file": checked.name,
-        "problems": [
-            {
-                "severity": problem.severity,
-                "code": problem.code,
-                "line": problem.line,
-                "column": problem.column,
-                "message": problem.message,
-                "hint": problem.hint,
-            }
-            for problem in checked.problems
-        ],
+        "problems": [problem_data(problem) for problem in checked.problems],
     }
     if checked.proof is not None:
         proof = checked.proof

@@ -1,7 +1,8 @@
-"""Verbs about executions: what there is, what happened, why it waits, and steering it."""
+"""Verbs that read: what executions there are, what happened in one, why it waits, and whether its log is whole."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,23 +11,22 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, act, comes_soon, find, home_option, json_value, look, result_data
-from petra.cli.output import as_json, print_json
-from petra.cli.run import hint
-from petra.cli.show import status_text, summary
-from petra.cli.workload import workload_of
-from petra.embedded import Local, Result, result_of
-from petra.engine import Make
-from petra.engine.codec import from_row
-from petra.engine.entries import Entries
-from petra.kernel import Record, verify
-from petra.kernel import commands as c
+from petra.cli.home import EXIT, find, full_id, home_option, look, shown_data
+from petra.cli.output import as_json, cut, print_json
+from petra.cli.show import short, status_text, summary
+from petra.embedded import OBJECTS, Result, records_of, result_of
+from petra.engine.codec import FORKED_FROM
+from petra.engine.entries import Entries, Entry
+from petra.errors import ObjectError, UsageError
+from petra.kernel import Record
 from petra.kernel.explain import explain
+from petra.objects import LocalObjects, is_reference, read_reference
+from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
-from petra.store.sqlite import SqliteStore
-from petra.wire import Error
+from petra.testing.story import told
 
-_PAGE = 1_000
+_POLL_S = 0.2
+_NAME_MAX = 18
 execution_argument = click.argument("execution", metavar="ID")
 
 
@@ -40,28 +40,29 @@ execution_argument = click.argument("execution", metavar="ID")
 def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
     """List executions, latest first."""
 
-    async def asking(store: SqliteStore, _entries: Entries) -> list[Any]:
+    async def asking(store: Store, _entries: Entries) -> tuple[list[Any], float]:
         page = await store.executions(ExecutionFilter(statuses=status), limit=limit)
-        return [stored.row for stored in page.rows]
+        return [stored.row for stored in page.rows], await store.now()
 
-    rows = look(home, asking)
+    rows, now = look(home, asking)
     if output == "json":
         print_json([msgspec.to_builtins(row) for row in rows])
         return
     for row in rows:
-        started = datetime.fromtimestamp(row.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        click.echo(
-            f"{row.id}  {started}  {row.playbook:<20}  {status_text(row.status, row.reason)}"
-        )
+        name = row.playbook
+        name = name if len(name) <= _NAME_MAX else name[: _NAME_MAX - 1] + "…"
+        shown = status_text(row.status, row.reason)
+        click.echo(f"{row.id}  {_when(row.started, now)}  {name:<{_NAME_MAX}}  {shown}")
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
 
 
-def _result(home: Path, execution: str) -> Result:
-    async def asking(store: SqliteStore, entries: Entries) -> Result:
-        return result_of(await find(store, entries, execution))
-
-    return look(home, asking)
+def _when(at: float, now: float) -> str:
+    """Say a moment in eleven characters, local time: the day only when it is another one."""
+    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)  # noqa: DTZ006 - the reader's own time
+    if moment.date() == today.date():
+        return f"{moment:%H:%M:%S}   "
+    return f"{moment:%m-%d %H:%M}" if moment.year == today.year else f"{moment:%Y-%m-%d} "
 
 
 @click.command("get")
@@ -70,55 +71,131 @@ def _result(home: Path, execution: str) -> Result:
 @as_json
 def get(execution: str, home: Path, output: str) -> None:
     """Show an execution: its status, output, ctx and counts."""
-    result = _result(home, execution)
+
+    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[str]]:
+        entry = await find(store, entries, execution)
+        wanted = ExecutionFilter(text=f"{FORKED_FROM}={entry.state.id}")
+        forks = await store.executions(wanted)
+        return entry, [stored.row.id for stored in forks.rows]
+
+    entry, forks = look(home, asking)
+    result, state = result_of(entry), entry.state
+    origin = state.origins[-1] if state.origins else None
     if output == "json":
-        print_json(result_data(result))
+        print_json(
+            {
+                **shown_data(result),
+                "work_items": result.work_items,
+                "forked_from": origin,
+                "forks": forks,
+            }
+        )
         return
     click.echo(summary(result))
     for key, value in sorted(result.ctx.items()):
-        click.echo(f"  ctx.{key} = {msgspec.json.encode(value).decode()[:100]}")
+        click.echo(cut(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}"))
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
     click.echo(f"  steps: {counts or 'none'}")
+    for step, activation in state.latest.items():
+        if activation.done is not None and is_reference(activation.done.result):
+            told = _value(result.id, activation.done.result, f"--step {step}")
+            click.echo(f"  result of {step}: {told}")
+    if origin is not None:
+        click.echo(f"  forked from {origin}")
+    for fork in forks:
+        click.echo(f"  forked into {fork}")
+
+
+def _value(execution: str, value: Any, option: str) -> str:
+    if is_reference(value):
+        return f"{value['size']:,} bytes, stored apart: petra result {execution} {option}"
+    return short(value, 100)
 
 
 @click.command("result")
 @execution_argument
+@click.option("--step", metavar="STEP", help="The latest result of a step instead.")
+@click.option("--ctx", "key", metavar="KEY", help="A key of ctx instead.")
 @home_option
-def result(execution: str, home: Path) -> None:
-    """Print the output of an execution as JSON."""
-    found = _result(home, execution)
-    print_json(found.output)
-    sys.exit(EXIT.get(found.status, 1))
+def result(execution: str, home: Path, *, step: str | None, key: str | None) -> None:
+    """Print the output of an execution as JSON; what is stored apart is fetched.
+
+    Bytes are written as they are.
+    """
+
+    async def asking(store: Store, entries: Entries) -> tuple[Result, Any]:
+        entry = await find(store, entries, execution)
+        value = _chosen(entry, step, key)
+        if is_reference(value):
+            try:
+                value = await LocalObjects(home / OBJECTS).get(read_reference(value))
+            except ObjectError as error:
+                raise UsageError(f"the result cannot be fetched: {error.message}") from None
+        return result_of(entry), value
+
+    found, value = look(home, asking)
+    if isinstance(value, bytes):
+        sys.stdout.buffer.write(value)
+    else:
+        print_json(value)
+    sys.exit(0 if step or key else EXIT.get(found.status, 1))
 
 
-async def _records(store: SqliteStore, execution: str) -> list[Record]:
-    records: list[Record] = []
-    while True:
-        rows = await store.read(execution, after=len(records), limit=_PAGE)
-        records += [from_row(row) for row in rows]
-        if len(rows) < _PAGE:
-            return records
+def _chosen(entry: Entry, step: str | None, key: str | None) -> Any:
+    state = entry.state
+    if key is not None:
+        if key not in state.ctx:
+            raise UsageError(
+                f"ctx has no '{key}'; it has {', '.join(sorted(state.ctx)) or 'nothing'}"
+            )
+        return state.ctx[key]
+    if step is None:
+        return state.output
+    if step not in entry.program.steps:
+        raise UsageError(f"there is no step '{step}'; there are {', '.join(entry.program.steps)}")
+    activation = state.latest.get(step)
+    if activation is None or activation.done is None:
+        raise UsageError(f"step '{step}' is not done")
+    return activation.done.result
 
 
 @click.command("events")
 @execution_argument
+@click.option("--follow", is_flag=True, help="Go on until the execution is over.")
 @home_option
 @as_json
-def events(execution: str, home: Path, output: str) -> None:
-    """Show the log of an execution."""
+def events(execution: str, home: Path, output: str, *, follow: bool) -> None:
+    """Show the log of an execution, record by record.
 
-    async def asking(store: SqliteStore, entries: Entries) -> list[Record]:
-        return await _records(store, (await find(store, entries, execution)).state.id)
+    With --follow and '-o json', each record is a line of its own.
+    """
 
-    records = look(home, asking)
-    if output == "json":
+    async def asking(store: Store, _entries: Entries) -> None:
+        chosen = await full_id(store, execution)
+        seq = 0
+        while True:
+            # the status first: what is over has all its records
+            stored = await store.execution(chosen)
+            records = await records_of(store, chosen, seq)
+            _print_records(records, output, lines=follow)
+            seq += len(records)
+            if not follow or stored is None or stored.row.ended is not None:
+                return
+            await asyncio.sleep(_POLL_S)
+
+    look(home, asking)
+
+
+def _print_records(records: list[Record], output: str, *, lines: bool) -> None:
+    if output == "json" and not lines:
         print_json([msgspec.to_builtins(record) for record in records])
         return
     for record in records:
-        kind = type(record.event).__struct_config__.tag
-        step = getattr(record.event, "step", "")
+        if output == "json":
+            click.echo(msgspec.json.encode(record).decode())
+            continue
         at = datetime.fromtimestamp(record.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-        click.echo(f"{record.seq:>5}  {at}  {kind:<24} {step:<20} {record.hash[:12]}")
+        click.echo(cut(f"{record.seq:>5}  {at}  {told(record.event)}"))
 
 
 @click.command("explain")
@@ -128,7 +205,7 @@ def events(execution: str, home: Path, output: str) -> None:
 def explain_command(execution: str, home: Path, output: str) -> None:
     """Say why an execution waits: every token, its rule, and what would unblock it."""
 
-    async def asking(store: SqliteStore, entries: Entries) -> Any:
+    async def asking(store: Store, entries: Entries) -> Any:
         entry = await find(store, entries, execution)
         return explain(entry.program, entry.state)
 
@@ -141,142 +218,3 @@ def explain_command(execution: str, home: Path, output: str) -> None:
         click.echo(f"  {waiting.sentence}")
         if waiting.unblocked_by:
             click.echo(f"    unblocked by: {waiting.unblocked_by}")
-
-
-@click.command("verify")
-@execution_argument
-@home_option
-@as_json
-def verify_command(execution: str, home: Path, output: str) -> None:
-    """Recompute the hash chain and the markings of a log; name the first bad record."""
-
-    async def asking(store: SqliteStore, entries: Entries) -> tuple[str, list[Record]]:
-        stored = await store.execution(execution)
-        chosen = (
-            execution if stored is not None else (await find(store, entries, execution)).state.id
-        )
-        return chosen, await _records(store, chosen)
-
-    chosen, records = look(home, asking)
-    bad = verify(chosen, records)
-    if output == "json":
-        print_json({"execution": chosen, "records": len(records), "bad": msgspec.to_builtins(bad)})
-    elif bad is None:
-        click.echo(
-            f"{click.style('✓', fg='green')} {chosen}: {len(records)} records, the chain holds"
-        )
-    else:
-        click.echo(f"{click.style('✗', fg='red')} {chosen}: record {bad.seq}: {bad.reason}")
-    sys.exit(0 if bad is None else 1)
-
-
-# Steering
-
-
-def _steer(home: Path, execution: str, make: Make, output: str) -> None:
-    async def asking(local: Local) -> tuple[str, Result]:
-        chosen = (await find(local.engine.store, local.engine.entries, execution)).state.id
-        answered = await local.engine.ask(chosen, make)
-        return answered.refused, await local.rest(chosen, comes_soon(local))
-
-    refused, found = act(home, asking)
-    if output == "json":
-        print_json({**result_data(found), "refused": refused or None})
-    else:
-        if refused:
-            click.echo(f"refused: {refused}", err=True)
-        click.echo(summary(found))
-        hint(found)
-    sys.exit(1 if refused else 0)
-
-
-@click.command("signal")
-@execution_argument
-@click.argument("name")
-@click.option("--payload", metavar="JSON", help="What comes with it.")
-@click.option("--key", help="Whom it is for.")
-@home_option
-@as_json
-def signal(
-    execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
-) -> None:
-    """Send a signal to an execution."""
-    data = json_value(payload, "--payload") if payload is not None else None
-    _steer(
-        home, execution, lambda now: c.SendSignal(now=now, name=name, key=key, payload=data), output
-    )
-
-
-@click.command("patch")
-@execution_argument
-@click.argument("pairs", nargs=-1, required=True, metavar="K=V…")
-@click.option("--reason", default="", help="Why.")
-@home_option
-@as_json
-def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, output: str) -> None:
-    """Change ctx of an execution."""
-    values = workload_of("", pairs)
-    _steer(
-        home,
-        execution,
-        lambda now: c.PatchCtx(now=now, values=values, actor="operator", reason=reason),
-        output,
-    )
-
-
-@click.command("pause")
-@execution_argument
-@home_option
-@as_json
-def pause(execution: str, home: Path, output: str) -> None:
-    """Stop new firings of an execution."""
-    _steer(home, execution, lambda now: c.Pause(now=now, actor="operator"), output)
-
-
-@click.command("resume")
-@execution_argument
-@home_option
-@as_json
-def resume(execution: str, home: Path, output: str) -> None:
-    """Let a paused execution go on."""
-    _steer(home, execution, lambda now: c.Resume(now=now, actor="operator"), output)
-
-
-@click.command("cancel")
-@execution_argument
-@click.option("--reason", default="cancelled", help="Why.")
-@home_option
-@as_json
-def cancel(execution: str, reason: str, home: Path, output: str) -> None:
-    """Stop everything an execution does; it ends aborted."""
-    _steer(home, execution, lambda now: c.Cancel(now=now, reason=reason, actor="operator"), output)
-
-
-@click.command("override")
-@execution_argument
-@click.argument("step")
-@click.option("--ok", "result", metavar="JSON", help="Let it have succeeded with this result.")
-@click.option("--error", metavar="TEXT", help="Let it have failed with this message.")
-@click.option("--reason", required=True, help="Why; it is kept in the log.")
-@home_option
-@as_json
-def override(
-    execution: str,
-    step: str,
-    home: Path,
-    output: str,
-    *,
-    result: str | None,
-    error: str | None,
-    reason: str,
-) -> None:
-    """Decide the outcome of a step that runs, waits or is an incident."""
-    value = json_value(result, "--ok") if result is not None else None
-    failure = Error(message=error) if error is not None else None
-    _steer(
-        home, execution,
-        lambda now: c.Override(
-            now=now, step=step, ok=failure is None, result=value, error=failure, actor="operator", reason=reason
-        ),
-        output,
-    )  # fmt: skip

@@ -1,10 +1,15 @@
-"""The local home of Petra: ``.petra/`` (or ``PETRA_HOME``), where executions live until a server is used."""
+"""The local home of Petra: ``.petra/`` (or ``PETRA_HOME``), where executions live until a server is used.
+
+Rule 1: reading asks nobody: the store can be read while another process writes it.
+Rule 2: acting opens the folder, or asks the process that has it open; the request and its effect are the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import secrets
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,11 +17,14 @@ from typing import Any, TypeVar
 
 import click
 
-from petra.embedded import DATABASE, REST, STORE, Local, Result, open_store
+from petra.control import AnyRequest, GoneError, Reply, call
+from petra.embedded import DATABASE, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
-from petra.errors import UsageError
+from petra.errors import PetraError, UsageError
 from petra.store.base import Store
 from petra.store.errors import HeldError
+from petra.store.opening import open_store
+from petra.store.rows import ExecutionFilter
 
 T = TypeVar("T")
 
@@ -30,6 +38,9 @@ EXIT = {
     "paused": 3,
     "stuck": 4,
 }
+PATIENCE_S = 10.0
+"""How long a process that opens or closes the folder is waited for."""
+_PAUSE_S = 0.1
 
 
 def _use_store(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
@@ -59,39 +70,36 @@ def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     Raises:
         UsageError: nothing has been run here yet.
     """
+    return asyncio.run(reading(home, ask))
+
+
+async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
+    """Do as ``look`` does, inside a loop."""
     address = os.environ.get(STORE)
     if not address and not (home / DATABASE).exists():
         raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
-
-    async def reading() -> T:
-        store = await open_store(address or home / DATABASE, readonly=True)
-        try:
-            return await ask(store, Entries(store))
-        finally:
-            await store.close()
-
-    return asyncio.run(reading())
+    store = await open_store(address or home / DATABASE, readonly=True)
+    try:
+        return await ask(store, Entries(store))
+    finally:
+        await store.close()
 
 
-def act(home: Path, ask: Callable[[Local], Awaitable[T]]) -> T:
-    """Do something in the home, with an engine and a worker.
+def act(home: Path, ask: Callable[[], Awaitable[T]]) -> T:
+    """Do something in the home; a signal to end is an interruption.
 
     Raises:
-        UsageError: the home cannot be used, or another process is using it.
+        UsageError: the home cannot be used.
     """
 
     async def acting() -> T:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        async with Local.open(home) as local:
-            return await ask(local)
+        return await ask()
 
     try:
         return asyncio.run(acting())
-    except HeldError as error:
-        words = f"another petra is using {home}: {error}".partition(";")[0]
-        raise UsageError(f"{words}; wait for it, stop it, or choose another --home") from None
     except OSError as error:
         raise UsageError(
             f"{home} cannot be used: {error.strerror or error}; choose another --home"
@@ -100,23 +108,65 @@ def act(home: Path, ask: Callable[[Local], Awaitable[T]]) -> T:
         raise KeyboardInterrupt from None
 
 
-FOLLOWED_S = 60.0
-"""A timer that is due so soon is waited for; nobody else would fire it."""
+def request(home: Path, given: AnyRequest) -> Reply:
+    """Have a request carried out, here or by the process that has the home open.
+
+    Raises:
+        UsageError: it cannot be done, and why.
+    """
+    reply = act(home, lambda: requested(home, given))
+    if reply.error:
+        raise UsageError(reply.error)
+    return reply
 
 
-def comes_soon(local: Local) -> Callable[[Result], bool]:
-    """Tell when to stop following: at the end, or at a rest that time will not soon end."""
+async def requested(home: Path, given: AnyRequest) -> Reply:
+    """Do as ``request`` does, inside a loop."""
 
-    def rests(result: Result) -> bool:
-        if result.status not in REST:
-            return False
-        if (result.status, result.reason) != ("waiting", "timer"):
-            return True
-        entry = local.engine.entries.cached(result.id)
-        due = entry.state.next_due() if entry is not None else None
-        return due is None or due - local.clock.now() > FOLLOWED_S
+    async def here(local: Local) -> Reply:
+        try:
+            return await local.carry_out(given)
+        except PetraError as error:
+            return Reply(error=str(error))
 
-    return rests
+    return await either(home, here, lambda: call(home, given))
+
+
+async def either(
+    home: Path, here: Callable[[Local], Awaitable[T]], there: Callable[[], Awaitable[T]]
+) -> T:
+    """Do something with the home open; while another process has it, ask that one.
+
+    A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
+    """
+    waited = 0.0
+    while True:
+        try:
+            async with Local.open(home) as local:
+                return await here(local)
+        except HeldError as error:
+            held = error
+        try:
+            return await there()
+        except GoneError:
+            if waited >= PATIENCE_S:
+                words = f"another petra is using {home}: {held}".partition(";")[0]
+                raise UsageError(
+                    f"{words}, and does not listen; wait for it, stop it, or choose another --home"
+                ) from None
+        await asyncio.sleep(_PAUSE_S)
+        waited += _PAUSE_S
+
+
+def request_id() -> str:
+    """Make an id for a request: asked again with it, the same thing happens once."""
+    return f"cli-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def result_from(reply: Reply) -> Result:
+    """Return what a reply says about its execution."""
+    assert reply.result is not None, "a reply without an error has a result"
+    return Result(**{key: item for key, item in reply.result.items() if key != "waiting_on"})
 
 
 def json_value(text: str, option: str) -> Any:
@@ -131,26 +181,38 @@ def json_value(text: str, option: str) -> Any:
         raise click.UsageError(f"{option} is not JSON: {error}") from None
 
 
-async def find(store: Store, entries: Entries, execution: str) -> Entry:
-    """Load an execution by its id, or by the beginning of it.
+def found_id(home: Path, execution: str) -> str:
+    """Return the whole id of an execution, given by its beginning.
 
     Raises:
         UsageError: none begins like that, or several do.
     """
-    from petra.store.rows import ExecutionFilter  # noqa: PLC0415
+    return look(home, lambda store, _: full_id(store, execution))
 
+
+async def full_id(store: Store, execution: str) -> str:
+    """Do as ``found_id`` does, with a store."""
     if await store.execution(execution) is not None:
-        return await entries.load(execution)
+        return execution
     page = await store.executions(ExecutionFilter(text=execution), limit=50)
     found = [stored.row.id for stored in page.rows if stored.row.id.startswith(execution)]
     if len(found) != 1:
         shown = ", ".join(found[:3]) if found else "'petra ps' lists what there is"
         words = "several executions begin" if found else "there is no execution that begins"
         raise UsageError(f"{words} with '{execution}'; {shown}")
-    return await entries.load(found[0])
+    return found[0]
 
 
-def result_data(result: Result) -> dict[str, Any]:
+async def find(store: Store, entries: Entries, execution: str) -> Entry:
+    """Load an execution by its id, or by the beginning of it.
+
+    Raises:
+        UsageError: none begins like that, or several do.
+    """
+    return await entries.load(await full_id(store, execution))
+
+
+def shown_data(result: Result) -> dict[str, Any]:
     """Return what ``-o json`` prints of an execution."""
     return {
         "id": result.id,
@@ -160,6 +222,6 @@ def result_data(result: Result) -> dict[str, Any]:
         "ctx": result.ctx,
         "counts": result.counts,
         "failures": result.failures,
-        "waiting_on": result.reason if result.status in ("waiting", "stuck") else None,
+        "waiting_on": result.waiting_on,
         "error": result.error,
     }

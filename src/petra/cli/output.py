@@ -30,6 +30,18 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
+def problem_data(problem: Problem) -> dict[str, Any]:
+    """Return a problem as plain data."""
+    return {
+        "severity": problem.severity,
+        "code": problem.code,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
 def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     """Print a problem: place, message and fix, then the line with a caret."""
     place = f"{name}:{problem.line}:{problem.column}:"
@@ -54,6 +66,13 @@ def count(number: int, word: str) -> str:
 def width() -> int:
     """How wide a line may be: the terminal, within reason; 100 for a pipe."""
     return min(shutil.get_terminal_size((100, 24)).columns, 120) if sys.stdout.isatty() else 100
+
+
+def cut(text: str) -> str:
+    """Cut a line for a terminal; a pipe gets it whole."""
+    if not sys.stdout.isatty() or len(text) <= width():
+        return text
+    return text[: width() - 1] + "…"
 
 
 def _folded(text: str) -> str:

@@ -1,115 +1,278 @@
-"""``petra run``: start a playbook here and follow it."""
+"""``petra run`` and ``petra watch``: start a playbook here, or take one up, and follow it."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
+import msgspec
 
 from petra.cli.files import load
-from petra.cli.home import EXIT, act, comes_soon, find, home_option, result_data
-from petra.cli.output import as_json, print_json, print_problem
-from petra.cli.show import Teller, status_text, summary
-from petra.cli.workload import with_workload, workload_of
-from petra.embedded import Local, Result
-from petra.engine.entries import Entry
-from petra.kernel import Record
-from petra.playbook import Playbook
+from petra.cli.follow import Feed, Plain, Silent, follow, is_live, telling, until
+from petra.cli.home import (
+    EXIT,
+    act,
+    either,
+    found_id,
+    home_option,
+    request_id,
+    result_from,
+    shown_data,
+)
+from petra.cli.output import as_json, count, print_json, print_problem, problem_data
+from petra.cli.show import hint, summary
+from petra.cli.workload import unknown_keys, with_workload, workload_of
+from petra.clock import SystemClock
+from petra.control import Begin, call
+from petra.embedded import STORE, Local, Result, new_id
+from petra.errors import UsageError
+from petra.playbook import Playbook, to_yaml
+
+_LEFT = frozenset({"running", "compensating"})
+_SHOWN = 5
 
 
 @click.command("run")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @with_workload
 @click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
+@click.option("--wait", "waits", is_flag=True, help="Stay while it waits for a person or a signal.")
+@click.option("--resume", is_flag=True, help="Go on with what an earlier process left.")
 @home_option
 @as_json
 def command(
-    file: Path, home: Path, output: str, *, workload: str, sets: tuple[str, ...], detach: bool
+    file: Path | None,
+    home: Path,
+    output: str,
+    *,
+    workload: str,
+    sets: tuple[str, ...],
+    detach: bool,
+    waits: bool,
+    resume: bool,
 ) -> None:
     """Start a playbook here, durably, and follow it until it ends or waits.
 
-    Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck. What is interrupted goes on with 'petra watch'.
+    Without FILE it goes on with what an earlier process left. Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck,
+    130 interrupted; what is interrupted goes on with 'petra watch ID'.
     """
-    playbook = checked(file)
+    if file is None or resume:
+        if file is not None:
+            raise click.UsageError("either a FILE or --resume; 'petra run' alone goes on too")
+        _resume(home, output, waits=waits)
+        return
     given = workload_of(workload, sets)
-    quiet = output == "json"
+    playbook = checked(file, output)
+    for words in unknown_keys(playbook, given):
+        click.echo(f"warning: {words}", err=True)
+    begin = Begin(
+        id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False
+    )
+    starting = _Starting(
+        home, begin, playbook.metadata.name, detach=detach, waits=waits, output=output
+    )
+    with _interruptible(starting.named):
+        result = act(home, starting.go)
+    _finish(result, output, code=0 if detach else None)
+
+
+@dataclass(slots=True)
+class _Starting:
+    """Starts an execution with the home open, or in the process that has it open, and follows it.
+
+    ``named`` has its id, once there is one: of our engine's own shards, where several engines share a store.
+    """
+
+    home: Path
+    begin: Begin
+    playbook: str
+    detach: bool
+    waits: bool
+    output: str
+    named: list[str] = field(default_factory=list)
+
+    async def go(self) -> Result:
+        """Start it and follow it."""
+        result = await either(self.home, self._here, self._there)
+        if result is None:
+            words = f"another petra has {self.home} open and runs it; this one looks on"
+            click.echo(words, err=True)
+            with telling(self.named[0], self.output, self.playbook) as view:
+                result = await follow(self.home, self.named[0], view, waits=self.waits)
+        return result
+
+    def _begun(self, execution: str) -> Begin:
+        self.named[:] = self.named or [execution]
+        return msgspec.structs.replace(self.begin, execution=self.named[0])
+
+    async def _here(self, local: Local) -> Result | None:
+        if self.output != "json":
+            await _tell_left(local)
+        begin = self._begun(local.new_id())
+        execution = begin.execution
+        fresh = await local.engine.store.execution(execution) is None
+        with telling(execution, self.output, self.playbook) as view:
+            feed = Feed(execution, view, fresh=fresh)
+            feed.listen(local)
+            reply = await local.carry_out(begin)
+            if reply.refused or self.detach:
+                return result_from(reply)
+            if not fresh:
+                await feed.catch_up(local.engine.store)
+            result = await local.rest(execution, until(local, waits=self.waits))
+            view.finish(result.status)
+            return result
+
+    async def _there(self) -> Result | None:
+        reply = await call(self.home, self._begun(new_id(SystemClock())))
+        if reply.error:
+            raise UsageError(reply.error)
+        return result_from(reply) if reply.refused or self.detach else None
+
+
+async def _left(local: Local) -> list[str]:
+    """Return the executions that an earlier process was not done with."""
+    found: list[str] = []
+    after = ""
+    while page := await local.engine.store.live(after=after):
+        found += [
+            stored.row.id
+            for stored in page
+            if stored.row.status in _LEFT or stored.row.reason in ("timer", "child")
+        ]
+        after = page[-1].row.id
+    return found
+
+
+async def _tell_left(local: Local) -> None:
+    if os.environ.get(STORE):
+        return  # engines that share a store leave nothing to each other: they are running
+    left = await _left(local)
+    if left:
+        words = f"going on with {count(len(left), 'execution')} that an earlier process left"
+        click.echo(
+            f"{words}: {', '.join(left[:_SHOWN])}{' …' if len(left) > _SHOWN else ''}", err=True
+        )
+
+
+@contextmanager
+def _interruptible(named: list[str]) -> Iterator[None]:
+    """Say how to go on after an interruption; ``named`` has the id, once there is one."""
     try:
-        result = act(home, lambda local: _run(local, playbook, given, detach=detach, quiet=quiet))
+        yield
     except KeyboardInterrupt:
-        click.echo("\nnothing is lost: 'petra ps' lists it, 'petra watch ID' goes on", err=True)
-        raise
+        words = f"; nothing is lost: 'petra watch {named[0]}' goes on" if named else ""
+        click.echo(f"\ninterrupted{words}", err=True)
+        sys.exit(130)
+
+
+def _finish(result: Result, output: str, code: int | None = None) -> None:
     if output == "json":
-        print_json(result_data(result))
+        print_json(shown_data(result))
     else:
-        click.echo(summary(result))
+        _say(result, drawn=is_live() and code is None and result.status != "refused")
+    sys.exit(EXIT.get(result.status, 1) if code is None else code)
+
+
+def _say(result: Result, *, drawn: bool) -> None:
+    """Say what it has come to; under a tree that was drawn, only what that does not show."""
+    words = summary(result)
+    if drawn:
+        words = words.partition("\n")[2]
+    if words:
+        click.echo(words)
+    if not drawn or result.reason != "human":
         hint(result)
-    sys.exit(0 if detach else EXIT.get(result.status, 1))
 
 
-def checked(file: Path) -> Playbook:
+# Reading the file
+
+
+def checked(file: Path, output: str = "text") -> Playbook:
     """Read a playbook that may run; otherwise say why not and leave."""
     reading = load(file)
-    if reading.playbook is None or not reading.ok:
-        for problem in reading.problems:
-            if problem.severity == "error":
-                print_problem(problem, reading.text.splitlines(), reading.name)
-        sys.exit(1)
-    return reading.playbook
+    if reading.playbook is not None and reading.ok:
+        return reading.playbook
+    errors = [problem for problem in reading.problems if problem.severity == "error"]
+    if output == "json":
+        message = f"{reading.name}: {errors[0].message}" if errors else "it cannot run"
+        error = {"kind": "schema", "code": None, "message": message, "retryable": False}
+        failed = Result("", "", "refused", message, None, {}, {}, [], error)
+        print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
+    else:
+        for problem in errors:
+            print_problem(problem, reading.text.splitlines(), reading.name)
+    sys.exit(1)
 
 
-async def _run(
-    local: Local, playbook: Playbook, workload: dict[str, Any], *, detach: bool, quiet: bool
-) -> Result:
-    execution = local.new_id()
-    if not quiet:
-        click.echo(f"{playbook.metadata.name}  {execution}  {status_text('running')}")
-        follow(local, execution)
-    if detach:
-        await local.engine.start(playbook, workload, execution=execution)
-        return await local.rest(execution, lambda _: True)
-    return await local.run(playbook, workload, execution=execution, until=comes_soon(local))
+# Going on
 
 
-def follow(local: Local, execution: str) -> None:
-    """Print what happens in an execution as it happens."""
-    teller = Teller()
+def _resume(home: Path, output: str, *, waits: bool) -> None:
+    async def going_on(local: Local) -> list[Result]:
+        left = await _left(local)
+        if output != "json":
+            _say_left(left)
+        with telling(left[0], output, "") if len(left) == 1 else nullcontext(Silent()) as view:
+            feed = Feed(left[0], view) if left else None
+            if feed is not None:
+                feed.listen(local)
+                await feed.catch_up(local.engine.store)
+            ended = [local.rest(one, until(local, waits=waits)) for one in left]
+            results = list(await asyncio.gather(*ended))
+            view.finish(results[0].status if results else "")
+            return results
 
-    def tell(entry: Entry, records: list[Record]) -> None:
-        if entry.state.id == execution:
-            for line in teller.lines(records):
-                click.echo(line)  # a reader that has gone ends the telling, not the execution
+    async def there() -> list[Result]:
+        raise UsageError(f"another petra has {home} open and goes on with everything in it")
 
-    local.engine.listeners.append(tell)
+    try:
+        results = act(home, lambda: either(home, going_on, there))
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
+        sys.exit(130)
+    if output == "json":
+        print_json([shown_data(result) for result in results])
+    for result in results if output != "json" else ():
+        _say(result, drawn=is_live() and len(results) == 1)
+    sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
 
 
-def hint(result: Result) -> None:
-    """Say what a person can do next."""
-    short = result.id
-    if result.status == "waiting" and result.reason == "human":
-        click.echo(f"  next: petra task list; petra task complete {short} STEP ACTION")
-    elif result.status in ("waiting", "stuck"):
-        click.echo(f"  why: petra explain {short}")
+def _say_left(left: list[str]) -> None:
+    if not left:
+        click.echo("nothing is left to go on with; 'petra run FILE' starts an execution")
+    else:
+        click.echo(f"going on with {count(len(left), 'execution')} that an earlier process left")
 
 
 @click.command("watch")
 @click.argument("execution", metavar="ID")
+@click.option("--wait", "waits", is_flag=True, help="Stay while it waits for a person or a signal.")
 @home_option
 @as_json
-def watch(execution: str, home: Path, output: str) -> None:
-    """Go on with an execution that was interrupted or detached, and follow it."""
+def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
+    """Go on with an execution that was interrupted or detached, and follow it.
 
-    async def following(local: Local) -> Result:
-        chosen = (await find(local.engine.store, local.engine.entries, execution)).state.id
-        if output != "json":
-            follow(local, chosen)
-        return await local.rest(chosen, comes_soon(local))
+    While another process has the home open, this one only looks on.
+    """
+    chosen = found_id(home, execution)
 
-    result = act(home, following)
-    if output == "json":
-        print_json(result_data(result))
-    else:
-        click.echo(summary(result))
-        hint(result)
-    sys.exit(EXIT.get(result.status, 1))
+    async def following() -> Result:
+        with telling(chosen, output) as view:
+            return await follow(home, chosen, view, waits=waits)
+
+    with _interruptible([chosen]):
+        result = act(home, following)
+    _finish(result, output)
+
+
+def tell(local: Local, execution: str) -> None:
+    """Print what happens in an execution as it happens."""
+    feed = Feed(execution, Plain(execution), fresh=True)
+    feed.listen(local)

@@ -1,20 +1,31 @@
-"""How executions look on a terminal: one line per thing that happened, and a summary."""
+"""How executions look as text: one line per thing that happened, and a summary."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import Any
 
 import click
 
+from petra.cli.board import Board, duration, retry_of
+from petra.cli.output import count
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.objects import is_reference
+from petra.wire.frames import Retrying
 
 MARKS = {
     "completed": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red"), "aborted": ("■", "red"),
     "waiting": ("☺", "cyan"), "stuck": ("!", "red"), "paused": ("‖", "yellow"), "running": ("▶", "blue"),
     "refused": ("✗", "red"), "compensating": ("↶", "yellow"),
 }  # fmt: skip
+EACH = 5
+"""So many lines of one kind are told one by one; of the others, only round numbers."""
+PROGRESS_S = 5.0
+"""How often a long loop is told about."""
+_ROUND = frozenset(digit * 10**power for digit in (1, 2, 5) for power in range(1, 8))
 
 
 def status_text(status: str, reason: str = "") -> str:
@@ -25,50 +36,129 @@ def status_text(status: str, reason: str = "") -> str:
 
 
 class Teller:
-    """Tells what happens in an execution, line by line."""
+    """Tells what happens in an execution, line by line; the thousandth line of a kind is a count."""
 
-    def __init__(self) -> None:
-        self._started: dict[str, float] = {}
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._told: Counter[tuple[str, str]] = Counter()
+        self._last: dict[tuple[str, str], int] = {}
+        self._progress: dict[str, float] = {}
 
     def lines(self, records: list[Record]) -> list[str]:
         """Return the lines worth telling."""
-        return [line for record in records if (line := self._line(record)) is not None]
+        found: list[str] = []
+        again: Counter[str] = Counter()
+        for record in records:
+            self.board.take(record)
+            if isinstance(record.event, e.RunRedelivered):
+                again[self.board.step_of(record.event.run)] += 1
+            elif (line := self._line(record)) is not None:
+                found.append(line)
+        for step, number in again.items():
+            times = f" ×{number}" if number > 1 else ""
+            found.append(_row("↻", "yellow", step, f"handed out again{times}"))
+        return found
+
+    def retrying(self, notice: Retrying) -> str | None:
+        """Return the line about a worker that will try again."""
+        retry = self.board.retrying(notice.run, notice.attempt, notice.of, 0.0)
+        step = self.board.step_of(notice.run)
+        return self._counted("↻", step, retry.words(0.0)) if retry is not None else None
+
+    def rest(self) -> list[str]:
+        """Return what was counted and not told, for the end."""
+        left = [
+            _row(mark, _COLOURS[mark], step, f"×{number} in all")
+            for (mark, step), number in self._told.items()
+            if number > EACH and self._last.get((mark, step)) != number
+        ]
+        self._told.clear()
+        return left
 
     def _line(self, record: Record) -> str | None:
         event = record.event
         match event:
-            case e.StepStarted():
-                self._started[event.run] = record.at
-                return (
-                    None
-                    if not event.items
-                    else f"  ∥ {event.step:<20} {len(event.items)} iterations"
-                )
-            case e.StepDone() | e.LoopDone():
-                return f"  {click.style('✓', fg='green')} {event.step:<20} {self._took(event.run, record.at):>7}{_tries(event)}"
-            case e.StepFailed():
-                words = event.error.message if event.error is not None else "failed"
-                how = "handled" if event.handled else "failed"
-                return f"  {click.style('✗', fg='red')} {event.step:<20} {self._took(event.run, record.at):>7}  {how}: {words}"
-            case e.RunRedelivered():
-                return f"  ↻ handed out again, delivery {event.delivery}"
+            case e.StepStarted(items=items) if items:
+                return self._counted("∥", event.step, count(len(items), "iteration"))
+            case e.StepStarted(armed=armed) if armed is not None:
+                return self._waits(event.run)
+            case e.StepEnded():
+                return self._ended(event)
+            case e.IterationsEnded():
+                return self._iterated(event.run, record.at)
+            case e.AttemptEnded():
+                words = retry_of(event.attempt, record.at).words(record.at)
+                return self._counted("↻", self.board.step_of(event.run), words)
             case e.IncidentRaised():
-                return f"  {click.style('!', fg='red')} {event.step:<20} {event.message}"
-            case e.Withdrawn():
-                return f"  ⊘ withdrawn: {event.reason}"
-            case e.ExecutionEnding():
-                return f"  ■ {event.status}: {event.reason}" if event.reason else None
+                return _row("!", "red", event.step, event.message)
+            case e.Withdrawn(runs=runs) if runs:
+                steps = Counter(self.board.step_of(run) for run in runs)
+                shown = ", ".join(f"{s} ×{n}" if n > 1 else s for s, n in steps.items())
+                return self._counted("⊘", shown, f"withdrawn: {event.reason}")
+            case e.ExecutionEnding() if event.reason:
+                return f"  ■ {event.status}: {event.reason}"
             case _:
                 return None
 
-    def _took(self, run: str, at: float) -> str:
-        seconds = at - self._started.pop(run, at)
-        return f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s"
+    def _waits(self, run: str) -> str | None:
+        row = self.board.rows[self.board.step_of(run)]
+        person = next((one for one in self.board.people.values() if one.step == row.step), None)
+        if person is not None:
+            return self._counted("☺", row.step, f"waiting for {person.who}: {person.title}")
+        return self._counted("◷", row.step, row.wait) if row.wait else None
+
+    def _ended(self, event: e.StepEnded) -> str | None:
+        step = self.board.step_of(event.run) or event.step
+        took = duration(self.board.took(event.run))
+        row = self.board.rows[step]
+        if isinstance(event, e.StepFailed):
+            how = "handled" if event.handled else "failed"
+            return self._counted("✗", step, f"{took:>7}  {how}: {row.words}")
+        words = f"{took:>7}"
+        if event.counts is not None and event.counts.get("total"):
+            failed = event.counts.get("failed", 0)
+            words += f"  {count(event.counts['total'], 'iteration')}"
+            words += f", {failed} failed" if failed else ""
+        elif row.tries > 1:
+            words += f"  {row.tries} tries"
+        return self._counted("✓", step, words)
+
+    def _iterated(self, run: str, at: float) -> str | None:
+        step = self.board.step_of(run)
+        row = self.board.rows[step]
+        last = self._progress.setdefault(step, at)
+        if at - last < PROGRESS_S:
+            return None
+        self._progress[step] = at
+        failed = f", {row.iterations_failed} failed" if row.iterations_failed else ""
+        return _row("∥", "blue", step, f"{row.iterated}/{row.total}{failed}")
+
+    def _counted(self, mark: str, step: str, words: str) -> str | None:
+        key = (mark, step)
+        self._told[key] += 1
+        number = self._told[key]
+        if number <= EACH:
+            self._last[key] = number
+            return _row(mark, _COLOURS[mark], step, words)
+        if number in _ROUND:
+            self._last[key] = number
+            return _row(mark, _COLOURS[mark], step, f"×{number}")
+        return None
 
 
-def _tries(event: e.StepEnded) -> str:
-    tries = sum(1 for attempt in event.attempts if not attempt.noop)
-    return f"  {tries} tries" if tries > 1 else ""
+_COLOURS = {
+    "✓": "green",
+    "✗": "red",
+    "∥": "blue",
+    "↻": "yellow",
+    "☺": "cyan",
+    "◷": "cyan",
+    "⊘": "white",
+}
+
+
+def _row(mark: str, colour: str, step: str, words: str) -> str:
+    return f"  {click.style(mark, fg=colour)} {step:<20} {words}".rstrip()
 
 
 def summary(result: Result) -> str:
@@ -79,12 +169,40 @@ def summary(result: Result) -> str:
     if result.status == "refused":
         lines.append(f"  {result.reason}")
     if result.output is not None:
-        lines.append(f"  output: {_short(result.output)}")
+        lines.append(f"  output: {short(result.output)}")
+        if is_reference(result.output):
+            size = result.output["size"]
+            lines.append(f"  it is large ({size:,} bytes): petra result {result.id}")
     return "\n".join(lines)
 
 
-def _short(value: Any) -> str:
-    import json  # noqa: PLC0415
+def hint(result: Result) -> None:
+    """Say what a person can do next: the command itself, where there is one."""
+    if result.status == "waiting" and result.reason == "human" and result.work_items:
+        for item in result.work_items[:EACH]:
+            click.echo(f"  ☺ {item['title']}")
+            click.echo(f"    {complete_command(result.id, item)}")
+        if len(result.work_items) > EACH:
+            click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
+    elif result.status == "waiting" and result.reason == "signal":
+        click.echo(f"  why: petra explain {result.id}; then: petra signal {result.id} NAME")
+    elif result.status in ("waiting", "stuck"):
+        click.echo(f"  why: petra explain {result.id}")
+    elif result.status == "paused":
+        click.echo(f"  next: petra resume {result.id}")
 
+
+def complete_command(execution: str, item: dict[str, Any]) -> str:
+    """Return the command that completes a work item."""
+    action = (item["actions"] or ["approve"])[0]
+    users = item["users"]
+    who = item["holder"] or (users[0] if isinstance(users, list) and users else users or "")
+    return f"petra task complete {execution}/{item['step']} {action}" + (
+        f" --as {who}" if who else ""
+    )
+
+
+def short(value: Any, most: int = 200) -> str:
+    """Show a value as JSON, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else text[:199] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from petra.playbook import Playbook
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -70,3 +72,26 @@ def _put(into: dict[str, Any], keys: list[str], value: Any, given: str) -> None:
             raise click.UsageError(f"'--set {given}': '{key}' is a value, not an object")
         into = inner
     into[keys[-1]] = value
+
+
+def unknown_keys(playbook: Playbook, given: dict[str, Any]) -> list[str]:
+    """Say which keys a playbook that declares its workload does not know, with the nearest one it does."""
+    schema = playbook.executor.spec.input_schema
+    known = schema.get("properties") if isinstance(schema, dict) else None
+    others = dict.fromkeys(known) if isinstance(known, dict) else {}
+    declared = {**others, **playbook.workload}
+    return _unknown(declared, given, "") if declared else []
+
+
+def _unknown(declared: dict[str, Any], given: dict[str, Any], path: str) -> list[str]:
+    found: list[str] = []
+    for key, value in given.items():
+        if key not in declared:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
+
+            close = get_close_matches(key, declared, n=1)
+            hint = f"did you mean '{path}{close[0]}'?" if close else f"it has {', '.join(declared)}"
+            found.append(f"the workload of this playbook has no '{path}{key}'; {hint}")
+        elif isinstance(value, dict) and isinstance(declared[key], dict) and declared[key]:
+            found += _unknown(declared[key], value, f"{path}{key}.")
+    return found

@@ -11,7 +11,8 @@ from petra.clock import Clock
 from petra.engine.codec import playbook_row
 from petra.engine.draft import Draft, change_of
 from petra.engine.entries import Entries
-from petra.engine.letters import ANSWER, Post, failed_start, letters_of
+from petra.engine.letters import failed_start, letters_of
+from petra.engine.post import ANSWER, Post
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.store import rows

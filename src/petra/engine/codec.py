@@ -9,27 +9,45 @@ from typing import Any, get_args
 
 import msgspec
 
+from petra.errors import PetraError
 from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
 from petra.kernel.program import Program
-from petra.kernel.replay import Receipt
+from petra.kernel.replay import Receipt, encode_body
 from petra.kernel.rest import rest_of
 from petra.kernel.state import WorkItem
 from petra.playbook import to_yaml
 from petra.store import rows
 
+FORKED_FROM = "petra/forked-from"
+"""The label of an execution that has the past of another one: its id."""
+
 _encode = msgspec.json.Encoder().encode
 
 
 class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is in the body of a record; the time once more, since no hash covers the column of it."""
+
     event: AnyEvent
     receipt: Receipt
+    at: float | None = None
 
 
 _decode = msgspec.json.Decoder(_Body).decode
 
 TYPES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)}
 """The name of every type of event, as it stands in the log."""
+
+
+class DamagedError(PetraError):
+    """A record is not what was written."""
+
+    def __init__(self, seq: int, reason: str) -> None:
+        super().__init__(
+            f"record {seq} is damaged: {reason}; 'petra verify' looks at the whole log"
+        )
+        self.seq = seq
+        self.reason = reason
 
 
 def to_row(record: Record, body: bytes) -> rows.Record:
@@ -40,17 +58,41 @@ def to_row(record: Record, body: bytes) -> rows.Record:
         at=record.at,
         hash=bytes.fromhex(record.hash),
         previous=bytes.fromhex(record.previous),
-        body=body,
+        body=b"%b,%b]" % (body[:-1], repr(record.at).encode()),
     )
 
 
 def from_row(row: rows.Record) -> Record:
-    """Decode a record of the store."""
-    body = _decode(row.body)
+    """Decode a record of the store.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    try:
+        body = _decode(row.body)
+    except (msgspec.DecodeError, TypeError, ValueError) as error:
+        raise DamagedError(row.seq, f"it cannot be read ({error})") from error
     return Record(
         seq=row.seq, at=row.at, event=body.event, receipt=body.receipt,
         previous=row.previous.hex(), hash=row.hash.hex(),
     )  # fmt: skip
+
+
+def proved(row: rows.Record) -> Record:
+    """Decode a record of the store and check everything that its hash does not cover.
+
+    Raises:
+        DamagedError: a byte of it is not as it was written.
+    """
+    made = from_row(row)
+    body = _decode(row.body)
+    if row.type != TYPES[type(made.event)]:
+        raise DamagedError(row.seq, f"its type says '{row.type}'")
+    if body.at != row.at:
+        raise DamagedError(row.seq, "its time is not the one it was written with")
+    if to_row(made, encode_body(made.event, made.receipt)).body != row.body:
+        raise DamagedError(row.seq, "its body is not spelled as it was written")
+    return made
 
 
 def status_of(program: Program, state: State) -> tuple[str, str]:
@@ -69,6 +111,9 @@ def execution_row(program: Program, state: State) -> rows.ExecutionRow:
     """Return what lists show of an execution."""
     status, reason = status_of(program, state)
     labels = program.playbook.metadata.labels
+    shown = {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+    if state.origins:
+        shown[FORKED_FROM] = state.origins[-1]
     return rows.ExecutionRow(
         id=state.id,
         playbook=state.playbook,
@@ -79,9 +124,7 @@ def execution_row(program: Program, state: State) -> rows.ExecutionRow:
         updated=state.now,
         ended=state.now if state.terminal else None,
         parent=state.parent,
-        labels={key: str(value) for key, value in labels.items()}
-        if isinstance(labels, dict)
-        else {},
+        labels=shown,
     )
 
 

@@ -45,6 +45,7 @@ class _Worker:
     credit: int
     playbooks: set[str] = field(default_factory=set)
     leases: set[str] = field(default_factory=set)
+    disowned: set[str] = field(default_factory=set)
     drains: bool = False
 
 
@@ -232,9 +233,9 @@ class Dispatcher:
         worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
-        for lease_id in set(hello.leases) - set(lost):
+        for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]
-            lease.worker.leases.discard(lease_id)
+            lease.worker.leases.discard(lease_id)  # the end of the old connection does not take it
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
@@ -242,7 +243,13 @@ class Dispatcher:
                 again = list(lease.out.values())
                 link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
         if lost:
+            worker.disowned.update(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+
+    def disowns(self, link: Link, lease_id: str) -> bool:
+        """Tell whether a worker was told to stop what it does under a lease: then its report counts for nothing."""
+        worker = self._workers.get(link)
+        return worker is not None and lease_id in worker.disowned
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""

@@ -150,6 +150,11 @@ def answer_of(request: Request, refused: str, version: int, at: float) -> rows.A
     return rows.Answer(command=request.command, request=request.request, body=body, at=at)
 
 
+def refused_act(events: list[e.AnyEvent]) -> str:
+    """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")
+
+
 def known_answer(known: rows.Answer, request: bytes) -> Answered:
     """Return the stored answer to a command.
 

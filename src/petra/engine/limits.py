@@ -25,6 +25,7 @@ SNAPSHOT_SHARE = 64
 # Time
 POLL_S = 1.0
 NEAR_S = 5.0
+AGAIN_S = 30.0
 DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
@@ -38,6 +39,10 @@ SHARD_LEASE_S = 10.0
 LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
+
+# Logs of runs
+LOG_FILE_MAX = 16_777_216
+LOG_SIZES_MAX = 10_000
 
 # Retention
 EXPIRE_MAX = 100
@@ -90,6 +95,7 @@ LIMITS = (
     ),
     Limit("POLL_S", POLL_S, "seconds", "wake-ups of the near future are looked up in the store"),
     Limit("NEAR_S", NEAR_S, "seconds", "wake-ups that are further away are rows only"),
+    Limit("AGAIN_S", AGAIN_S, "seconds", "a wake-up whose tick came to nothing is tried again"),
     Limit("DUE_MAX", DUE_MAX, "wake-ups", "the rest is fetched when these are committed"),
     Limit("RETRY_S", RETRY_S, "seconds", "a store that could not be reached is asked again"),
     Limit("SWEEP_S", SWEEP_S, "seconds", "leases that ran out and letters are looked for"),
@@ -111,6 +117,8 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
+    Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
     Limit("EXPIRE_EVERY_S", EXPIRE_EVERY_S, "seconds", "old executions are looked for again"),
 )

@@ -15,19 +15,14 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
 from petra.clock import Clock
 from petra.engine.dispatch import Link
+from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX
 from petra.wire.frames import Ack, Log, LogLine
-
-FILE_MAX: Final = 16 * 1024 * 1024
-"""Bytes of the file of one execution."""
-KNOWN_MAX: Final = 10_000
-"""Files whose size is remembered."""
 
 _encode = msgspec.json.Encoder().encode
 _log = logging.getLogger(__name__)
@@ -41,7 +36,7 @@ def file_of(folder: Path, execution: str) -> Path:
 class LogFiles:
     """A folder of logs."""
 
-    def __init__(self, folder: Path, clock: Clock, *, most: int = FILE_MAX) -> None:
+    def __init__(self, folder: Path, clock: Clock, *, most: int = LOG_FILE_MAX) -> None:
         self._folder = folder
         self._clock = clock
         self._most = most
@@ -82,7 +77,7 @@ class LogFiles:
         if known is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             known = path.stat().st_size if path.exists() else 0
-            while len(self._sizes) >= KNOWN_MAX:
+            while len(self._sizes) >= LOG_SIZES_MAX:
                 self._sizes.popitem(last=False)
         return known
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from itertools import islice
 
 from petra.engine.limits import RECOVER_MAX
 from petra.store.base import Store
@@ -56,7 +57,9 @@ class Recovery:
         """Take up lost deliveries, a few at a time, for ever."""
         while True:
             while self._lost:
-                rows = [self._lost.popleft() for _ in range(min(RECOVER_MAX, len(self._lost)))]
-                await self._lose(rows)
+                rows = list(islice(self._lost, RECOVER_MAX))
+                await self._lose(rows)  # when this fails, they are still to be done
+                for _ in rows:
+                    self._lost.popleft()
             self._some.clear()
             await self._some.wait()

@@ -4,6 +4,7 @@ Rule 1: the store has a row for each. Memory holds those of the near future only
 executions may wait.
 Rule 2: those that are due come in batches, and the next batch after the one before is committed: however many
 are due at once, each is ticked once, in bounded memory.
+Rule 3: one whose tick came to nothing (it cannot be read, say) is not ticked again at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import heapq
 from collections.abc import AsyncIterator, Callable, Collection
 
 from petra.clock import Clock
-from petra.engine.limits import DUE_MAX, NEAR_S, POLL_S
+from petra.engine.limits import AGAIN_S, DUE_MAX, NEAR_S, POLL_S
 from petra.store.base import Store
 
 
@@ -30,12 +31,15 @@ class Wakes:
         self._heap: list[tuple[float, str]] = []
         self._woken = asyncio.Event()
         self._looked = float("-inf")
+        self._ticked: dict[str, float] = {}
+        self._forget_at = float("-inf")
 
     def __len__(self) -> int:
         return len(self._due)
 
     def set(self, execution: str, due: float | None) -> None:
         """Say when an execution wants to be ticked; None: not at all. What is far away is a row only."""
+        self._ticked.pop(execution, None)
         if due is None or due > self._clock.now() + NEAR_S:
             self._due.pop(execution, None)
         elif self._due.get(execution) != due:
@@ -57,6 +61,7 @@ class Wakes:
 
     def look_again(self) -> None:
         """Look into the store at once: there are more executions to care for."""
+        self._ticked.clear()
         self._looked = float("-inf")
         self._woken.set()
 
@@ -68,16 +73,21 @@ class Wakes:
             if self._due.get(execution) == due:
                 del self._due[execution]
                 found.append(execution)
+                self._ticked[execution] = due
         return found
 
     async def _look(self) -> None:
         """Fetch the near future; a full page means that there is more, once this one has been ticked."""
-        until = self._clock.now() + NEAR_S
+        now, until = self._clock.monotonic(), self._clock.now() + NEAR_S
         rows = await self._store.due(until, shards=self._mine(), limit=DUE_MAX)
-        for row in rows:
+        if now >= self._forget_at:
+            self._ticked.clear()
+            self._forget_at = now + AGAIN_S
+        new = [row for row in rows if self._ticked.get(row.execution) != row.due]
+        for row in new:
             self.set(row.execution, row.due)
         full = len(rows) == DUE_MAX and rows[-1].due <= self._clock.now()
-        self._looked = float("-inf") if full else self._clock.monotonic()
+        self._looked = float("-inf") if full and new else now
 
     async def _wait(self) -> None:
         """Wait for the next time, the next look, or an earlier time that is set meanwhile."""

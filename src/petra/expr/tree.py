@@ -7,8 +7,9 @@ of a tree is the nesting its author wrote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,46 +17,40 @@ if TYPE_CHECKING:
     from petra.values import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A piece of an expression."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Node):
+class Const(Node, frozen=True):
     """A literal: string, number, true, false or none."""
 
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(Node, frozen=True):
     """A name that the scope, or a statement, gives a value."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One ``.name`` or ``[key]``; ``end`` is where the path up to here ends."""
 
     key: Node
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup(Node):
+class Lookup(Node, frozen=True):
     """``root.a['b'][i]``: one root and the parts looked up in turn."""
 
     root: Node
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Slice(Node):
+class Slice(Node, frozen=True):
     """``target[low:high:step]``."""
 
     target: Node
@@ -64,8 +59,7 @@ class Slice(Node):
     step: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """What stands between the parentheses of a call."""
 
     positional: tuple[Node, ...] = ()
@@ -78,16 +72,14 @@ class Arguments:
             yield node
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """``name(…)``: a function of the language or a helper of the scope."""
 
     name: str
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Method(Node):
+class Method(Node, frozen=True):
     """``target.name(…)``."""
 
     target: Node
@@ -96,8 +88,7 @@ class Method(Node):
     name_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Filter(Node):
+class Filter(Node, frozen=True):
     """``target | name(…)``."""
 
     target: Node
@@ -106,8 +97,7 @@ class Filter(Node):
     name_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Test(Node):
+class Test(Node, frozen=True):
     """``target is [not] name(…)``."""
 
     target: Node
@@ -117,54 +107,47 @@ class Test(Node):
     name_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence(Node):
+class Sequence(Node, frozen=True):
     """``[a, b]`` or ``(a, b)``."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping(Node):
+class Mapping(Node, frozen=True):
     """``{'a': 1}``."""
 
     pairs: tuple[tuple[Node, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """``-x``, ``+x`` or ``not x``."""
 
     operator: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Chain(Node):
+class Chain(Node, frozen=True):
     """Arithmetic of one precedence, from left to right: ``a + b - c``."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Node):
+class Compare(Node, frozen=True):
     """``a < b <= c``: every neighbouring pair must hold."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Node, frozen=True):
     """``a and b and c`` or ``a or b or c``."""
 
     operator: str
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice(Node):
+class Choice(Node, frozen=True):
     """``then if condition else other``; without ``else`` it may be undefined."""
 
     condition: Node
@@ -172,15 +155,13 @@ class Choice(Node):
     other: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """What stands outside of all tags."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """``{{ expression }}``; ``start`` and ``end`` include the braces."""
 
     expression: Node
@@ -188,16 +169,14 @@ class Output:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Struct, frozen=True):
     """``{% if %}`` with its ``elif`` branches; an absent ``else`` is an empty body."""
 
     branches: tuple[tuple[Node, Body], ...]
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(Struct, frozen=True):
     """``{% for targets in items if condition %}``."""
 
     start: int
@@ -208,8 +187,7 @@ class For:
     otherwise: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+class Set(Struct, frozen=True):
     """``{% set name = value %}`` or ``{% set name.field = value %}`` (a namespace)."""
 
     start: int
@@ -218,16 +196,14 @@ class Set:
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class SetBlock:
+class SetBlock(Struct, frozen=True):
     """``{% set name %}…{% endset %}``."""
 
     name: str
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
-class With:
+class With(Struct, frozen=True):
     """``{% with a = 1 %}…{% endwith %}``."""
 
     bindings: tuple[tuple[str, Node], ...]

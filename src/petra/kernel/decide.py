@@ -54,6 +54,8 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
         refused = str(refusal)
+        if not state.seq:  # there is no execution, and nothing to settle
+            return Decision([], [], [], refused)
     settle(turn)
     return Decision(turn.events, _wanted(turn), turn.markings, refused)
 
@@ -169,6 +171,8 @@ def _waits_for_world(state: State) -> bool:
 
 
 def _start(turn: Turn, command: c.Start) -> None:
+    if turn.state.seq:
+        raise RefusedError("an execution begins once")
     program, spec = turn.program, turn.program.spec
     workload = merge(program.playbook.workload, command.workload)
     if spec.input_schema is not None:

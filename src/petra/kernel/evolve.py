@@ -52,6 +52,7 @@ def _forked(state: State, event: e.ExecutionForked) -> None:
         state.touched = {}
         _APPLY[type(past)](state, past)
         settle_groups(state)
+    state.origins = [*state.origins, event.origin]
     state.seq, state.now, state.touched = seq, max(now, state.now), {}
 
 

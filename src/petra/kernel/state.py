@@ -280,6 +280,8 @@ class State(Struct, gc=False):
     children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""
+    origins: list[str] = []
+    """The executions whose past this one has, oldest first."""
     paused: bool = False
     stained: bool = False
     ending: str = ""

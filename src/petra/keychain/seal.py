@@ -13,16 +13,21 @@ import base64
 import os
 import stat
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from petra.errors import UnreadableError
 
-_NONCE = 12
-_BITS = 256
+_KEY_BYTES = 32
+
+
+def _cipher() -> ModuleType:
+    """Load the cipher: most workers never open a credential."""
+    from petra.keychain import cipher  # noqa: PLC0415 - that is the point
+
+    return cipher
 
 
 class KeychainError(UnreadableError):
@@ -92,7 +97,7 @@ class KeyFile:
             keys = msgspec.json.decode(raw, type=list[_Key])
         except msgspec.MsgspecError:
             keys = []
-        if not keys or any(len(key.key) != _BITS // 8 for key in keys):
+        if not keys or any(len(key.key) != _KEY_BYTES for key in keys):
             raise KeychainError(f"{path} is no key file")
         return cls(path, keys)
 
@@ -126,14 +131,14 @@ class KeyFile:
 
     def seal(self, name: str, version: int, value: Any) -> Sealed:
         """Seal a JSON value under a name and version."""
-        inner = AESGCM.generate_key(_BITS)
-        about = _about(name, version)
+        cipher, about = _cipher(), _about(name, version)
+        inner = cipher.new_key()
         return Sealed(
             name=name,
             version=version,
             key=self.current,
-            wrapped=_encrypt(self._keys[-1].key, inner, about),
-            body=_encrypt(inner, msgspec.json.encode(value), about),
+            wrapped=cipher.encrypt(self._keys[-1].key, inner, about),
+            body=cipher.encrypt(inner, msgspec.json.encode(value), about),
         )
 
     def open(self, sealed: Sealed) -> Any:
@@ -142,10 +147,10 @@ class KeyFile:
         Raises:
             KeychainError: the key is missing, or something was changed.
         """
-        about = _about(sealed.name, sealed.version)
+        cipher, about = _cipher(), _about(sealed.name, sealed.version)
         try:
-            return msgspec.json.decode(_decrypt(self._inner(sealed), sealed.body, about))
-        except InvalidTag:
+            return msgspec.json.decode(cipher.decrypt(self._inner(sealed), sealed.body, about))
+        except cipher.ChangedError:
             raise self._changed(sealed) from None
 
     def rewrap(self, sealed: Sealed) -> Sealed:
@@ -156,17 +161,19 @@ class KeyFile:
         """
         if sealed.key == self.current:
             return sealed
-        about = _about(sealed.name, sealed.version)
+        cipher, about = _cipher(), _about(sealed.name, sealed.version)
         try:
-            wrapped = _encrypt(self._keys[-1].key, self._inner(sealed), about)
-        except InvalidTag:
+            wrapped = cipher.encrypt(self._keys[-1].key, self._inner(sealed), about)
+        except cipher.ChangedError:
             raise self._changed(sealed) from None
         return msgspec.structs.replace(sealed, key=self.current, wrapped=wrapped)
 
     def _inner(self, sealed: Sealed) -> bytes:
         for known in self._keys:
             if known.id == sealed.key:
-                return _decrypt(known.key, sealed.wrapped, _about(sealed.name, sealed.version))
+                about = _about(sealed.name, sealed.version)
+                found: bytes = _cipher().decrypt(known.key, sealed.wrapped, about)
+                return found
         message = f"credential '{sealed.name}' is sealed with key '{sealed.key}'"
         raise KeychainError(f"{message}, which {self._path} does not have")
 
@@ -179,20 +186,11 @@ class KeyFile:
 
 
 def _new_key(number: int) -> _Key:
-    return _Key(f"k{number}", AESGCM.generate_key(_BITS))
+    return _Key(f"k{number}", _cipher().new_key())
 
 
 def _about(name: str, version: int) -> bytes:
     return msgspec.json.encode(["petra credential", name, version])
-
-
-def _encrypt(key: bytes, data: bytes, about: bytes) -> bytes:
-    nonce = os.urandom(_NONCE)
-    return nonce + AESGCM(key).encrypt(nonce, data, about)
-
-
-def _decrypt(key: bytes, data: bytes, about: bytes) -> bytes:
-    return AESGCM(key).decrypt(data[:_NONCE], data[_NONCE:], about)
 
 
 def write_private(path: Path, data: bytes, *, fresh: bool = False) -> None:

@@ -156,6 +156,19 @@ class Machine:
             return self._load(needed)
         return self._finished or self._go_on(wait)
 
+    @property
+    def last_attempt(self) -> Attempt | None:
+        """The attempt that ended last."""
+        return self._attempts[-1] if self._attempts else None
+
+    def tries_of(self, attempt: Attempt) -> int | None:
+        """Return how many tries the rule that asked for another one allows, where it says so in writing."""
+        policy = self._tasks[self._positions[attempt.task]].spec.policy
+        if policy is None or attempt.rule is None or attempt.rule >= len(policy.rules):
+            return None
+        wanted = policy.rules[attempt.rule].action.attempts
+        return 3 if wanted is None else wanted if isinstance(wanted, int) else None
+
     def loaded(self, found: Any) -> Next:
         """Take the object that was to be loaded, or the ``Error`` that reading it came to, and say what is next."""
         assert self._followed is not None, "only what was asked for is loaded"

@@ -47,6 +47,7 @@ CODES = MappingProxyType(
         "P124": "An unknown region",
         "P125": "Constant text holds a template",
         "P126": "A JSON Schema that is not one",
+        "P127": "Python code that cannot be compiled",
         "P201": "A step that nothing reaches",
         "P202": "Guards that may all be false",
         "P203": "A task policy that lets errors pass",

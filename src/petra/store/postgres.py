@@ -77,6 +77,10 @@ _UNFIT = (asyncpg.exceptions._base.DataError, asyncpg.DataError)  # noqa: SLF001
 _AGAIN = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
 
+async def _leave_as_it_is(_connection: Connection) -> None:
+    """Spare a connection the way to the database after each use: no use of ours leaves anything behind."""
+
+
 class PostgresStore:
     """A store in a database. Make one with ``await PostgresStore.open(dsn)``."""
 
@@ -100,6 +104,7 @@ class PostgresStore:
                 max_size=connections,
                 command_timeout=COMMAND_TIMEOUT_S,
                 server_settings=SETTINGS,
+                reset=_leave_as_it_is,
             )
         except (*_LOST, asyncpg.PostgresError) as error:
             raise UnavailableError(f"the database cannot be reached: {error}") from error

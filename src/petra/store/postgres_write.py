@@ -48,16 +48,15 @@ STREAM_TABLES = (
     "objects",
 )
 PURGE_RECORDS = 20_000
-# What is released goes before what is assigned anew under the same name.
+# Statements by the kinds of rows they take, with the number of columns of each. Every plain step needs the
+# first one and nothing else: each further statement is a further way to the database and back.
+_STATEMENTS: dict[str, dict[str, int]] = {
+    "write": {"move": 4, "record": 7, "free": 3, "pend": 5},
+    "wake": {"sleep": 1, "wake": 4},
+}
 _ORDER = (
     "update_executions",
-    "move_executions",
-    "insert_records",
     "set_snapshots",
-    "delete_wake_ups",
-    "set_wake_ups",
-    "delete_pending",
-    "set_pending",
     "insert_answers",
     "insert_objects",
     "forget_orphans",
@@ -79,8 +78,7 @@ class BatchWriter:
 
     async def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
-        epochs = await self._epochs(batch)
-        await self._load_heads(batch)
+        epochs = await self._lock(batch)
         hashes = await self._hashes(batch.changes)
         known = await self._known(batch)
         outcomes = [
@@ -99,6 +97,14 @@ class BatchWriter:
         self._letters(batch)
         if batch.notices:
             await self._connection.execute(_SQL["notify"], list(batch.notices))
+        for name, kinds in _STATEMENTS.items():
+            if any(self._rows[kind] for kind in kinds):
+                columns = [
+                    column
+                    for kind, width in kinds.items()
+                    for column in _transposed(self._rows[kind]) or [[]] * width
+                ]
+                await self._connection.execute(_SQL[name], *columns)
         for name in _ORDER:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
@@ -106,19 +112,20 @@ class BatchWriter:
         await self._credentials(batch.credentials)
         return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused)
 
-    async def _epochs(self, batch: Batch) -> Mapping[int, int]:
-        if batch.epochs is None:
-            return {}
-        shards = sorted({shard_of(change.execution) for change in batch.changes})
-        return dict(await self._connection.fetch(_SQL["epochs"], shards))
-
-    async def _load_heads(self, batch: Batch) -> None:
+    async def _lock(self, batch: Batch) -> Mapping[int, int]:
+        """Lock the shards, then the executions, and learn where they stand; return the epochs."""
         names = [change.execution for change in batch.changes]
         if not names:
-            return
-        for row in await self._connection.fetch(_SQL["heads"], names):
+            return {}
+        shards = [] if batch.epochs is None else sorted({shard_of(name) for name in names})
+        epochs: dict[int, int] = {}
+        for row in await self._connection.fetch(_SQL["lock"], shards, names):
+            if row[0] is None:
+                epochs[row[1]] = row[2]
+                continue
             self._streams[row[0]] = row[1]
             self._heads[row[0]] = Head(version=row[2], hash=row[3], ended=row[4], status=row[5])
+        return epochs
 
     async def _hashes(self, changes: Iterable[Change]) -> dict[str, bytes]:
         """Look up what is stored where a change that is not next would end: perhaps it is stored."""
@@ -172,20 +179,19 @@ class BatchWriter:
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream)
-        rows["insert_records"] += [
+        rows["record"] += [
             (stream, r.seq, r.type, r.at, r.hash, r.previous, r.body) for r in change.records
         ]
         if change.snapshot is not None:
             rows["set_snapshots"].append((stream, change.snapshot.version, change.snapshot.body))
         if change.wake is None:
-            rows["delete_wake_ups"].append((stream,))
+            rows["sleep"].append((stream,))
         elif change.wake is not UNSET:
             place = (stream, change.execution, shard_of(change.execution), change.wake)
-            rows["set_wake_ups"].append(place)
-        rows["delete_pending"] += [(stream, run, chunk) for run, chunk in change.released]
-        rows["set_pending"] += [
-            (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
-        ]
+            rows["wake"].append(place)
+        again = {(p.run, p.chunk) for p in change.assigned}  # what is assigned anew is not freed
+        rows["free"] += [(stream, *key) for key in change.released if key not in again]
+        rows["pend"] += [(stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned]
         rows["insert_answers"] += [_answer(answer, stream) for answer in change.answers]
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]
@@ -205,7 +211,7 @@ class BatchWriter:
             self._rows["update_executions"].append(values)
         elif change.records:
             values = (change.version, end, change.records[-1].at, stream)
-            self._rows["move_executions"].append(values)
+            self._rows["move"].append(values)
 
     async def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
         for p in playbooks:
@@ -247,7 +253,7 @@ async def purge_records(connection: Connection) -> bool:
     return True
 
 
-def _transposed(rows: Sequence[Sequence[object]]) -> Iterable[list[object]]:
+def _transposed(rows: Sequence[Sequence[object]]) -> list[list[object]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 

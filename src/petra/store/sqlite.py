@@ -50,7 +50,7 @@ from petra.store.rows import (
 READERS = 2
 CHECKPOINT_PAGES = 4_000
 BUSY_MS = 5_000
-CACHE_KIB = 16_384
+CACHE_KIB = 4_096
 
 T = TypeVar("T")
 

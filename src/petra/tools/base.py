@@ -191,6 +191,8 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
     clock = limit = None
     try:
         limit = _limit(context.spec.get("timeout_s"))
+        if limit is None:
+            return await tool.run(_decode(tool, fields, context.spec), context)
         async with asyncio.timeout(limit) as clock:
             return await tool.run(_decode(tool, fields, context.spec), context)
     except ToolError as error:

@@ -103,7 +103,8 @@ class Assignment(Wire, frozen=True):
     tasks are those of the playbook with that digest, which the worker has or asks for. ``lease`` is the
     right to run it: fresh for each delivery, unguessable, and void after ``lease_s`` without a heartbeat.
     ``total`` is how many iterations the loop has in all; with ``more``, others follow under the same lease as
-    room is made. ``gather`` holds the results of a loop that are to be stored as one object.
+    room is made. ``gather`` holds the results of a loop that are to be stored as one object. ``readable`` are
+    executions beside its own whose large results it may read.
     """
 
     execution: str
@@ -121,6 +122,7 @@ class Assignment(Wire, frozen=True):
     total: int = 0
     gather: list[Any] | None = None
     compensate: bool = False
+    readable: list[str] = []
 
 
 class Iteration(Wire, frozen=True):

@@ -1,6 +1,6 @@
 """Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
 
-    worker → server: hello · credit · checked · want · report · log · heartbeat · drain · bye
+    worker → server: hello · credit · checked · want · report · log · heartbeat · retrying · drain · bye
     server → worker: playbook · assign · further · cancel · ack · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
@@ -26,7 +26,7 @@ import msgspec
 from msgspec import field
 
 from petra.errors import UsageError
-from petra.wire import Assignment, Iteration, Report, Wire
+from petra.wire import Assignment, Attempt, Iteration, Report, Wire
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
@@ -152,6 +152,15 @@ class Heartbeat(Frame, frozen=True):
     leases: list[str]
 
 
+class Retrying(Frame, frozen=True):
+    """A try failed and another one comes, of so many in all: for whoever watches; it is never stored."""
+
+    execution: str
+    run: str
+    attempt: Attempt
+    of: int | None = None
+
+
 class Cancel(Frame, frozen=True):
     """Stop these runs, or whatever runs under these leases."""
 
@@ -170,10 +179,10 @@ class Bye(Frame, frozen=True):
     leases: list[str] = field(default_factory=list)
 
 
-FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Drain | Bye
+FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
 FromServer = Playbook | Assign | Further | Cancel | Ack | Drain
 AnyFrame = (
-    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Drain | Bye | Playbook | Assign
+    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Assign
     | Further | Cancel | Ack
 )  # fmt: skip
 

@@ -6,8 +6,12 @@ are the ways to a server, ``child`` starts a worker as a process of its own.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from petra.worker.transport import ClosedError, InProcess, LostError, Transport, in_process
-from petra.worker.worker import Connect, Offer, Worker
+
+if TYPE_CHECKING:
+    from petra.worker.worker import Connect, Offer, Worker
 
 __all__ = [
     "ClosedError",
@@ -19,3 +23,12 @@ __all__ = [
     "Worker",
     "in_process",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the worker when it is asked for: whoever only starts one as a process needs none of it."""
+    if name in ("Connect", "Offer", "Worker"):
+        from petra.worker import worker  # noqa: PLC0415 - that is the point
+
+        return getattr(worker, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

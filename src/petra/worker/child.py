@@ -6,6 +6,7 @@ User code then runs outside the server, and the death of either is seen by the o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -41,7 +42,9 @@ class Child:
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.returncode is None:
-            self._process.send_signal(number)
+            # Not by asyncio's own method: that one takes the exit code away from whoever waits for it.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
 
 
 async def start_child(

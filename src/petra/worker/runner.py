@@ -29,12 +29,13 @@ from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
-from petra.wire.frames import LogLine, RunReport
+from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
 from petra.worker.results import CleanObjects, finish
 
+RETRY_TOLD_S: Final = 0.25
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
 
 
@@ -122,6 +123,7 @@ class Runner:
     ) -> None:
         self._log = log
         self._tools = tools
+        self.notice: Callable[[Retrying], object] | None = None
         self._clock = clock
         self._jitter = jitter
         self._scrubber = scrubber
@@ -170,7 +172,8 @@ class Runner:
         """Return the objects of the execution, if this worker has an object store."""
         if self._objects is None:
             return None
-        return ExecutionObjects(self._objects, work.given.execution)
+        given = work.given
+        return ExecutionObjects(self._objects, given.execution, readable=frozenset(given.readable))
 
     async def _pipeline(self, work: Work, iteration: Iteration | None) -> tuple[Report, int]:
         """Run the tasks once: the step, or one iteration of it."""
@@ -202,6 +205,7 @@ class Runner:
         move = machine.start()
         while not isinstance(move, Finished):
             if not isinstance(move, Load) and move.after_s > 0 and not part.is_set():
+                self._tell(work, machine, move.after_s)
                 await self._wait(move.after_s, part)
             if part.is_set():
                 return machine.cancel(part.reason or "").report
@@ -221,6 +225,18 @@ class Runner:
                 await ready.secrets.prepare(used)
             move = machine.advance(outcome, took)
         return move.report
+
+    def _tell(self, work: Work, machine: Machine, after_s: float) -> None:
+        """Say that another try comes, to whoever watches; of short pauses nothing is said."""
+        last = machine.last_attempt
+        if self.notice is None or last is None or after_s < RETRY_TOLD_S:
+            return
+        given = work.given
+        self.notice(
+            Retrying(
+                execution=given.execution, run=given.run, attempt=last, of=machine.tries_of(last)
+            )
+        )
 
     async def _wait(self, seconds: float, part: Cancellation) -> None:
         """Wait before a try, or until asked to stop."""

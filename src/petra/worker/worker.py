@@ -88,6 +88,7 @@ class Worker:
             objects=objects,
             log=logs.add,
         )
+        self._runner.notice = self._send
         self._outbox = Outbox(self._send)
         self._logs = logs
         self._transport: Transport | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from petra.playbook.checks.code import check_code
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.flow import check_flow
 from petra.playbook.checks.names import check_names
@@ -15,5 +16,6 @@ def check(document: Document) -> None:
     """Run every check; problems are added to those of the document."""
     check_names(document)
     check_tasks(document)
+    check_code(document)
     check_templates(document)
     check_flow(document)

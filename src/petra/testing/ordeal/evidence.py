@@ -14,7 +14,7 @@ from petra.engine.codec import from_row
 from petra.kernel import Program, Record, State, evolve
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
-from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow
+from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow, shard_of
 from petra.wire import Assignment
 
 
@@ -27,6 +27,10 @@ class Commit:
     wake: float | None
     pending: dict[tuple[str, str], Pending]
     items: dict[str, WorkItemRow]
+    epoch: int
+    """Under which epoch the engine that wrote it owned the shard; 0 where it is alone."""
+    latest: float
+    """The latest time that the clock has ever shown."""
 
 
 @dataclass(slots=True)
@@ -55,6 +59,16 @@ class Acknowledged:
 
     at: float
     lease: str
+    part: int
+    durable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Further iterations that left the engine for a chunk."""
+
+    lease: str
+    paths: list[tuple[int, ...]]
     durable: int
 
 
@@ -100,12 +114,19 @@ class Evidence:
     programs: dict[str, Program] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
+    extended: list[Extended] = field(default_factory=list)
+    reported: dict[tuple[str, int], set[tuple[int, ...]]] = field(default_factory=dict)
+    """Which iterations workers reported under a lease, by part."""
     acknowledged: list[Acknowledged] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     journal: dict[str, Asked] = field(default_factory=dict)
     ledger: list[Effect] = field(default_factory=list)
     leases: dict[str, Assignment] = field(default_factory=dict)
     mishaps: list[str] = field(default_factory=list)
+    closed: set[int] = field(default_factory=set)
+    """The engines that closed in order."""
+    losses: int = 0
+    """How often something happened that can cost a delivery: a death, a stop, a connection that broke."""
     unrested: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, Callable[[State], str]] = field(default_factory=dict)
 
@@ -118,7 +139,8 @@ class Evidence:
 class Witness:
     """A store in memory that writes down what every commit left in it."""
 
-    def __init__(self, inner: MemoryStore, evidence: Evidence) -> None:
+    def __init__(self, inner: MemoryStore, evidence: Evidence, latest: Callable[[], float]) -> None:
+        self._latest = latest
         self.inner = inner
         self.evidence = evidence
 
@@ -131,10 +153,10 @@ class Witness:
         """Commit, and look at what is there now."""
         committed = await self.inner.commit(batch)
         for change in batch.changes:
-            self._look(change.execution)
+            self._look(change.execution, (batch.epochs or {}).get(shard_of(change.execution), 0))
         return committed
 
-    def _look(self, execution: str) -> None:
+    def _look(self, execution: str, epoch: int) -> None:
         stored = self.inner._streams.get(execution)  # noqa: SLF001 - what a disk holds
         if stored is None:
             return
@@ -159,5 +181,7 @@ class Witness:
                 stored.wake,
                 dict(stored.pending),
                 dict(stored.items),
+                epoch,
+                self._latest(),
             )
         )

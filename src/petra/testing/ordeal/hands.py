@@ -10,12 +10,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
 from petra.clock import Clock
 from petra.keychain import Keychain
 from petra.kinds import KINDS, Fields
+from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.evidence import Effect, Evidence
 from petra.testing.ordeal.scenes import Scene
 from petra.tools.base import ToolContext
@@ -78,6 +78,7 @@ class SeededTools:
         self,
         seed: int,
         evidence: Evidence,
+        *,
         scenes: Mapping[str, Scene],
         tries: Counter[str],
         crash: Callable[[], None],
@@ -89,7 +90,7 @@ class SeededTools:
         self._tries = tries
         self._crash = crash
         self._worker = worker
-        self.jitter = Random(f"{seed}/{worker}").random
+        self.jitter = chance_of(seed, worker).random
 
     def __iter__(self) -> Iterator[str]:
         yield from KINDS
@@ -109,7 +110,7 @@ class SeededTools:
         index = (context.scope.get("iter") or {}).get("index", "")
         place = f"{given.run}/{given.chunk}/{index}"
         number = self._tries[place] = self._tries[place] + 1
-        chance = Random(f"{self._seed}/{place}/{number}")
+        chance = chance_of(self._seed, place, number)
         nonce = f"{place}/{given.delivery}/{number}"
         takes = chance.choice((0.0, 0.0, 0.001, 0.1, 1.0, SLOWEST_S * chance.random()))
         if len(self._evidence.ledger) > EFFECTS_MANY:

@@ -9,17 +9,25 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from random import Random  # noqa: TID251 - seeded, and only in tests
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from petra.clock import Timer
 from petra.engine import Engine
 from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
-from petra.testing.ordeal.evidence import Acknowledged, Evidence, Heard, Sent, Witness
+from petra.testing.ordeal.chance import chance_of
+from petra.testing.ordeal.clock import JumpingClock
+from petra.testing.ordeal.evidence import (
+    Acknowledged,
+    Evidence,
+    Extended,
+    Heard,
+    Sent,
+    Witness,
+)
 from petra.testing.ordeal.hands import Hand, SeededTools
 from petra.testing.ordeal.loop import Process, VirtualLoop
 from petra.testing.ordeal.network import Connection, End, Weather
@@ -29,42 +37,30 @@ from petra.wire import frames as f
 from petra.worker import Offer
 from petra.worker.transport import ClosedError, LostError, Transport
 
-EPOCH = 1_767_225_600.0
+SHARD_LEASE_S = 3.0
 GRACE_S = 0.5
 """Seconds that an engine keeps a connection's leases after it broke, at most."""
 
 
-class JumpingClock:
-    """The clock of the engine's machine: virtual time, and jumps."""
+@dataclass(slots=True)
+class Seat:
+    """A machine that runs an engine, one after the other."""
 
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-        self.ahead_s = 0.0
-
-    def now(self) -> float:
-        """Return the seconds since 1970, as this machine believes."""
-        return EPOCH + self._loop.time() + self.ahead_s
-
-    def monotonic(self) -> float:
-        """Return seconds that only grow."""
-        return self._loop.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
-        await asyncio.sleep(seconds)
-
-    def call_later(self, seconds: float, call: Any) -> Timer:
-        """Call a function that much later."""
-        return self._loop.call_later(seconds, call)
+    number: int
+    process: Process
+    engine: Engine | None = None
+    started: int = 0
+    connections: list[Connection] = field(default_factory=list)
 
 
 class Host:
-    """Keeps an engine and workers running."""
+    """Keeps engines and workers running."""
 
     def __init__(
         self,
         seed: int,
         plan: Plan,
+        *,
         loop: VirtualLoop,
         clock: JumpingClock,
         witness: Witness,
@@ -77,54 +73,56 @@ class Host:
         self._witness = witness
         self._evidence: Evidence = witness.evidence
         self._scenes = scenes
-        self._faults = StoreFaults(plan, Random(f"{seed}/store"))
-        self._chance = Random(f"{seed}/host")
+        self._faults = StoreFaults(plan, chance_of(seed, "store"))
+        self._chance = chance_of(seed, "host")
         self._tries: Counter[str] = Counter()
         self._weather = plan.weather
-        self._connections: list[Connection] = []
-        self.connections: list[Connection] = []
         self._started = 0
         self._hired = 0
         self._handed_back = False
-        self._engine: Engine | None = None
         self._up = asyncio.Event()
-        self.engine: Process = Process("no engine yet")
+        self.connections: list[Connection] = []
+        self.seats = [Seat(number, Process("nobody yet")) for number in range(plan.engines)]
         self.workers: dict[int, Process] = {}
         self.over = False
 
-    # The engine
+    # Engines
 
-    def start_engine(self) -> None:
+    def start_engine(self, seat: Seat) -> None:
         """Start an engine as a process of its own."""
         if self.over:
             return
         self._started += 1
-        process = self.engine = Process(f"engine-{self._started}")
-        process.at_death = lambda: self._engine_died(process)
-        self._loop.start(process, self._live(process, self._started))
+        seat.started = self._started
+        process = seat.process = Process(f"engine-{self._started}")
+        process.at_death = lambda: self._engine_died(seat)
+        self._loop.start(process, self._live(seat, process))
 
-    def _engine_died(self, process: Process) -> None:
+    def _engine_died(self, seat: Seat) -> None:
         self._plan.counts["engines that died"] += 1
-        self._engine = None
-        self._up.clear()
-        for connection in self._connections:
+        seat.engine = None
+        if not any(each.engine for each in self.seats):
+            self._up.clear()
+        for connection in seat.connections:
             connection.cut()
-        self._connections.clear()
+        seat.connections.clear()
         if not self.over:
             after_s = self._chance.choice((0.01, 1.0, 10.0)) * self._chance.random()
-            self._world(self._again(after_s))
+            self._world(self._again(seat, after_s))
 
-    async def _again(self, after_s: float) -> None:
+    async def _again(self, seat: Seat, after_s: float) -> None:
         await asyncio.sleep(after_s)
-        self.start_engine()
+        self.start_engine(seat)
 
-    async def _live(self, process: Process, number: int) -> None:
+    async def _live(self, seat: Seat, process: Process) -> None:
         store: Any = FaultyStore(cast("Store", self._witness), self._faults, pause=self._pause)
         engine = Engine(
             cast("Store", store),
             clock=self._clock,
             lease_s=self._plan.lease_s,
             handed_back=self._handed_back,
+            holder=process.name if len(self.seats) > 1 else "",
+            shard_lease_s=SHARD_LEASE_S,
         )
         self._handed_back = False
         engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
@@ -135,7 +133,7 @@ class Host:
             self._plan.counts["engines that could not start"] += 1
             process.kill()
             return
-        self._engine = engine
+        seat.engine = engine
         self._up.set()
         for task in engine._tasks:  # noqa: SLF001 - a part that ends is a part that is missing
             task.add_done_callback(lambda done: self._part_ended(process, engine, done))
@@ -152,25 +150,29 @@ class Host:
         await asyncio.sleep(self._chance.random() * self._plan.store_delay_s)
 
     async def reach(self) -> Engine:
-        """Return the engine that is up, once there is one."""
-        while self._engine is None:
+        """Return an engine that is up, once there is one."""
+        while not (up := [seat.engine for seat in self.seats if seat.engine is not None]):
             await self._up.wait()
-        return self._engine
+        return self._chance.choice(up)
 
-    async def close_engine(self) -> None:
-        """Close in order: the workers end first, then the engine says that nothing was lost."""
-        engine, process = self._engine, self.engine
-        if engine is None or process.dead:
+    async def close_engine(self, seat: Seat) -> None:
+        """Close in order. One that is alone has its workers end first, and says that nothing was lost."""
+        engine, process = seat.engine, seat.process
+        if engine is None or process.dead or process.stopped:
             return
-        for worker in self.workers.values():
-            worker.kill()
+        if len(self.seats) == 1:
+            for worker in self.workers.values():
+                worker.kill()
         closing = self._loop.start(process, engine.__aexit__())
         for _ in range(100):
             await asyncio.sleep(0.1)
             if closing.done() or process.dead:
                 break
-        self._handed_back = closing.done() and not process.dead
-        self._plan.counts["engines that closed in order"] += self._handed_back
+        in_order = closing.done() and not process.dead
+        if in_order:
+            self._evidence.closed.add(seat.started)
+            self._handed_back = len(self.seats) == 1
+            self._plan.counts["engines that closed in order"] += 1
         process.kill()
 
     def _heard(self, entry: Entry, records: list[Record]) -> None:
@@ -189,7 +191,8 @@ class Host:
         name = f"worker-{self._hired}"
         process = self.workers[place] = Process(name)
         process.at_death = lambda: self._worker_died(place)
-        self._loop.start(process, self._work(process, name, "other" if place % 2 else "default"))
+        seat = self.seats[place // 2 % len(self.seats)]
+        self._loop.start(process, self._work(process, seat, "other" if place % 2 else "default"))
 
     def _worker_died(self, place: int) -> None:
         self._plan.counts["workers that died"] += 1
@@ -199,15 +202,16 @@ class Host:
         await asyncio.sleep(after_s)
         self.start_worker(place)
 
-    async def _work(self, process: Process, name: str, pool: str) -> None:
+    async def _work(self, process: Process, seat: Seat, pool: str) -> None:
         own: list[Connection] = []
+        name = process.name
 
         async def connect() -> Transport:
             if self.over:
                 raise ClosedError("it is over")
-            if self._engine is None:
+            if seat.engine is None:
                 raise LostError("no engine is up")
-            own.append(self._connect(self._engine))
+            own.append(self._connect(seat, seat.engine))
             return own[-1].worker
 
         def crash() -> None:
@@ -219,22 +223,29 @@ class Host:
             known()
 
         known, process.at_death = process.at_death, died
-        tools = SeededTools(self._seed, self._evidence, self._scenes, self._tries, crash, name)
+        tools = SeededTools(
+            self._seed,
+            self._evidence,
+            scenes=self._scenes,
+            tries=self._tries,
+            crash=crash,
+            worker=name,
+        )
         offer = Offer(name=name, pool=pool, slots=self._plan.slots)
         await Hand(connect, offer, tools, self._clock).run()
 
     # Between them
 
-    def _connect(self, engine: Engine) -> Connection:
-        number = self._started
+    def _connect(self, seat: Seat, engine: Engine) -> Connection:
+        number = seat.started
         connection = Connection(
-            Random(f"{self._seed}/connection/{len(self.connections)}"),
+            chance_of(self._seed, "connection", len(self.connections)),
             self._weather,
             lambda frame: self._sees(number, frame),
         )
-        self._connections.append(connection)
+        seat.connections.append(connection)
         self.connections.append(connection)
-        self._loop.start(self.engine, self._serve(engine, connection.engine))
+        self._loop.start(seat.process, self._serve(engine, connection.engine))
         return connection
 
     async def _serve(self, engine: Engine, end: End) -> None:
@@ -255,11 +266,21 @@ class Host:
                 evidence.leases[given.lease] = given
                 durable = evidence.version(given.execution)
                 evidence.sent.append(Sent(at, engine, given, durable))
+        elif isinstance(frame, f.Further):
+            further = [one.path for one in frame.iterations]
+            evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))
+        elif isinstance(frame, f.Reports):
+            for report in frame.reports:
+                paths = {one.path for one in report.iterations}
+                evidence.reported[report.lease, report.part] = paths
         elif isinstance(frame, f.Ack):
-            for lease in frame.leases:
-                given_to = evidence.leases.get(lease)
-                durable = evidence.version(given_to.execution) if given_to is not None else 0
-                evidence.acknowledged.append(Acknowledged(at, lease, durable))
+            for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
+                acknowledged = Acknowledged(at, lease, part, self._durable(lease))
+                evidence.acknowledged.append(acknowledged)
+
+    def _durable(self, lease: str) -> int:
+        given = self._evidence.leases.get(lease)
+        return self._evidence.version(given.execution) if given is not None else 0
 
     def _world(self, coro: Coroutine[Any, Any, None]) -> None:
         """Start something that no process owns."""
@@ -269,9 +290,10 @@ class Host:
         """Let nothing more go wrong."""
         self._faults.calm = True
         self._weather = Weather()
-        for connection in self._connections:
-            connection.calm()
-        for process in (self.engine, *self.workers.values()):
+        for seat in self.seats:
+            for connection in seat.connections:
+                connection.calm()
+        for process in (*(seat.process for seat in self.seats), *self.workers.values()):
             process.dies_at = None
             if process.stopped:
                 self._loop.go_on(process)

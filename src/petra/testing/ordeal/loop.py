@@ -19,8 +19,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-CALLBACKS_MAX = 300_000
+CALLBACKS_MAX = 100_000
 """Callbacks after which a run counts as one that never comes to rest."""
+
+TICK_S = 1e-6
+"""No wait is shorter."""
 
 
 class StandstillError(Exception):
@@ -71,6 +74,11 @@ class Process:
 
 
 OWNER: ContextVar[Process | None] = ContextVar("OWNER", default=None)
+
+
+def virtual_loop() -> VirtualLoop:
+    """Make a loop: it has what tasks, futures and timers need, and no sockets, threads or signals."""
+    return VirtualLoop()  # type: ignore[abstract]
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
@@ -124,6 +132,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Schedule a callback for later."""
+        if delay > 0:
+            delay = max(delay, TICK_S)  # a wait that is lost in rounding would never end
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]

@@ -6,6 +6,7 @@ Reading and writing playbooks are pure functions, so remembering what they gave 
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,12 +17,7 @@ from typing import Any
 from petra.playbook import Playbook, read, to_yaml
 from petra.playbook.read import Reading
 
-MODULES = (
-    "petra.engine.engine",
-    "petra.engine.dispatch",
-    "petra.engine.entries",
-    "petra.worker.playbooks",
-)
+PACKAGES = ("petra.engine.", "petra.worker.")
 
 EVENTS_MAX = 200
 """Events of one decision at which a random playbook that goes round on the server is stopped."""
@@ -52,9 +48,9 @@ def remembering(chance: Random) -> Iterator[None]:
 
     replace(import_module("petra.kernel.program"), "EVENTS_MAX", EVENTS_MAX)
     replace(secrets, "token_hex", lambda size=12: f"{chance.getrandbits(8 * size):x}")
-    for module in map(import_module, MODULES):
-        for name, made in (("read", _read), ("to_yaml", _to_yaml)):
-            if hasattr(module, name):
+    for module in [m for name, m in list(sys.modules.items()) if name.startswith(PACKAGES)]:
+        for name, true, made in (("read", read, _read), ("to_yaml", to_yaml, _to_yaml)):
+            if getattr(module, name, None) is true:
                 replace(module, name, made)
     try:
         yield

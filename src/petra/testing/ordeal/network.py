@@ -18,7 +18,17 @@ from petra.wire import frames as f
 from petra.wire.frames import AnyFrame, decode, encode
 from petra.worker.transport import LostError
 
-REPEATABLE = (f.Reports, f.Heartbeat, f.Want, f.Checked, f.Assign, f.Cancel, f.Ack, f.Playbook)
+REPEATABLE = (
+    f.Reports,
+    f.Heartbeat,
+    f.Want,
+    f.Checked,
+    f.Assign,
+    f.Further,
+    f.Cancel,
+    f.Ack,
+    f.Playbook,
+)
 """What may arrive twice. Hello and credit are counted, so a transport must not repeat them."""
 
 
@@ -36,7 +46,7 @@ class Weather:
 class End:
     """One end of a connection: a transport for the worker, a link for the engine."""
 
-    def __init__(self, connection: Connection, sees: Callable[[AnyFrame], None] | None) -> None:
+    def __init__(self, connection: Connection, sees: Callable[[AnyFrame], None]) -> None:
         self._connection = connection
         self._sees = sees
         self._arrived: deque[bytes] = deque()
@@ -47,8 +57,7 @@ class End:
 
     def send(self, frame: AnyFrame) -> None:
         """Send a frame; whether it arrives is another matter."""
-        if self._sees is not None:
-            self._sees(frame)
+        self._sees(frame)
         self._connection.carry(self, frame)
 
     async def receive(self) -> list[AnyFrame]:
@@ -95,16 +104,14 @@ class End:
 class Connection:
     """Two ends and what happens between them. Its chance is its own, so that no other connection changes it."""
 
-    def __init__(
-        self, chance: Random, weather: Weather, sees: Callable[[AnyFrame], None] | None = None
-    ) -> None:
+    def __init__(self, chance: Random, weather: Weather, sees: Callable[[AnyFrame], None]) -> None:
         self._chance = chance
         self._weather = weather
         self._loop = asyncio.get_running_loop()
         self.whole = True
         self.lost = 0
         self.repeated = 0
-        self.worker = End(self, None)
+        self.worker = End(self, sees)
         self.engine = End(self, sees)
         self.worker.peer, self.engine.peer = self.engine, self.worker
 

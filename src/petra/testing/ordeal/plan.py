@@ -18,6 +18,7 @@ from petra.testing.ordeal.network import Weather
 class Plan:
     """What will go wrong."""
 
+    engines: int
     executions: int
     workers: int
     slots: int
@@ -32,6 +33,7 @@ class Plan:
     engine_closes: int = 0
     worker_kills: int = 0
     freezes: int = 0
+    engine_freezes: int = 0
     jumps: int = 0
     commands: int = 0
     doubles: float = 0.0
@@ -53,6 +55,7 @@ def draw(chance: Random) -> Plan:
         notice_s=chance.choice((0.01, 2.0, 20.0)),
     )
     return Plan(
+        engines=chance.choice((1, 1, 1, 1, 2, 3)),
         executions=chance.choice((1, 1, 2, 3)),
         workers=chance.choice((1, 2, 2, 3)),
         slots=chance.choice((1, 2, 8)),
@@ -67,6 +70,7 @@ def draw(chance: Random) -> Plan:
         engine_closes=1 if some(0.2) else 0,
         worker_kills=chance.choice((1, 2)) if some(0.3) else 0,
         freezes=chance.choice((1, 2)) if some(0.3) else 0,
+        engine_freezes=1 if some(0.2) else 0,
         jumps=chance.choice((1, 2, 3)) if some(0.3) else 0,
         commands=chance.choice((0, 1, 3, 6)),
         doubles=0.3 if some(0.3) else 0.0,

@@ -17,11 +17,13 @@ from petra.kernel import Program
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.memory import MemoryStore
+from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clients import Client
+from petra.testing.ordeal.clock import EPOCH, JumpingClock
 from petra.testing.ordeal.evidence import Evidence, Witness
 from petra.testing.ordeal.hands import SLOWEST_S
-from petra.testing.ordeal.host import EPOCH, Host, JumpingClock
-from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, VirtualLoop
+from petra.testing.ordeal.host import SHARD_LEASE_S, Host, Seat
+from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
 from petra.testing.ordeal.memo import remembering
 from petra.testing.ordeal.plan import Plan, draw
 from petra.testing.ordeal.scenes import Scene, children, choose
@@ -29,6 +31,7 @@ from petra.testing.ordeal.scenes import Scene, children, choose
 RECORDS_MAX = 120
 """Records after which somebody cancels an execution: a random playbook may go round for ever."""
 CALM_MAX_S = 3_000.0
+MANY = 1_000
 RESTING = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 
 
@@ -37,7 +40,7 @@ class Ordeal:
 
     def __init__(self, seed: int, *, plan: Plan | None = None) -> None:
         self.seed = seed
-        self.chance = Random(seed)  # noqa: S311 - not for secrets
+        self.chance = chance_of(seed)
         self.plan = plan or draw(self.chance)
         self.evidence = Evidence()
         self.scenes: dict[str, Scene] = {}
@@ -46,20 +49,40 @@ class Ordeal:
 
     def run(self) -> Evidence:
         """Run it to its end."""
-        self.loop = VirtualLoop()
+        self.loop = virtual_loop()
         self.clock = JumpingClock(self.loop)
-        with remembering(Random(f"{self.seed}/ids")):
+        with remembering(chance_of(self.seed, "ids")):
             try:
                 self.loop.run_until_complete(self._main())
             except (StandstillError, RestlessError) as error:
                 self.evidence.mishaps.append(f"I29: {error}")
-            self.evidence.mishaps += self.loop.mishaps
-            self.digest = self._hash()
-            self.elapsed_s = self.loop.time()
-            self.host.over = True
-            self.loop.bury()
+            except (AssertionError, LookupError) as error:
+                self.evidence.mishaps.append(f"I22: a caller was told {error!r}")
+            finally:
+                self.evidence.mishaps += self.loop.mishaps
+                self.evidence.losses = self._losses()
+                self.digest = self._hash()
+                self.elapsed_s = self.loop.time()
+                self.host.over = True
+                self.loop.bury()
         self.loop.close()
         return self.evidence
+
+    def _losses(self) -> int:
+        counts = self.plan.counts
+        died = (
+            "engines that died",
+            "workers that died",
+            "workers that froze",
+            "engines that froze",
+        )
+        cut = sum(not connection.whole for connection in self.host.connections)
+        if self.plan.weather.slow:
+            return MANY  # any frame may come after its lease has run out
+        frozen = 2 * (
+            counts["workers that froze"] + counts["engines that froze"]
+        )  # one may be frozen for more than two leases
+        return cut + frozen + sum(counts[name] for name in died)
 
     def _hash(self) -> str:
         """Hash all logs, with times."""
@@ -73,18 +96,23 @@ class Ordeal:
 
     async def _main(self) -> None:
         plan = self.plan
-        witness = Witness(MemoryStore(clock=self.clock.now), self.evidence)
-        self.host = Host(self.seed, plan, self.loop, self.clock, witness, self.scenes)
+        witness = Witness(
+            MemoryStore(clock=lambda: EPOCH + self.loop.time()), self.evidence, self.clock.latest
+        )
+        self.host = Host(
+            self.seed, plan, loop=self.loop, clock=self.clock, witness=witness, scenes=self.scenes
+        )
         await self._stock(witness.inner)
-        self.host.start_engine()
-        for place in range(max(2, plan.workers)):
+        for seat in self.host.seats:
+            self.host.start_engine(seat)
+        for place in range(max(2 * plan.engines, plan.workers)):
             self.host.start_worker(place)
         clients = [asyncio.create_task(self._client(n)) for n in range(plan.executions)]
         storm = asyncio.gather(*self._storm())
         await asyncio.sleep(plan.storm_s)
         await storm
         self.host.calm()
-        self.clock.ahead_s = max(0.0, self.clock.ahead_s)
+        self.clock.jump(self.clock.latest() - self.clock.now())
         await asyncio.gather(*clients)
         await self._rest()
 
@@ -98,7 +126,7 @@ class Ordeal:
         self.evidence.programs[program.digest] = program
 
     async def _client(self, number: int) -> None:
-        chance = Random(f"{self.seed}/client/{number}")
+        chance = chance_of(self.seed, "client", number)
         client = Client(str(number), chance, self.evidence, self.host.reach, self.plan.doubles)
         execution, scene = f"execution-{number}", choose(chance)
         self._know(scene.playbook)
@@ -127,6 +155,7 @@ class Ordeal:
         faults = [self._kill_engine() for _ in range(plan.engine_kills)]
         faults += [self._kill_worker() for _ in range(plan.worker_kills)]
         faults += [self._freeze() for _ in range(plan.freezes)]
+        faults += [self._freeze_engine() for _ in range(plan.engine_freezes)]
         faults += [self._jump() for _ in range(plan.jumps)]
         faults += [self._close() for _ in range(plan.engine_closes)]
         return [asyncio.create_task(fault) for fault in faults]
@@ -136,7 +165,7 @@ class Ordeal:
 
     async def _kill_engine(self) -> None:
         await self._some_time()
-        _doom(self.host.engine, self.chance)
+        _doom(self._seat().process, self.chance)
 
     async def _kill_worker(self) -> None:
         await self._some_time()
@@ -151,14 +180,26 @@ class Ordeal:
             await asyncio.sleep(self.plan.lease_s * self.chance.choice((0.5, 1.2, 2.5)))
             self.loop.go_on(process)
 
+    async def _freeze_engine(self) -> None:
+        await self._some_time()
+        process = self._seat().process
+        if not process.dead and not process.stopped:
+            self.plan.counts["engines that froze"] += 1
+            process.stop()
+            await asyncio.sleep(SHARD_LEASE_S * self.chance.choice((0.5, 1.5, 4.0)))
+            self.loop.go_on(process)
+
+    def _seat(self) -> Seat:
+        return self.chance.choice(self.host.seats)
+
     async def _jump(self) -> None:
         await self._some_time()
         self.plan.counts["clocks that jumped"] += 1
-        self.clock.ahead_s += self.chance.choice((-3600.0, -40.0, -1.0, 1.0, 40.0, 3600.0))
+        self.clock.jump(self.chance.choice((-3600.0, -40.0, -1.0, 1.0, 40.0, 3600.0)))
 
     async def _close(self) -> None:
         await self._some_time()
-        await self.host.close_engine()
+        await self.host.close_engine(self._seat())
 
     # Coming to rest
 
@@ -167,10 +208,9 @@ class Ordeal:
         quiet_s = 2 * self.plan.lease_s + 10 + 8 * SLOWEST_S
         seen: dict[str, tuple[int, float]] = {}
         end = self.loop.time() + CALM_MAX_S
-        while self.loop.time() < end:
-            busy = [key for key in self.evidence.streams if not self._at_rest(key)]
-            if not busy:
-                return
+        while busy := [key for key in self.evidence.streams if not self._at_rest(key)]:
+            if self.loop.time() > end:
+                break
             for execution in busy:
                 version = self.evidence.version(execution)
                 if seen.get(execution, (-1, 0.0))[0] != version:

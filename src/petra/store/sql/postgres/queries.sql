@@ -19,12 +19,40 @@ INSERT INTO migrations (number, name, checksum) VALUES ($1, $2, $3)
 -- name: now
 SELECT extract(epoch FROM clock_timestamp())::double precision
 
--- name: epochs
-SELECT shard, epoch FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR SHARE
+-- name: lock
+WITH owned AS MATERIALIZED (
+  SELECT shard, epoch FROM shards WHERE shard = ANY($1::smallint[]) ORDER BY shard FOR SHARE
+), found AS MATERIALIZED (
+  SELECT id, stream, version, head, ended, status FROM executions WHERE id = ANY($2::text[])
+  ORDER BY stream FOR UPDATE
+)
+SELECT NULL::text, shard::bigint, epoch, NULL::bytea, NULL::double precision, NULL::text FROM owned
+UNION ALL SELECT id, stream, version, head, ended, status FROM found
 
--- name: heads
-SELECT id, stream, version, head, ended, status FROM executions WHERE id = ANY($1::text[])
-ORDER BY stream FOR UPDATE
+-- name: write
+WITH moved AS (
+  UPDATE executions e SET version = n.version, head = n.head, updated = n.updated
+  FROM unnest($1::bigint[], $2::bytea[], $3::double precision[], $4::bigint[])
+    AS n (version, head, updated, stream)
+  WHERE e.stream = n.stream
+), logged AS (
+  INSERT INTO records (stream, seq, type, at, hash, previous, body)
+  SELECT * FROM unnest(
+    $5::bigint[], $6::bigint[], $7::text[], $8::double precision[], $9::bytea[], $10::bytea[], $11::bytea[]
+  )
+), freed AS (
+  DELETE FROM pending p USING unnest($12::bigint[], $13::text[], $14::text[]) AS g (stream, run, chunk)
+  WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
+)
+INSERT INTO pending (stream, run, chunk, delivery, pool)
+SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[])
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
+
+-- name: wake
+WITH slept AS (DELETE FROM wake_ups WHERE stream = ANY($1::bigint[]))
+INSERT INTO wake_ups (stream, id, shard, due)
+SELECT * FROM unnest($2::bigint[], $3::text[], $4::smallint[], $5::double precision[])
+ON CONFLICT (stream) DO UPDATE SET due = excluded.due
 
 -- name: hashes_at
 SELECT r.stream, r.hash FROM unnest($1::bigint[], $2::bigint[]) AS w (stream, seq)
@@ -53,38 +81,9 @@ FROM unnest(
 ) AS n (version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search, stream)
 WHERE e.stream = n.stream
 
--- name: move_executions
-UPDATE executions e SET version = n.version, head = n.head, updated = n.updated
-FROM unnest($1::bigint[], $2::bytea[], $3::double precision[], $4::bigint[])
-  AS n (version, head, updated, stream)
-WHERE e.stream = n.stream
-
--- name: insert_records
-INSERT INTO records (stream, seq, type, at, hash, previous, body)
-SELECT * FROM unnest(
-  $1::bigint[], $2::bigint[], $3::text[], $4::double precision[], $5::bytea[], $6::bytea[], $7::bytea[]
-)
-
 -- name: set_snapshots
 INSERT INTO snapshots (stream, version, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])
 ON CONFLICT (stream) DO UPDATE SET version = excluded.version, body = excluded.body
-
--- name: delete_wake_ups
-DELETE FROM wake_ups WHERE stream = ANY($1::bigint[])
-
--- name: set_wake_ups
-INSERT INTO wake_ups (stream, id, shard, due)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::double precision[])
-ON CONFLICT (stream) DO UPDATE SET due = excluded.due
-
--- name: delete_pending
-DELETE FROM pending p USING unnest($1::bigint[], $2::text[], $3::text[]) AS g (stream, run, chunk)
-WHERE p.stream = g.stream AND p.run = g.run AND p.chunk = g.chunk
-
--- name: set_pending
-INSERT INTO pending (stream, run, chunk, delivery, pool)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::integer[], $5::text[])
-ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
 
 -- name: insert_answers
 INSERT INTO answers (command, request, body, at, stream)

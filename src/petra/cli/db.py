@@ -1,0 +1,103 @@
+"""``petra db``: the local store itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+import msgspec
+
+from petra.cli.home import act, home_option, look
+from petra.cli.output import as_json, print_json
+from petra.embedded import DATABASE, STORE
+from petra.engine.entries import Entries
+from petra.errors import UsageError
+from petra.store.base import Store
+from petra.store.errors import HeldError
+from petra.store.opening import open_store
+from petra.store.queries import load_migrations
+from petra.store.rows import Stats
+
+
+@click.group("db")
+def command() -> None:
+    """The local store itself."""
+
+
+@command.command("migrate")
+@home_option
+@as_json
+def migrate(home: Path, output: str) -> None:
+    """Bring the store up to date; make it if it is not there."""
+
+    async def migrating() -> None:
+        store = await open_store(os.environ.get(STORE) or home / DATABASE)
+        await store.close()
+
+    try:
+        act(home, migrating)
+    except HeldError as error:
+        words = str(error).partition(";")[0]
+        raise UsageError(f"{words}; a process that has it open has brought it up to date") from None
+    address = os.environ.get(STORE)
+    dialect, name = ("postgres", "the database") if address else ("sqlite", str(home / DATABASE))
+    known = [f"{one.number:04d}_{one.name}" for one in load_migrations(dialect)]
+    if output == "json":
+        print_json({"store": name, "migrations": known})
+    else:
+        click.echo(f"{name} is up to date, at {known[-1]}")
+
+
+@command.command("stats")
+@home_option
+@as_json
+def stats(home: Path, output: str) -> None:
+    """Count what is in the store."""
+
+    async def asking(store: Store, _entries: Entries) -> Stats:
+        return await store.stats()
+
+    found = look(home, asking)
+    if output == "json":
+        print_json(msgspec.to_builtins(found))
+        return
+    rows = [
+        ("executions", _counts(found.executions)),
+        ("records", f"{found.records:,}"),
+        ("work items", _counts(found.work_items)),
+        ("with workers", f"{found.pending:,}"),
+        ("timers", f"{found.wake_ups:,}"),
+        ("objects to delete", f"{found.orphans:,}"),
+        ("size", f"{found.bytes / 1_048_576:,.1f} MiB"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<18} {value}")
+
+
+def _counts(numbers: dict[str, int]) -> str:
+    parts = ", ".join(f"{number:,} {word}" for word, number in sorted(numbers.items()))
+    return f"{sum(numbers.values()):,}" + (f" ({parts})" if parts else "")
+
+
+@command.command("backup")
+@click.argument("target", type=click.Path(path_type=Path))
+@home_option
+@as_json
+def backup(target: Path, home: Path, output: str) -> None:
+    """Copy the store into a new file, as of one moment, while others use it.
+
+    Large results are files of their own in the folder 'objects' of the home; copy that folder after the store.
+    """
+
+    async def copying(store: Store, _entries: Entries) -> None:
+        await store.backup(target)
+
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{target} cannot be written: there is no such folder, or not for us")
+    look(home, copying)
+    size = target.stat().st_size
+    if output == "json":
+        print_json({"file": str(target), "bytes": size})
+    else:
+        click.echo(f"wrote {target}: {size / 1_048_576:,.1f} MiB")

@@ -1,0 +1,202 @@
+"""``petra diff``: where two executions part, and what came of it: the first record, the paths, ctx."""
+
+from __future__ import annotations
+
+import sys
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from petra.cli.home import find, home_option, look
+from petra.cli.output import as_json, cut, print_json
+from petra.cli.show import short
+from petra.embedded import records_of
+from petra.engine.codec import status_of
+from petra.engine.entries import Entries, Entry
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.objects import is_reference
+from petra.store.base import Store
+from petra.testing.story import told
+
+_MISSING = object()
+
+
+@click.command("diff")
+@click.argument("one", metavar="ID")
+@click.argument("other", metavar="ID")
+@home_option
+@as_json
+def command(one: str, other: str, home: Path, output: str) -> None:
+    """Compare two executions: the first record that differs, then the steps taken, then ctx and output.
+
+    Times, and what follows from the ids of the executions, are not compared. Exits with 1 when they differ.
+    """
+
+    async def asking(store: Store, entries: Entries) -> list[tuple[Entry, list[Record]]]:
+        found = [await find(store, entries, execution) for execution in (one, other)]
+        return [(entry, await records_of(store, entry.state.id)) for entry in found]
+
+    left, right = look(home, asking)
+    found = compared(left, right)
+    if output == "json":
+        print_json(found)
+    else:
+        _print(found)
+    sys.exit(0 if found["same"] else 1)
+
+
+def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]) -> dict[str, Any]:
+    """Return how two executions differ, as plain data."""
+    lives = [lived(records) for _, records in (left, right)]
+    first = _first_difference(*lives)
+    paths = [_path(events) for events in lives]
+    states = [entry.state for entry, _ in (left, right)]
+    ctx = _changes(states[0].ctx, states[1].ctx)
+    statuses = [status_of(entry.program, entry.state)[0] for entry, _ in (left, right)]
+    output = [states[0].output, states[1].output] if states[0].output != states[1].output else None
+    same = first is None and not ctx and output is None and statuses[0] == statuses[1]
+    return {
+        "executions": [state.id for state in states],
+        "playbooks": [state.playbook for state in states],
+        "same_playbook": states[0].digest == states[1].digest,
+        "status": statuses,
+        "same": same,
+        "first_difference": None if first is None else _shown(first, lives),
+        "path": _path_changes(*paths),
+        "ctx": ctx,
+        "output": output,
+    }
+
+
+def lived(records: list[Record]) -> list[e.AnyEvent]:
+    """Return everything an execution lived through, its past in others included."""
+    found: list[e.AnyEvent] = []
+    for record in records:
+        if isinstance(record.event, e.ExecutionForked):
+            found += _past(record.event)
+        else:
+            found.append(record.event)
+    return found
+
+
+def _past(event: e.ExecutionForked) -> list[e.AnyEvent]:
+    found: list[e.AnyEvent] = []
+    for _, past in event.past:
+        found += _past(past) if isinstance(past, e.ExecutionForked) else [past]
+    return found
+
+
+def _first_difference(left: list[e.AnyEvent], right: list[e.AnyEvent]) -> int | None:
+    renamed: dict[str, str] = {}
+    for number in range(max(len(left), len(right))):
+        if number >= len(left) or number >= len(right):
+            return number
+        if not _alike(_data(left[number]), _data(right[number]), renamed):
+            return number
+    return None
+
+
+def _data(event: e.AnyEvent) -> Any:
+    return _timeless(msgspec.to_builtins(event))
+
+
+_TIMES = frozenset({"duration_ms", "due", "delivery"})
+
+
+def _timeless(value: Any) -> Any:
+    """Leave out what differs from run to run: how long things took, when timers are due, where results lie."""
+    if is_reference(value):
+        return {"checksum": value["checksum"], "size": value["size"]}
+    if isinstance(value, dict):
+        return {key: _timeless(item) for key, item in value.items() if key not in _TIMES}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def _alike(left: Any, right: Any, renamed: dict[str, str]) -> bool:
+    """Tell whether two values are equal but for ids, which are derived and so differ between executions."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        if left.keys() != right.keys():
+            return False
+        return all(_alike(item, right[key], renamed) for key, item in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        pairs = zip(left, right, strict=False)
+        return len(left) == len(right) and all(_alike(a, b, renamed) for a, b in pairs)
+    if left != right and _is_id(left) and _is_id(right):
+        return bool(renamed.setdefault(left, right) == right)
+    return bool(left == right)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= 24 and set(value) <= set("0123456789abcdef-:/")
+
+
+def _shown(number: int, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
+    events = [events[number] if number < len(events) else None for events in lives]
+    return {
+        "record": number + 1,
+        "events": [None if event is None else told(event) for event in events],
+    }
+
+
+def _path(events: list[e.AnyEvent]) -> list[str]:
+    """Return the steps in the order in which they ended, with how."""
+    return [
+        f"{event.step} failed" if isinstance(event, e.StepFailed) else event.step
+        for event in events
+        if isinstance(event, e.StepEnded)
+    ]
+
+
+def _path_changes(left: list[str], right: list[str]) -> list[dict[str, Any]]:
+    matcher = SequenceMatcher(a=left, b=right, autojunk=False)
+    return [
+        {"left": left[a:b], "right": right[c:d]}
+        for kind, a, b, c, d in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+
+
+def _changes(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    for key in sorted(left.keys() | right.keys()):
+        a, b = left.get(key, _MISSING), right.get(key, _MISSING)
+        if a is _MISSING or b is _MISSING or a != b:
+            found[key] = {
+                side: value for side, value in (("left", a), ("right", b)) if value is not _MISSING
+            }
+    return found
+
+
+def _print(found: dict[str, Any]) -> None:
+    left, right = found["executions"]
+    click.echo(f"- {left}  {found['playbooks'][0]}  {found['status'][0]}")
+    click.echo(f"+ {right}  {found['playbooks'][1]}  {found['status'][1]}")
+    if not found["same_playbook"]:
+        click.echo("the playbooks are not the same")
+    if found["same"]:
+        click.echo("no difference but times and ids")
+        return
+    if (first := found["first_difference"]) is not None:
+        click.echo(f"first difference, record {first['record']}:")
+        _sides(*(words or "(the log has ended)" for words in first["events"]))
+    if found["path"]:
+        click.echo("steps:")
+    for change in found["path"]:
+        _sides(", ".join(change["left"]), ", ".join(change["right"]))
+    for key, sides in found["ctx"].items():
+        click.echo(f"ctx.{key}:")
+        shown = (short(sides[s], 300) if s in sides else "(not there)" for s in ("left", "right"))
+        _sides(*shown)
+    if found["output"] is not None:
+        click.echo("output:")
+        _sides(*(short(value, 300) for value in found["output"]))
+
+
+def _sides(left: str, right: str) -> None:
+    for sign, words, colour in (("-", left, "red"), ("+", right, "green")):
+        if words:
+            click.echo(click.style(cut(f"  {sign} {words}"), fg=colour))

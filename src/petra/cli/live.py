@@ -1,0 +1,199 @@
+"""The live tree of an execution on a terminal: one line per step, drawn anew as things happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from petra.cli.board import Board, Person, Row, duration
+from petra.kernel import Record
+from petra.wire.frames import Retrying
+
+_BAR = 13
+_NAME_MAX = 24
+_PER_SECOND = 8
+_ID_SHORT = 17
+"""So much of an id names an execution among all that are not as old to the millisecond."""
+_MARKS = {
+    "completed": "green", "partial": "yellow", "failed": "red", "aborted": "red", "waiting": "cyan",
+    "stuck": "red", "paused": "yellow", "running": "blue",
+}  # fmt: skip
+
+
+class LiveTree:
+    """Draws a board; use it as a context."""
+
+    def __init__(self, board: Board, now: Callable[[], float]) -> None:
+        self.board = board
+        self.status: str | None = None
+        self._now = now
+        self._console = Console(highlight=False)
+        self._live = Live(
+            self,
+            console=self._console,
+            refresh_per_second=_PER_SECOND,
+            vertical_overflow="crop",
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def finish(self, status: str) -> None:
+        """Say in the head what it has come to."""
+        self.status = status
+
+    def past(self, records: list[Record]) -> None:
+        """Take in what happened before anybody looked."""
+        self.take(records)
+
+    def take(self, records: list[Record]) -> None:
+        """Take in what happened; it is drawn at the next moment."""
+        for record in records:
+            self.board.take(record)
+
+    def retrying(self, notice: Retrying) -> None:
+        """Take in that a worker will try again."""
+        self.board.retrying(notice.run, notice.attempt, notice.of, self._now())
+
+    def __rich__(self) -> RenderableType:
+        return Group(*self.lines(self._console.width, max(6, self._console.height - 2)))
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """Return the tree, in as many columns and rows as there are."""
+        rows = [*self.board.rows.values()]
+        room = height - 2
+        hidden = 0
+        if len(rows) > room:
+            done = [row for row in rows if not row.active]
+            left = set(map(id, done[: len(rows) - room + 1]))
+            rows = [row for row in rows if id(row) not in left][-room + 1 :]
+            hidden = len(self.board.rows) - len(rows)
+        lines = [self._head()]
+        if hidden:
+            lines.append(Text(f"├─ … {hidden} more steps", style="dim"))
+        name = min(_NAME_MAX, max((len(row.step) for row in rows), default=0))
+        for number, row in enumerate(rows, start=1):
+            branch = "└─" if number == len(rows) else "├─"
+            lines += self._row(row, branch, name)
+        for line in lines:
+            line.no_wrap = True
+            line.truncate(width, overflow="ellipsis")
+        return lines
+
+    def _head(self) -> Text:
+        board = self.board
+        status = self.status or board.status
+        took = duration(max(0.0, self._now() - (board.began or self._now())))
+        head = Text(f"{board.playbook}  {board.execution}  ")
+        head.append(status, style=_MARKS.get(status, "white"))
+        return head.append(f" {took}", style="dim")
+
+    def _row(self, row: Row, branch: str, name: int) -> list[Text]:
+        people = [one for one in self.board.people.values() if one.step == row.step]
+        mark, colour = _mark(row, waits=bool(people))
+        line = Text(f"{branch} ", style="dim")
+        line.append(f"{mark} ", style=colour)
+        line.append(f"{row.step:<{name}}  ")
+        line.append_text(self._detail(row, people))
+        if not people:
+            return [line]
+        stem = "   " if branch == "└─" else "│  "
+        command = Text(stem, style="dim")
+        words = command_of(self.board.execution, people[0])
+        if len(stem) + 2 + len(words) > self._console.width:
+            words = command_of(self.board.execution[:_ID_SHORT], people[0])
+        command.append(f"  {words}", style="bold")
+        return [line, command]
+
+    def _detail(self, row: Row, people: list[Person]) -> Text:
+        if people:
+            more = f" (and {len(people) - 1} more)" if len(people) > 1 else ""
+            return Text(f"waiting for {people[0].who}: {people[0].title}{more}")
+        if row.incident:
+            return Text(row.words, style="red")
+        if row.total:
+            return self._loop(row)
+        runs = len(row.active) + row.ended
+        text = Text(f"{row.ended}/{runs}  " if runs > 1 else "")
+        text.append_text(self._under_way(row) if row.active else _over(row))
+        if row.again:
+            text.append(f"  handed out again ×{row.again}", style="yellow")
+        if row.words:
+            how = "handled: " if row.handled == row.failed else ""
+            text.append(f"  {how}{row.words}", style="dim" if how else "red")
+        return text
+
+    def _under_way(self, row: Row) -> Text:
+        since = min(row.active.values())
+        text = Text(f"{duration(max(0.0, self._now() - since)):>6}", style="dim")
+        if row.retry is not None:
+            text.append(f"  {row.retry.words(self._now())}", style="yellow")
+        elif row.wait:
+            text.append(f"  {row.wait}", style="cyan")
+        return text
+
+    def _loop(self, row: Row) -> Text:
+        text = Text(f"{row.iterated:>{len(str(row.total))}}/{row.total}  ")
+        if row.active:
+            full = round(_BAR * row.iterated / row.total)
+            text.append("█" * full, style="blue").append("░" * (_BAR - full), style="dim")
+        else:
+            text.append(f"{duration(row.took):>6}", style="dim")
+        if row.iterations_failed:
+            text.append(f"  {row.iterations_failed} failed", style="red")
+        if row.active and row.in_flight:
+            text.append(f"  [{row.in_flight} in flight]", style="dim")
+        if row.again:
+            text.append(f"  handed out again ×{row.again}", style="yellow")
+        if row.words:
+            text.append(f"  {row.words}", style="red")
+        return text
+
+
+def _over(row: Row) -> Text:
+    if row.withdrawn and not row.done and not row.failed:
+        return Text("withdrawn", style="dim")
+    text = Text(f"{duration(row.took):>6}", style="dim")
+    return text.append(f"  {row.tries} tries") if row.tries > 1 else text
+
+
+def command_of(execution: str, person: Person) -> str:
+    """Return the command that lets a person answer."""
+    who = person.holder or (person.users[0] if person.users else "")
+    return f"petra task complete {execution}/{person.step} {person.action}" + (
+        f" --as {who}" if who else ""
+    )
+
+
+def _mark(row: Row, *, waits: bool) -> tuple[str, str]:
+    if waits:
+        return "☺", "cyan"
+    if row.incident:
+        return "!", "red"
+    if row.active:
+        if row.retry:
+            return "↻", "yellow"
+        if row.wait:
+            return "◷", "cyan"
+        return ("∥", "blue") if row.total or len(row.active) > 1 else ("▶", "blue")
+    if row.failed > row.handled:
+        return "✗", "red"
+    if row.failed:
+        return "✗", "yellow"
+    return ("✓", "green") if row.done else ("⊘", "white")

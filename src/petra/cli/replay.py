@@ -1,0 +1,115 @@
+"""``petra replay``: an execution as it was at a record: marking, ctx, what waited, and the receipt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from petra.cli.home import find, home_option, look
+from petra.cli.output import as_json, cut, print_json
+from petra.cli.show import short, status_text
+from petra.embedded import records_of
+from petra.engine.codec import status_of
+from petra.engine.entries import Entries, Entry
+from petra.errors import UsageError
+from petra.kernel import Record, State, replay
+from petra.kernel.explain import explain
+from petra.kernel.program import Program
+from petra.store.base import Store
+from petra.testing.story import told
+
+
+@click.command("replay")
+@click.argument("execution", metavar="ID")
+@click.option(
+    "--to", "seq", type=click.IntRange(min=1), metavar="SEQ", help="The record; the last one by default."
+)  # fmt: skip
+@home_option
+@as_json
+def command(execution: str, home: Path, output: str, *, seq: int | None) -> None:
+    """Show an execution as it was at a record: active steps, tokens, ctx, and what the record did.
+
+    Nothing is run: the state is folded from the log.
+    """
+
+    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
+        entry = await find(store, entries, execution)
+        return entry, await records_of(store, entry.state.id)
+
+    entry, records = look(home, asking)
+    if seq is not None and seq > len(records):
+        raise UsageError(f"the log has {len(records)} records; there is no record {seq}")
+    shown = records[: seq or len(records)]
+    state = replay(entry.state.id, shown)
+    if output == "json":
+        print_json(as_data(entry.program, state, shown[-1], len(records)))
+    else:
+        _print(entry.program, state, shown[-1], len(records))
+
+
+def as_data(program: Program, state: State, record: Record, total: int) -> dict[str, Any]:
+    """Return an execution at a record as plain data."""
+    status, reason = status_of(program, state)
+    return {
+        "id": state.id,
+        "playbook": state.playbook,
+        "seq": record.seq,
+        "records": total,
+        "at": record.at,
+        "event": msgspec.to_builtins(record.event),
+        "status": status,
+        "waiting_on": reason if status in ("waiting", "stuck") else None,
+        "marking": marking(state),
+        "tokens": [
+            {"id": token.id, "place": f"{token.step}.ready", "args": token.args, "branch": _stack(token.stack)}
+            for token in state.ready.values()
+        ]
+        + [
+            {"id": run.id, "place": f"{run.step}.running", "args": run.args, "branch": _stack(run.stack)}
+            for run in state.runs.values()
+        ],
+        "ctx": state.ctx,
+        "waiting": [msgspec.to_builtins(one) for one in explain(program, state).waiting],
+        "receipt": msgspec.to_builtins(record.receipt),
+        "hash": record.hash,
+        "previous": record.previous,
+    }  # fmt: skip
+
+
+def marking(state: State) -> dict[str, int]:
+    """Count the tokens of every place that has some."""
+    places = Counter(f"{token.step}.ready" for token in state.ready.values())
+    places.update(f"{run.step}.running" for run in state.runs.values())
+    return dict(sorted(places.items()))
+
+
+def _stack(stack: tuple[Any, ...]) -> list[list[Any]]:
+    return [[group, index] for group, index in stack]
+
+
+def _print(program: Program, state: State, record: Record, total: int) -> None:
+    status, reason = status_of(program, state)
+    at = datetime.fromtimestamp(record.at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    click.echo(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
+    click.echo(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))
+    places = ", ".join(f"{place} ×{n}" if n > 1 else place for place, n in marking(state).items())
+    click.echo(f"  marking: {places or 'empty'}")
+    running = sorted({run.step for run in state.runs.values()})
+    if running:
+        click.echo(f"  active: {', '.join(running)}")
+    for key, value in sorted(state.ctx.items()):
+        click.echo(cut(f"  ctx.{key} = {short(value, 100)}"))
+    for waiting in explain(program, state).waiting:
+        if waiting.reason not in ("worker", "ready"):
+            click.echo(cut(f"  {waiting.sentence}"))
+    receipt = record.receipt
+    if receipt.transition:
+        taken, made = len(receipt.consumed), len(receipt.produced)
+        click.echo(f"  receipt: {receipt.transition} took {taken}, made {made}; {record.hash[:16]}")
+    else:
+        click.echo(f"  receipt: no firing; {record.hash[:16]}")

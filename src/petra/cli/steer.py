@@ -1,0 +1,194 @@
+"""Verbs that steer an execution: each is one command, carried out here or by the process that has the home open."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from petra.cli.home import (
+    EXIT,
+    found_id,
+    home_option,
+    json_value,
+    request,
+    request_id,
+    result_from,
+    shown_data,
+)
+from petra.cli.output import as_json, print_json
+from petra.cli.show import hint, summary
+from petra.cli.workload import workload_of
+from petra.clock import SystemClock
+from petra.control import AnyRequest, Ask, Branch
+from petra.embedded import new_id
+from petra.kernel import commands as c
+from petra.wire import Error
+
+execution_argument = click.argument("execution", metavar="ID")
+
+
+def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = False) -> None:
+    """Have a request carried out, and show what the execution has come to.
+
+    Exits with 0 when it was accepted; with ``follows``, as the execution ended.
+    """
+    reply = request(home, given)
+    found = result_from(reply)
+    if output == "json":
+        print_json({**shown_data(found), "refused": reply.refused or None})
+    else:
+        if reply.refused:
+            click.echo(f"refused: {reply.refused}", err=True)
+        click.echo(summary(found))
+        hint(found)
+    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
+
+
+def _steer(home: Path, execution: str, command: c.AnyCommand, output: str) -> None:
+    chosen = found_id(home, execution)
+    carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output)
+
+
+@click.command("signal")
+@execution_argument
+@click.argument("name")
+@click.option("--payload", metavar="JSON", help="What comes with it.")
+@click.option("--key", help="Whom it is for.")
+@home_option
+@as_json
+def signal(
+    execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
+) -> None:
+    """Send a signal to an execution."""
+    data = json_value(payload, "--payload") if payload is not None else None
+    _steer(home, execution, c.SendSignal(now=0.0, name=name, key=key, payload=data), output)
+
+
+@click.command("patch")
+@execution_argument
+@click.argument("pairs", nargs=-1, required=True, metavar="K=V…")
+@click.option("--reason", default="", help="Why.")
+@home_option
+@as_json
+def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, output: str) -> None:
+    """Change ctx of an execution."""
+    values = workload_of("", pairs)
+    _steer(
+        home,
+        execution,
+        c.PatchCtx(now=0.0, values=values, actor="operator", reason=reason),
+        output,
+    )
+
+
+@click.command("pause")
+@execution_argument
+@home_option
+@as_json
+def pause(execution: str, home: Path, output: str) -> None:
+    """Stop new firings of an execution."""
+    _steer(home, execution, c.Pause(now=0.0, actor="operator"), output)
+
+
+@click.command("resume")
+@execution_argument
+@home_option
+@as_json
+def resume(execution: str, home: Path, output: str) -> None:
+    """Let a paused execution go on."""
+    _steer(home, execution, c.Resume(now=0.0, actor="operator"), output)
+
+
+@click.command("cancel")
+@execution_argument
+@click.option("--reason", default="cancelled", help="Why.")
+@home_option
+@as_json
+def cancel(execution: str, reason: str, home: Path, output: str) -> None:
+    """Stop everything an execution does; it ends aborted."""
+    _steer(home, execution, c.Cancel(now=0.0, reason=reason, actor="operator"), output)
+
+
+@click.command("override")
+@execution_argument
+@click.argument("step")
+@click.option("--ok", "result", metavar="JSON", help="Let it have succeeded with this result.")
+@click.option("--error", metavar="TEXT", help="Let it have failed with this message.")
+@click.option("--reason", required=True, help="Why; it is kept in the log.")
+@home_option
+@as_json
+def override(
+    execution: str,
+    step: str,
+    home: Path,
+    output: str,
+    *,
+    result: str | None,
+    error: str | None,
+    reason: str,
+) -> None:
+    """Decide the outcome of a step that runs, waits or is an incident."""
+    value = json_value(result, "--ok") if result is not None else None
+    failure = Error(message=error) if error is not None else None
+    _steer(
+        home, execution,
+        c.Override(
+            now=0.0, step=step, ok=failure is None, result=value, error=failure, actor="operator", reason=reason
+        ),
+        output,
+    )  # fmt: skip
+
+
+# A new execution with an old past
+
+
+@click.command("rerun")
+@execution_argument
+@click.option("--from", "step", metavar="STEP", required=True, help="The step to begin with.")
+@click.option("--reason", default="", help="Why; it is kept in the log.")
+@home_option
+@as_json
+def rerun(execution: str, step: str, reason: str, home: Path, output: str) -> None:
+    """Run again from a step: a new execution with the past up to its latest start.
+
+    What the step needs is what it had then: ctx, results, the branch it was in. The old execution stays as it is.
+    """
+    _branch(home, execution, output, step=step, reason=reason)
+
+
+@click.command("fork")
+@execution_argument
+@click.option(
+    "--at", type=click.IntRange(min=1), metavar="SEQ", required=True,
+    help="The last record of the past; 'petra events' numbers them.",
+)  # fmt: skip
+@click.option("--reason", default="", help="Why; it is kept in the log.")
+@home_option
+@as_json
+def fork(execution: str, at: int, reason: str, home: Path, output: str) -> None:
+    """Begin a new execution with the first records of another one.
+
+    What was on its way at that record is handed out again. The old execution stays as it is.
+    """
+    _branch(home, execution, output, at=at, reason=reason)
+
+
+def _branch(
+    home: Path,
+    execution: str,
+    output: str,
+    *,
+    reason: str,
+    at: int | None = None,
+    step: str | None = None,
+) -> None:
+    origin = found_id(home, execution)
+    chosen = new_id(SystemClock())
+    carry_out(
+        home,
+        Branch(id=request_id(), execution=chosen, origin=origin, at=at, step=step, reason=reason),
+        output,
+        follows=True,
+    )

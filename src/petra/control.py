@@ -1,0 +1,218 @@
+"""What other processes say to the one that has a folder open: JSON lines over a Unix socket beside the store.
+
+Rule 1: who may open the folder may speak: the socket is for its owner only (mode 0600).
+Rule 2: a request has an id. A process that was cut off asks again with the same id, here or in a process that
+took the folder over, and what it asked for happens once.
+Rule 3: a socket is only an address. Who holds the lock of the store owns it, and replaces what a dead process left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from petra.errors import PetraError
+from petra.kernel.commands import AnyCommand
+
+SOCKET = "petra.sock"
+ELSEWHERE = "petra.sock.path"
+"""A file that says where the socket is, when the path of the folder is too long for one."""
+PATH_BYTES_MAX = 100
+LINE_BYTES_MAX = 16 * 1024 * 1024
+CALLERS_MAX = 64
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that is asked of an execution. With ``rest``, the reply comes when it ends or rests."""
+
+    id: str
+    execution: str
+    rest: bool = True
+
+
+class Ask(Request, frozen=True, tag="ask"):
+    """Give a command to an execution; whoever carries it out puts the time in."""
+
+    command: AnyCommand
+
+
+class Begin(Request, frozen=True, tag="begin"):
+    """Start an execution of a playbook, given as text."""
+
+    playbook: str
+    workload: dict[str, Any] = {}
+
+
+class Branch(Request, frozen=True, tag="branch"):
+    """Start an execution with the past of another one: up to a record, or before a step was last started."""
+
+    origin: str
+    at: int | None = None
+    step: str | None = None
+    reason: str = ""
+
+
+AnyRequest = Ask | Begin | Branch
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a request: refused with a reason, an error, or what the execution has come to."""
+
+    refused: str = ""
+    error: str = ""
+    result: dict[str, Any] | None = None
+
+
+class GoneError(PetraError):
+    """Nobody listens, or whoever did is gone; what was asked for may have happened."""
+
+
+_encode = msgspec.json.Encoder().encode
+_request = msgspec.json.Decoder(AnyRequest).decode
+_reply = msgspec.json.Decoder(Reply).decode
+
+
+# Listening
+
+
+@asynccontextmanager
+async def listening(
+    home: Path, answer: Callable[[AnyRequest], Awaitable[Reply]]
+) -> AsyncIterator[None]:
+    """Answer what other processes ask; call it only with the lock of the folder's store."""
+    path = _place(home)
+    callers: set[asyncio.Task[None]] = set()
+
+    def called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(callers) >= CALLERS_MAX:
+            writer.close()
+            return
+        task = asyncio.create_task(_converse(reader, writer, answer))
+        callers.add(task)
+        task.add_done_callback(callers.discard)
+
+    server = await asyncio.start_unix_server(called, sock=_bound(path), limit=LINE_BYTES_MAX)
+    try:
+        yield
+    finally:
+        server.close()
+        for task in callers:
+            task.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        _remove(home, path)
+
+
+async def _converse(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    answer: Callable[[AnyRequest], Awaitable[Reply]],
+) -> None:
+    with contextlib.suppress(ConnectionError, ValueError):
+        try:
+            while line := await reader.readline():
+                writer.write(_encode(await _answered(line, answer)) + b"\n")
+                await writer.drain()
+        finally:
+            writer.close()
+
+
+async def _answered(line: bytes, answer: Callable[[AnyRequest], Awaitable[Reply]]) -> Reply:
+    try:
+        return await answer(_request(line))
+    except msgspec.MsgspecError as error:
+        return Reply(
+            error=f"the request cannot be read: {error}; is it of another version of Petra?"
+        )
+    except PetraError as error:
+        return Reply(error=str(error))
+
+
+def _bound(path: Path) -> socket.socket:
+    """Bind the socket so that nobody else could ever connect to it, not even for a moment."""
+    path.unlink(missing_ok=True)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        made.bind(str(path))
+    except BaseException:
+        made.close()
+        raise
+    finally:
+        os.umask(before)
+    return made
+
+
+def _place(home: Path) -> Path:
+    """Say where the socket goes: into the folder, or into a short private one that the folder names."""
+    (home / ELSEWHERE).unlink(missing_ok=True)
+    path = home.resolve() / SOCKET
+    if len(os.fsencode(path)) <= PATH_BYTES_MAX:
+        return path
+    path = Path(tempfile.mkdtemp(prefix="petra-", dir="/tmp")) / SOCKET
+    (home / ELSEWHERE).write_text(str(path), encoding="utf-8")
+    return path
+
+
+def _remove(home: Path, path: Path) -> None:
+    path.unlink(missing_ok=True)
+    if path.parent != home.resolve():
+        (home / ELSEWHERE).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
+
+
+# Calling
+
+
+async def call(home: Path, request: AnyRequest) -> Reply:
+    """Ask the process that has the folder open.
+
+    Raises:
+        GoneError: nobody listens, or whoever did is gone; ask again with the same id.
+    """
+    async with connected(home) as (reader, writer):
+        try:
+            writer.write(_encode(request) + b"\n")
+            await writer.drain()
+            line = await reader.readline()
+        except (ConnectionError, ValueError) as error:
+            raise GoneError(f"the process that has {home} open is gone") from error
+        if not line.endswith(b"\n"):
+            raise GoneError(f"the process that has {home} open is gone")
+        return _reply(line)
+
+
+@asynccontextmanager
+async def connected(
+    home: Path,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Connect to the process that has the folder open; the reader ends when it is gone.
+
+    Raises:
+        GoneError: nobody listens.
+    """
+    try:
+        reader, writer = await asyncio.open_unix_connection(_address(home), limit=LINE_BYTES_MAX)
+    except (OSError, ValueError) as error:
+        raise GoneError(f"nobody listens in {home}") from error
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+def _address(home: Path) -> str:
+    elsewhere = home / ELSEWHERE
+    try:
+        return elsewhere.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return str(home.resolve() / SOCKET)

@@ -1,0 +1,264 @@
+"""The post: takes the letters of an engine's executions, and sends what is for those of others.
+
+Rule 1: whatever reaches an engine that does not act for the execution is passed on as a letter. Whoever waits
+gets the answer that the other engine stored.
+Rule 2: notices make it fast; looking now and then makes it sure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+
+import msgspec
+
+from petra.clock import Clock
+from petra.engine.codec import playbook_row
+from petra.engine.draft import Answered, Request, answer_of, known_answer
+from petra.engine.entries import Entries
+from petra.engine.letters import Message, decode, encode, failed_start
+from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
+from petra.engine.shards import Shards
+from petra.errors import PetraError
+from petra.kernel import Program
+from petra.kernel import commands as c
+from petra.store.base import Store
+from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.rows import Batch, Letter, Playbook, shard_of
+from petra.wire import frames
+
+LETTER, ANSWER = "letter", "answer"
+TAKEN = "there is an execution of that id already"
+
+_log = logging.getLogger(__name__)
+
+
+class Post:
+    """Takes the letters of an engine's executions, and sends those for others."""
+
+    def __init__(
+        self,
+        store: Store,
+        entries: Entries,
+        shards: Shards,
+        clock: Clock,
+        push: Callable[[Request], None],
+    ) -> None:
+        """Make one; ``push`` takes a request to be decided here."""
+        self._store = store
+        self._entries = entries
+        self._shards = shards
+        self._clock = clock
+        self._push = push
+        self._open: set[str] = set()
+        self._awaited: dict[str, asyncio.Event] = {}
+        self._looking = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Taking
+
+    async def look(self) -> None:
+        """Take the letters that lie in the store."""
+        for letter in await self._store.letters(shards=self._shards.mine(), limit=LETTERS_MAX):
+            await self.take(letter)
+
+    async def take(self, letter: Letter) -> None:
+        """Have a letter carried out, if it is for an execution of this engine and not under way."""
+        if letter.id in self._open or not self._shards.owns(letter.execution):
+            return
+        self._open.add(letter.id)
+        try:
+            await self._take(letter)
+        except msgspec.MsgspecError:
+            # it stays where it is, for an engine that can read it
+            _log.exception("letter %s to execution %s cannot be read", letter.id, letter.execution)
+        except UnavailableError:
+            self._open.discard(letter.id)  # it is found again when the store is back
+        except BaseException:
+            self._open.discard(letter.id)
+            raise
+
+    async def _take(self, letter: Letter) -> None:
+        message = decode(letter.body)
+        command = message.command
+        request = Request(
+            letter.execution,
+            lambda now: msgspec.structs.replace(command, now=now),
+            command=message.id,
+            request=message.request,
+            letter=letter.id,
+        )
+        if isinstance(command, c.Start):
+            try:
+                request.program = await self._program(message)
+            except UnavailableError:
+                raise
+            except PetraError as error:
+                self.refuse(request, str(error))
+                return
+            if request.program is None:
+                self.refuse(request, f"there is no playbook '{message.path}'", kind="not_found")
+                return
+        self._push(request)
+
+    def closed(self, letters: Iterable[str]) -> None:
+        """Letters are carried out, or will be by somebody else."""
+        self._open.difference_update(letters)
+
+    def discard(self, request: Request) -> None:
+        """A letter says what was done already: remove it."""
+        self._spawn(self._remove(Batch(taken=(request.letter,)), request))
+
+    def refuse(self, request: Request, reason: str, *, kind: str = "schema") -> None:
+        """A letter cannot be carried out: remove it, and tell whoever sent it."""
+        now = self._clock.now()
+        reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
+        letters = () if reply is None else (reply,)
+        answers = (answer_of(request, reason, 0, now),) if request.command else ()
+        heard = (f"{ANSWER} {request.command}",) if request.command else ()
+        notices = (*self.notices(letters), *heard)
+        batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
+        self._spawn(self._remove(batch, request))
+
+    async def _remove(self, batch: Batch, request: Request) -> None:
+        await self._commit(batch)
+        self.closed([request.letter])
+        for letter in batch.letters:
+            await self.take(letter)
+
+    async def _program(self, message: Message) -> Program | None:
+        digest = message.digest
+        if not digest:
+            stored = await self._store.find_playbook(message.path, message.version)
+            if stored is None:
+                return None
+            digest = stored.digest
+        return await self._entries.program(digest)
+
+    # Passing on
+
+    def notices(self, letters: Iterable[Letter]) -> tuple[str, ...]:
+        """Return the notices for letters to executions of other engines."""
+        if self._shards.epochs is None:
+            return ()
+        away = {shard_of(x.execution) for x in letters if not self._shards.owns(x.execution)}
+        return tuple(f"{LETTER} {shard}" for shard in sorted(away))
+
+    def pass_on(self, requests: Sequence[Request]) -> None:
+        """Send what came for executions of other engines to them; nobody here waits for that."""
+        self._spawn(self._send(requests))
+
+    async def _send(self, requests: Sequence[Request]) -> None:
+        letters: list[Letter] = []
+        playbooks: dict[str, Playbook] = {}
+        sent: list[Request] = []
+        for request in requests:
+            command = request.make(0.0)
+            if request.letter or isinstance(command, c.Tick | c.LeaseExpired):
+                # the letter is in the store, and time is the owner's
+                self.closed([request.letter])
+                request.reply(Answered(request.execution, "another engine acts for it"))
+                continue
+            if request.program is not None:
+                row = playbook_row(request.program, self._clock.now())
+                playbooks[row.digest] = row
+            letters.append(self._letter(request, command))
+            sent.append(request)
+        if not letters:
+            return
+        notices = self.notices(letters)
+        await self._commit(
+            Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
+        )
+        for request in sent:
+            if request.part is not None:
+                link, lease, number = request.part
+                link.send(frames.Ack(parts=[(lease, number)]))
+            if request.answer is not None:
+                self._spawn(self._answer(request))
+
+    def _letter(self, request: Request, command: c.AnyCommand) -> Letter:
+        if request.answer is not None and not request.command:
+            request.command = secrets.token_hex(12)
+        message = Message(
+            command=command,
+            id=request.command,
+            request=request.request,
+            digest=request.program.digest if request.program is not None else "",
+        )
+        name = request.command or secrets.token_hex(12)
+        return Letter(
+            id=name, execution=request.execution, body=encode(message), at=self._clock.now()
+        )
+
+    async def _answer(self, request: Request) -> None:
+        """Wait for the answer that another engine stores, and give it to who waits."""
+        woken = self._awaited[request.command] = asyncio.Event()
+        try:
+            while request.answer is not None and not request.answer.done():
+                with contextlib.suppress(UnavailableError):
+                    known = await self._store.answer(request.command)
+                    if known is not None:
+                        request.reply(known_answer(known, request.request))
+                        return
+                woken.clear()
+                await self._either(woken, ANSWER_POLL_S)
+        except PetraError as error:
+            request.fail(error)
+        finally:
+            del self._awaited[request.command]
+
+    # Notices
+
+    def heard(self, notice: str) -> None:
+        """Take a notice of another engine."""
+        what, _, about = notice.partition(" ")
+        if what == LETTER:
+            mine = self._shards.mine()
+            if mine is None or int(about) in mine:
+                self.look_soon()
+        elif what == ANSWER and about in self._awaited:
+            self._awaited[about].set()
+
+    def look_soon(self) -> None:
+        """Look for letters at once."""
+        self._looking.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait that long, or until there are letters."""
+        await self._either(self._looking, seconds)
+        self._looking.clear()
+
+    async def close(self) -> None:
+        """Stop waiting for answers."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Doing it
+
+    async def _commit(self, batch: Batch) -> None:
+        while True:
+            try:
+                await self._store.commit(batch)
+            except (UncertainError, UnavailableError, FullError):
+                await self._clock.sleep(RETRY_S)  # the same batch again is safe
+            else:
+                return
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _either(self, event: asyncio.Event, seconds: float) -> None:
+        sleep = asyncio.ensure_future(self._clock.sleep(seconds))
+        woken = asyncio.ensure_future(event.wait())
+        try:
+            await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleep.cancel()
+            woken.cancel()

@@ -1,0 +1,162 @@
+"""What an execution lived through, and the step runs in it.
+
+Rule 1: an execution with a past has lived through it: an export of a fork begins where its origin began.
+Rule 2: a step run has three moments: its token was there, it started, it ended. Some never come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.playbook import Playbook
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One execution to export: its playbook and its records."""
+
+    execution: str
+    playbook: Playbook
+    records: Sequence[Record]
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One event of a life. ``seq`` is its version; what lies in the past of a fork has 0 and less."""
+
+    seq: int
+    at: float
+    event: e.AnyEvent
+
+
+@dataclass(slots=True)
+class StepRun:
+    """One passage of a token through a step."""
+
+    run: str
+    step: str
+    kind: str
+    enabled: float | None
+    started: float
+    seq: int
+    ended: float | None = None
+    status: str = "running"
+    resource: str | None = None
+    tries: int = 0
+    deliveries: int = 1
+    branch: tuple[int, ...] = ()
+    iterations: int | None = None
+    iterations_failed: int | None = None
+    error: str = ""
+    message: str = ""
+    result: Any = None
+    tokens: list[str] = field(default_factory=list)
+
+
+def life(records: Iterable[Record]) -> Iterator[Moment]:
+    """Yield everything that happened, oldest first; forks of forks are unfolded."""
+    for record in records:
+        if isinstance(record.event, e.ExecutionForked):
+            past = list(_past(record.event))
+            for number, (at, event) in enumerate(past, start=1 - len(past)):
+                yield Moment(number, at, event)
+        else:
+            yield Moment(record.seq, record.at, record.event)
+
+
+def _past(event: e.ExecutionForked) -> Iterator[tuple[float, e.AnyEvent]]:
+    for at, past in event.past:
+        if isinstance(past, e.ExecutionForked):
+            yield from _past(past)
+        else:
+            yield at, past
+
+
+def produced(event: e.AnyEvent) -> list[e.Produced]:
+    """Return the tokens that an event put into places."""
+    match event:
+        case e.ExecutionStarted():
+            return [event.entry]
+        case e.StepEnded():
+            return event.produced
+        case e.RunReturned() | e.FinalStarted():
+            return [event.token]
+        case e.GroupChanged(produced=made) if made is not None:
+            return [made]
+        case _:
+            return []
+
+
+def step_runs(log: Log) -> list[StepRun]:
+    """Return the step runs of an execution, in the order in which they started."""
+    kinds = {step.step: _kind(step.tool) for step in log.playbook.workflow}
+    runs: dict[str, StepRun] = {}
+    since: dict[str, float] = {}
+    for moment in life(log.records):
+        event = moment.event
+        for token in produced(event):
+            since[token.id] = moment.at
+        match event:
+            case e.StepStarted():
+                enabled = [since[token] for token in event.consumed if token in since]
+                runs[event.run] = StepRun(
+                    run=event.run, step=f"{event.step}/compensate" if event.compensates else event.step,
+                    kind=kinds.get(event.step, ""), enabled=max(enabled, default=None),
+                    started=moment.at, seq=moment.seq, tokens=list(event.consumed),
+                    branch=tuple(index for _, index in event.stack or ()),
+                    iterations=None if event.items is None else len(event.items),
+                )  # fmt: skip
+            case e.StepEnded():
+                _end(runs, event, moment)
+            case e.Withdrawn():
+                for run in event.runs:
+                    if run in runs:
+                        runs[run].ended, runs[run].status = moment.at, "withdrawn"
+            case e.RunReturned() if event.run in runs:
+                runs[event.run].ended, runs[event.run].status = moment.at, "withdrawn"
+            case e.RunRedelivered() if event.run in runs:
+                runs[event.run].deliveries += 1
+            case _:
+                pass
+    return list(runs.values())
+
+
+def _end(runs: dict[str, StepRun], event: e.StepEnded, moment: Moment) -> None:
+    run = runs.get(event.run)
+    if run is None:  # it failed before it started: a gate that denied, a join that cannot fire
+        run = runs[event.run or f"failed-{moment.seq}"] = StepRun(
+            event.run or f"failed-{moment.seq}", event.step, "", None, moment.at, moment.seq
+        )
+    run.ended = moment.at
+    run.status = "failed" if isinstance(event, e.StepFailed) else "done"
+    run.resource = event.actor
+    run.tries = sum(1 for attempt in event.attempts if not attempt.noop)
+    if event.counts is not None:
+        run.iterations = event.counts.get("total")
+        run.iterations_failed = event.counts.get("failed")
+    if event.error is not None:
+        run.error, run.message = event.error.kind, event.error.message
+    run.result = event.result
+
+
+def _kind(tool: Iterable[Any]) -> str:
+    kinds = dict.fromkeys(task.kind for task in tool)
+    return "+".join(kinds) or "router"
+
+
+def timestamp(at: float) -> str:
+    """Say a time as ISO 8601 in UTC, to the microsecond."""
+    return moment(round(at * 1e6))
+
+
+def moment(microseconds: int) -> str:
+    """Say a time, given in microseconds since 1970, as ISO 8601 in UTC."""
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")

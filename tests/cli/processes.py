@@ -1,0 +1,54 @@
+"""``petra`` as a process of its own, for tests of what several of them do to one folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PETRA = (sys.executable, "-m", "petra")
+
+
+def petra(folder: Path, *arguments: str, code: int | None = 0) -> str:
+    """Run a verb to its end; its exit code is checked, and that no traceback was shown."""
+    done = subprocess.run(
+        [*PETRA, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert code is None or done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout or done.stderr
+
+
+def data(folder: Path, *arguments: str, code: int | None = 0) -> Any:
+    """Run a verb and return the JSON it prints."""
+    return json.loads(petra(folder, *arguments, "-o", "json", code=code))
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a verb and leave it running."""
+    return subprocess.Popen(
+        [*PETRA, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def line_with(process: subprocess.Popen[str], words: str) -> str:
+    """Read what a process says until a line has these words."""
+    assert process.stdout is not None
+    seen: list[str] = []
+    for line in process.stdout:
+        seen.append(line)
+        if words in line:
+            return line
+    raise AssertionError(f"'{words}' was never said:\n{''.join(seen)}")
+
+
+def first(found: list[Any], wanted: Callable[[Any], bool]) -> Any:
+    """Return the first that is wanted."""
+    return next(one for one in found if wanted(one))

@@ -1,0 +1,151 @@
+"""What people see of an execution: rows that add up, lines that do not repeat themselves, a tree that fits."""
+
+from __future__ import annotations
+
+from export.logs import example_logs
+
+from petra.cli.board import Board, duration
+from petra.cli.live import LiveTree
+from petra.cli.show import EACH, Teller
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.kernel.replay import Receipt
+from petra.wire import Attempt, Error
+from petra.wire.frames import Retrying
+
+
+def records(*events: e.AnyEvent, at: float = 0.0, step_s: float = 0.0) -> list[Record]:
+    return [
+        Record(
+            seq=number,
+            at=at + step_s * number,
+            event=event,
+            receipt=Receipt(),
+            previous="",
+            hash="",
+        )
+        for number, event in enumerate(events, start=1)
+    ]
+
+
+def started(run: str, step: str = "s", items: int | None = None) -> e.StepStarted:
+    return e.StepStarted(
+        run=run, step=step, consumed=[], items=None if items is None else list(range(items))
+    )
+
+
+def tree(*events: e.AnyEvent, now: float = 10.0) -> list[str]:
+    made = LiveTree(Board("0190aa00bb11-aabbccddeeff"), lambda: now)
+    made.take(records(*events, step_s=1.0))
+    return [line.plain for line in made.lines(80, 24)]
+
+
+def test_a_board_is_the_same_whoever_began_to_look_when() -> None:
+    for name, log in example_logs():
+        whole = Board("x")
+        for record in log.records:
+            whole.take(record)
+        assert all(not row.active for row in whole.rows.values()) or log.status == "waiting", name
+        ended = sum(isinstance(r.event, e.StepEnded) for r in log.records)
+        assert sum(row.done + row.failed for row in whole.rows.values()) == ended, name
+
+
+def test_a_tree_fits_the_terminal_and_shows_every_step() -> None:
+    for name, log in example_logs():
+        made = LiveTree(Board(log.execution), lambda: 2e9)
+        made.take(list(log.records))
+        for width, height in ((80, 24), (40, 10), (200, 60)):
+            lines = made.lines(width, height)
+            assert max(line.cell_len for line in lines) <= width, name
+        assert len(made.lines(200, 200)) >= len(made.board.rows) + 1
+
+
+def test_a_thousand_lines_of_one_kind_are_a_few() -> None:
+    teller = Teller(Board("x"))
+    begun = [started(str(n)) for n in range(1000)]
+    ended = [e.StepDone(run=str(n), step="s") for n in range(1000)]
+    lines = teller.lines(records(*begun, *ended))
+    assert EACH < len(lines) < 20
+    assert lines[-1].split()[-1] == "×1000"
+    assert teller.rest() == []
+
+
+def test_what_was_only_counted_is_told_at_the_end() -> None:
+    teller = Teller(Board("x"))
+    teller.lines(
+        records(
+            *[started(str(n)) for n in range(7)],
+            *[e.StepDone(run=str(n), step="s") for n in range(7)],
+        )
+    )
+    assert ["×7 in all" in line for line in teller.rest()] == [True]
+
+
+def test_what_is_handed_out_again_is_told_once_per_batch() -> None:
+    teller = Teller(Board("x"))
+    again = [e.RunRedelivered(run="r", chunk=str(n), delivery=2) for n in range(40)]
+    lines = teller.lines(records(started("r", items=40), *again))
+    assert next(line for line in lines if "handed out again" in line).endswith("×40")
+    assert len(lines) == 2
+
+
+def test_durations_count_from_the_start_also_after_a_resume() -> None:
+    log = records(
+        started("r"),
+        e.RunRedelivered(run="r", delivery=2),
+        e.StepDone(run="r", step="s"),
+        step_s=30.0,
+    )
+    teller = Teller(Board("x"))
+    teller.board.take(log[0])  # before anybody looked
+    assert "1m00s" in teller.lines(log[1:])[0]
+
+
+def test_a_loop_has_a_bar_with_what_is_in_flight_and_what_failed() -> None:
+    lines = tree(
+        started("r", "enrich", items=100),
+        e.IterationsStarted(run="r", chunk="a", paths=[(n,) for n in range(8)]),
+        e.IterationsStarted(run="r", chunk="b", paths=[(n,) for n in range(8, 16)]),
+        e.IterationsEnded(
+            run="r", chunk="a", ended=[e.Iterated(path=(n,), ok=n != 3) for n in range(8)]
+        ),
+    )
+    assert lines[1].startswith("└─ ∥ enrich    8/100  █")
+    assert lines[1].endswith("1 failed  [8 in flight]")
+
+
+def test_a_retry_is_counted_down_and_then_under_way() -> None:
+    board = Board("x")
+    now = [1.0]
+    made = LiveTree(board, lambda: now[0])
+    made.take(records(started("r", "score")))
+    error = Error(kind="server_error", code=503)
+    attempt = Attempt(task="t", number=1, status="error", action="retry", error=error, delay_s=1.6)
+    made.retrying(Retrying(execution="x", run="r", attempt=attempt, of=5))
+    assert "↻ score" in made.lines(80, 24)[1].plain
+    assert "retry 2/5 in 1.6s (503)" in made.lines(80, 24)[1].plain
+    now[0] = 3.0
+    assert "try 2/5" in made.lines(80, 24)[1].plain
+
+
+def test_a_person_is_told_what_to_type() -> None:
+    spec = {"title": "Pay?", "assignees": {"users": ["ada"], "roles": ["finance"]}}
+    item = e.NewItem(id="i", spec=spec)
+    waits = e.StepStarted(run="r", step="approve", consumed=[], armed=e.Armed(items=[item]))
+    lines = tree(waits)
+    assert "☺ approve  waiting for ada, role:finance: Pay?" in lines[1]
+    assert "petra task complete 0190aa00bb11-aabbccddeeff/approve approve --as ada" in lines[2]
+    assert len(tree(waits, e.ItemChanged(item="i", act="complete", state="done"))) == 2
+
+
+def test_a_long_name_does_not_cut_the_command() -> None:
+    item = e.NewItem(id="i", spec={"assignees": {"users": ["ada"]}})
+    step = "a_step_with_a_rather_long_name_of_its_own"
+    waits = e.StepStarted(run="r", step=step, consumed=[], armed=e.Armed(items=[item]))
+    assert tree(waits)[2].endswith(
+        f"petra task complete 0190aa00bb11-aabb/{step} approve --as ada"[:70]
+    ) or ("0190aa00bb11-aabb/" in tree(waits)[2])
+
+
+def test_durations_are_short() -> None:
+    assert [duration(s) for s in (0.004, 1.25, 75, 3700)] == ["4ms", "1.2s", "1m15s", "1h01m"]

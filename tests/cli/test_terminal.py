@@ -1,0 +1,125 @@
+"""``petra`` on a terminal of eighty columns, in a pipe that closes, and for a program that reads JSON."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+from cli.processes import PETRA, data, petra
+
+pytestmark = pytest.mark.slow
+
+BOOK = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: small}
+workflow:
+  - step: many
+    loop: {in: "{{ range(40) | list }}", iterator: n, spec: {mode: parallel, max_in_flight: 4}}
+    tool: {kind: python, code: "result = 1"}
+    next: {arcs: [{step: flaky}]}
+  - step: flaky
+    tool:
+      kind: python
+      code: |
+        from pathlib import Path
+        if not Path("once").exists():
+            Path("once").touch()
+            raise OSError("not yet")
+        result = "fine"
+      spec: {policy: {rules: [{when: "{{ outcome.status == 'error' }}", then: {do: retry, attempts: 4, delay: 0.5}}]}}
+    next: {arcs: [{step: ask}]}
+  - step: ask
+    tool: {kind: human, title: "Well?", assignees: {users: [ada]}}
+"""
+CODES = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
+
+
+def on_a_terminal(folder: Path, *arguments: str) -> tuple[str, int]:
+    """Run petra on a terminal of 80 columns; return all it wrote, and its exit code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    environ.pop("COLUMNS", None)
+    process = subprocess.Popen(
+        [*PETRA, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    return written.decode(errors="replace"), process.wait()
+
+
+def test_a_tree_on_a_terminal_and_lines_without_one(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(BOOK)
+    written, code = on_a_terminal(tmp_path, "run", "small.yaml")
+    assert code == 3
+    plain = CODES.sub("", written).replace("\r", "\n")
+    assert max(map(len, plain.splitlines())) <= 80
+    assert "retry 2/4 in" in plain
+    assert "└─ ☺ ask" in plain
+    assert re.search(r"petra task complete \S+/ask approve --as ada", plain)
+    lines = petra(tmp_path, "run", "small.yaml", code=3)
+    assert "\x1b" not in lines
+    assert "  ✓ many" in lines
+    assert "└─" not in lines
+
+
+@pytest.mark.parametrize("text", ["a: [", BOOK.replace("kind: human", "kind: humann"), None])
+def test_a_program_gets_one_document_also_for_a_file_that_cannot_run(
+    tmp_path: Path, text: str | None
+) -> None:
+    if text is not None:
+        (tmp_path / "bad.yaml").write_text(text)
+    found = data(tmp_path, "run", "bad.yaml", code=1)
+    assert found["status"] == "refused"
+    assert found["problems"][0]["code"].startswith("P")
+    assert found["error"]["message"]
+
+
+@pytest.mark.parametrize("verb", [("test", "."), ("events", "ID"), ("ps",), ("--help",)])
+def test_a_reader_that_has_gone_is_no_failure(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    (tmp_path / "small.yaml").write_text(BOOK)
+    petra(tmp_path, "init", "hello")
+    execution = data(tmp_path, "run", "hello.yaml")["id"]
+    arguments = [execution if word == "ID" else word for word in verb]
+    with subprocess.Popen(
+        [*PETRA, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as done:
+        assert done.stdout is not None
+        assert done.stderr is not None
+        done.stdout.close()  # as head does, only sooner
+        assert done.stderr.read() == b""
+    assert done.returncode == 0
+
+
+def test_a_detached_execution_is_taken_up_by_the_next_run(tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text(
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: slow}\nworkflow:\n"
+        "  - {step: a, tool: {kind: python, code: 'import time; time.sleep(1); result = 5'}}\n"
+    )
+    assert "nothing is left" in petra(tmp_path, "run")
+    begun = data(tmp_path, "run", "slow.yaml", "--detach")
+    assert begun["status"] == "running"
+    (found,) = json.loads(petra(tmp_path, "run", "--resume", "-o", "json"))
+    assert (found["id"], found["output"]) == (begun["id"], 5)
+
+
+def test_a_file_and_resume_exclude_each_other(tmp_path: Path) -> None:
+    assert "either a FILE or --resume" in petra(tmp_path, "run", "x.yaml", "--resume", code=2)

@@ -1,0 +1,187 @@
+"""The forms, without other programs: what is in them, and that nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from export.logs import example_logs
+
+from petra.export import FORMS, PROFILES, Log
+from petra.export.align import align
+from petra.export.firings import firings
+from petra.export.life import life, step_runs
+from petra.export.table import COLUMNS
+from petra.export.xes import XesEvent, write
+from petra.kernel import Record, State, verify
+from petra.kernel import events as e
+from petra.kernel.decide import decide
+from petra.kernel.fork import fork
+from petra.kernel.program import Program
+from petra.kernel.replay import Ledger
+from petra.net.compile import compile as compiled
+from petra.playbook import read
+
+NAMESPACE = "{http://www.xes-standard.org/}"
+# A join with a condition that fails although every branch has come is no transition of the net.
+OFF_NET = "nothing is built when all have come and the sum is too small"
+
+
+def one(pattern: str) -> Log:
+    return example_logs(pattern)[0][1]
+
+
+def test_a_json_export_still_proves_the_log() -> None:
+    for name, log in example_logs("approval"):
+        data = json.loads(FORMS["json"](log))
+        records = msgspec.convert(data["records"], list[Record])
+        assert len(records) == len(log.records)
+        assert verify(log.execution, records) is None, name
+
+
+def test_csv_has_a_row_per_step_run_with_its_three_moments() -> None:
+    for name, log in example_logs():
+        rows = list(csv.DictReader(io.StringIO(FORMS["csv"](log))))
+        starts = [x for x in life(log.records) if isinstance(x.event, e.StepStarted)]
+        assert len(rows) >= len(starts), name
+        for row in rows:
+            assert tuple(row) == COLUMNS
+            if row["completed_utc"] and row["enabled_utc"]:
+                assert row["enabled_utc"] <= row["started_utc"] <= row["completed_utc"], name
+
+
+def test_a_cell_is_never_a_formula() -> None:
+    log = one("hello")
+    made = [
+        msgspec.structs.replace(r, event=msgspec.structs.replace(r.event, step="=1+1"))
+        if isinstance(r.event, e.StepStarted | e.StepEnded)
+        else r
+        for r in log.records
+    ]
+    rows = list(csv.DictReader(io.StringIO(FORMS["csv"](Log("x", log.playbook, made)))))
+    assert {row["activity"] for row in rows} == {"'=1+1"}
+
+
+def events_of(text: str) -> list[dict[str, str]]:
+    trace = ET.fromstring(text).find(f"{NAMESPACE}trace")
+    assert trace is not None
+    return [
+        {item.attrib["key"]: item.attrib["value"] for item in event}
+        for event in trace.findall(f"{NAMESPACE}event")
+    ]
+
+
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_times_of_a_trace_strictly_increase(profile: str) -> None:
+    for name, log in example_logs("fan_out") + example_logs("approval"):
+        times = [event["time:timestamp"] for event in events_of(PROFILES[profile](log))]
+        assert times == sorted(set(times)), name
+
+
+def test_every_activity_that_ended_began() -> None:
+    for name, log in example_logs():
+        began: set[str] = set()
+        for event in events_of(FORMS["xes"](log)):
+            if event["lifecycle:transition"] in ("start", "schedule"):
+                began.add(event["concept:instance"])
+            elif event["lifecycle:transition"] in ("complete", "withdraw"):
+                assert event["concept:instance"] in began, name
+
+
+def test_what_people_do_to_a_work_item_is_part_of_the_activity() -> None:
+    found = {
+        (event["lifecycle:transition"], event.get("org:resource"))
+        for _, log in example_logs("approval")
+        for event in events_of(FORMS["xes"](log))
+    }
+    assert "schedule" in {word for word, _ in found}
+    assert any(word == "complete" and who for word, who in found)
+
+
+def test_text_that_xml_cannot_hold_is_left_out() -> None:
+    log = one("hello")
+    event = XesEvent('a<b>&"c\x00\x1b\n', "complete", 1.0, 1, {"petra:x": "é\ud800"})
+    (found,) = events_of(write(log, [event], "activities"))
+    assert found["concept:name"] == 'a<b>&"c\n'
+    assert found["petra:x"] == "é"
+
+
+def test_every_event_of_an_ocel_log_has_an_object_and_every_object_a_type() -> None:
+    for name, log in example_logs():
+        data = json.loads(FORMS["ocel"](log))
+        types = {one["name"] for one in data["objectTypes"]}
+        objects = {one["id"]: one["type"] for one in data["objects"]}
+        assert set(objects.values()) <= types, name
+        assert len(data["events"]) == len(list(life(log.records))), name
+        for event in data["events"]:
+            related = [one["objectId"] for one in event["relationships"]]
+            assert related, name
+            assert set(related) <= objects.keys(), name
+
+
+@pytest.mark.spec("S2")
+def test_every_firing_of_the_examples_is_a_transition_of_the_exported_net() -> None:
+    ended = 0
+    for name, log in example_logs():
+        net = compiled(log.playbook)
+        wanted = list(firings(log, net))
+        names = align(net, wanted, ended=log.status == "completed")
+        assert (names is None) == (OFF_NET in name), name
+        ended += names is not None and log.status == "completed"
+    assert ended > 90
+
+
+def test_one_branch_of_a_list_stands_for_all_of_them() -> None:
+    log = next(log for name, log in example_logs("fan_out") if "every merge" in name)
+    found = [
+        event
+        for event in events_of(PROFILES["firings"](log))
+        if event["concept:name"] == "read_sales.start"
+    ]
+    assert [event["petra:stands_for"] for event in found] == ["3"]
+    assert sum(run.step == "read_sales" for run in step_runs(log)) == 3
+
+
+def test_what_is_no_firing_of_the_net_is_said_to_be_none() -> None:
+    log = next(log for name, log in example_logs("wcp-36") if OFF_NET in name)
+    assert all(event["petra:off_net"] == "true" for event in events_of(PROFILES["firings"](log)))
+
+
+def test_a_fork_is_exported_with_the_past_it_has() -> None:
+    text = (
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: x}\nworkflow:\n"
+        "  - {step: a, next: {arcs: [{step: b}]}}\n"
+        "  - {step: b, tool: {kind: wait, signal: {name: go}}}\n"
+    )
+    program = Program(read(text).checked())
+    origin = _begun(program, "one", [])
+    made = fork("one", origin, len(origin), now=5.0)
+    state, ledger = State(id="two"), Ledger("two")
+    decision = decide(program, state, made)
+    records = [
+        ledger.record(event, 5.0, *marks)
+        for event, marks in zip(decision.events, decision.markings, strict=True)
+    ]
+    again = fork("two", records, 1, now=6.0)
+    nested = [
+        Ledger("three").record(e.ExecutionForked(origin="two", at=1, past=again.past), 6.0, 0, 0)
+    ]
+    for log in (records, nested):
+        found = [run.step for run in step_runs(Log("x", program.playbook, log))]
+        assert found[:2] == ["a", "b"]
+        assert events_of(FORMS["xes"](Log("x", program.playbook, log)))[0]["concept:name"] == "a"
+
+
+def _begun(program: Program, execution: str, records: list[Record]) -> list[Record]:
+    from petra.kernel import commands as c  # noqa: PLC0415
+
+    state, ledger = State(id=execution), Ledger(execution)
+    decision = decide(program, state, c.Start(now=1.0))
+    return records + [
+        ledger.record(event, 1.0, *marks)
+        for event, marks in zip(decision.events, decision.markings, strict=True)
+    ]

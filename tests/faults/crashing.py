@@ -1,0 +1,54 @@
+"""A process that is about to die: it starts executions, keeps a journal of what was acknowledged, and works.
+
+python crashing.py STORE ADDRESS FOLDER NUMBER [POINT AT]
+
+It dies at the crash point, or ends with 0 once every execution of the journal has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from engine_support import local
+from faults.scenario import CHILD, EXECUTIONS, PARENT, open_store
+
+from petra.engine.crash_points import POINTS, arm
+
+OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
+
+
+def note(folder: Path, command: str, execution: str) -> None:
+    """Write down that a command was acknowledged, and make sure that this is not lost."""
+    with (folder / "journal").open("a") as file:
+        file.write(f"{command} {execution}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+async def main(kind: str, address: str, folder: Path, number: int) -> None:
+    store = await open_store(kind, address)
+    try:
+        async with local(store, holder=f"engine-{os.getpid()}" if kind == "postgres" else "",
+                         shard_lease_s=1.0) as petra:  # fmt: skip
+            if number == 0:
+                await petra.engine.start(CHILD, execution="the-child", command="child")
+            for each in range(EXECUTIONS):
+                name = f"{number}-{each}"
+                await petra.engine.start(
+                    PARENT, {"ledger": str(folder / "ledger")}, execution=name, command=f"start-{name}"
+                )  # fmt: skip
+                note(folder, f"start-{name}", name)
+            for line in (folder / "journal").read_text().splitlines():
+                await petra.rest(line.split()[1], lambda found: found.status in OVER)
+    finally:
+        await store.close()
+
+
+if __name__ == "__main__":
+    kind, address, folder, number, *crash = sys.argv[1:]
+    if crash:
+        arm(next(point for point in POINTS if point.name == crash[0]), at=int(crash[1]))
+    asyncio.run(main(kind, address, Path(folder), int(number)))

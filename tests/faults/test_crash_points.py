@@ -1,0 +1,145 @@
+"""kill -9 at every crash point, on every store: nothing acknowledged is lost, everything completes, logs verify."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from faults.scenario import EXECUTIONS, open_store
+
+from petra.engine.codec import from_row
+from petra.engine.crash_points import POINTS, CrashPoint
+from petra.kernel import Program, replay, verify
+from petra.kernel import events as e
+from petra.playbook import read
+from petra.store.base import Store
+from petra.store.rows import ExecutionFilter
+from petra.testing.checker import Checker
+
+TESTS = Path(__file__).parents[1]
+RARE = ("recovery", "timer", "closing", "loaded", "shards", "looked up", "stopped")
+"""Points that a process passes once or so; at the others it dies at the third time."""
+AT_ONCE = 2
+"""So many kills come before a process may finish: more, and a delivery could be lost for the fifth time."""
+
+
+class Victims:
+    """Processes on one store, each of which dies at a point, and some that may finish."""
+
+    def __init__(self, kind: str, address: str, folder: Path) -> None:
+        self.kind, self.address, self.folder = kind, address, folder
+        self.started = 0
+        self.kills = 0
+
+    def run(self, *crash: str) -> int:
+        done = subprocess.run(
+            [
+                sys.executable,
+                str(TESTS / "faults" / "crashing.py"),
+                self.kind,
+                self.address,
+                str(self.folder),
+                str(self.started),
+                *crash,
+            ],
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.started += 1
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        return done.returncode
+
+    def kill_at(self, points: Sequence[CrashPoint]) -> None:
+        assert self.run() == 0  # one that is not killed, so that the playbook of the child is known
+        for number, point in enumerate(points, start=1):
+            if any(
+                word in point.name for word in ("recovery", "loaded")
+            ):  # there must be something
+                assert self.run("after assignments are sent", "2") == -signal.SIGKILL
+                self.kills += 1
+            rare = any(word in point.name for word in RARE)
+            assert self.run(point.name, "1" if rare else "3") == -signal.SIGKILL, point.name
+            self.kills += 1
+            if number % AT_ONCE == 0:
+                assert self.run() == 0
+        assert self.run() == 0
+
+    @property
+    def acknowledged(self) -> list[str]:
+        return [line.split()[1] for line in (self.folder / "journal").read_text().splitlines()]
+
+
+async def _check(victims: Victims) -> None:
+    store = await open_store(victims.kind, victims.address)
+    try:
+        page = await store.executions(ExecutionFilter(), limit=10_000)
+        found = {stored.row.id: stored.row for stored in page.rows}
+        lost = [name for name in victims.acknowledged if name not in found]
+        assert lost == []
+        assert {row.status for row in found.values()} == {"completed"}
+        parents = [row.id for row in found.values() if row.playbook == "crash-parent"]
+        assert len(parents) <= victims.started * EXECUTIONS
+        for name in found:
+            await _check_log(store, name)
+        children = [row.parent for row in found.values() if row.parent]
+        assert sorted(children) == sorted(parents)
+        stats = await store.stats()
+        assert (stats.pending, stats.wake_ups) == (0, 0)
+        assert await store.verify() == []
+    finally:
+        await store.close()
+
+
+async def _check_log(store: Store, name: str) -> None:
+    records = [from_row(row) for row in await store.read(name)]
+    assert verify(name, records) is None
+    stored = await store.playbook(replay(name, records).digest)
+    assert stored is not None
+    program = Program(read(stored.source.decode()).checked())
+    checker = Checker(program.playbook)
+    assert checker.check(records) == []
+    state = replay(name, records)
+    assert checker.ctx == state.ctx
+    if state.playbook == "crash-parent":
+        assert state.output == 15
+        done = [record.event.step for record in records if isinstance(record.event, e.StepEnded)]
+        assert len(done) == len(set(done))
+
+
+def _points(kind: str, part: int) -> list[CrashPoint]:
+    own = [point for point in POINTS if point.store in ("", kind)]
+    return own[part::3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_killing_a_process_at_any_crash_point_loses_and_repeats_nothing_on_sqlite(
+    part: int, tmp_path: Path
+) -> None:
+    victims = Victims("sqlite", str(tmp_path / "petra.db"), tmp_path)
+    victims.kill_at(_points("sqlite", part))
+    asyncio.run(_check(victims))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_killing_a_process_at_any_crash_point_loses_and_repeats_nothing_on_postgres(
+    part: int, tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    victims = Victims("postgres", new_database(), tmp_path)
+    victims.kill_at(_points("postgres", part))
+    asyncio.run(_check(victims))
+
+
+def test_every_crash_point_has_a_name_of_its_own() -> None:
+    names = [point.name for point in POINTS]
+    assert len(set(names)) == len(names) >= 25

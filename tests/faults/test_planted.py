@@ -1,0 +1,189 @@
+"""Bugs planted in engine, worker and store: each is caught by an ordeal within a bounded number of seeds.
+
+A bug that no ordeal notices would mean that the ordeals are blind. Most are taken from failures that users of
+other engines had: an acknowledgement before the commit, a fence that is missing, an error that recovery swallows.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from petra.engine import batches, draft, engine
+from petra.engine.dispatch import Dispatcher
+from petra.engine.engine import Engine
+from petra.engine.recovery import Recovery
+from petra.store import memory
+from petra.store.errors import UnavailableError
+from petra.testing.ordeal import Ordeal
+from petra.testing.ordeal.invariants import judge
+from petra.wire import frames
+from petra.worker.heart import Heart
+from petra.worker.outbox import Outbox
+
+SEEDS = 250
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _rewrite(patch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: str) -> None:
+    """Replace a piece of a function's source; that it is there is part of the claim."""
+    function = getattr(owner, name)
+    source = getattr(function, "source", None) or textwrap.dedent(inspect.getsource(function))
+    assert source.count(old) == 1, f"{name} has no such line any more: {old}"
+    module = inspect.getmodule(owner)
+    made: dict[str, Any] = {}
+    exec(compile(source.replace(old, new), name, "exec"), vars(module), made)
+    made[name].source = source.replace(old, new)
+    patch.setattr(owner, name, made[name])
+
+
+def _told_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
+    async def commit(self: Any, usable: Any, batch: Any) -> None:
+        await self._release(list(usable.values()))
+        if batch is not None:
+            await self._store(batch)
+
+    patch.setattr(Engine, "_commit", commit)
+
+
+def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None:
+    true = Engine._reported
+
+    def reported(self: Any, link: Any, given: frames.RunReport) -> None:
+        link.send(frames.Ack(parts=[(given.lease, given.part)]))
+        true(self, link, given)
+
+    patch.setattr(Engine, "_reported", reported)
+
+
+def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -> None:
+    true = Engine._store
+
+    async def store(self: Any, batch: Any) -> Any:
+        try:
+            return (await self.store.commit(batch)).outcomes
+        except UnavailableError:
+            return ()
+        except Exception:  # noqa: BLE001 - the rest as it should be
+            return await true(self, batch)
+
+    patch.setattr(Engine, "_store", store)
+
+
+def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
+    decide: Any = import_module("petra.kernel.decide")
+
+    def report(turn: Any, command: Any) -> None:
+        run = turn.state.runs.get(command.run)
+        if run is not None:
+            decide.runs.end(turn, run, command.report)
+
+    patch.setitem(decide._COMMANDS, decide.c.StepReport, report)
+
+
+def _a_worker_that_was_told_to_stop_is_believed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Dispatcher, "disowns", lambda *_: False)
+
+
+def _recovery_finds_nothing(patch: pytest.MonkeyPatch) -> None:
+    async def find(*_: object, **__: object) -> None:
+        return
+
+    patch.setattr(Recovery, "find", find)
+
+
+def _recovery_forgets_what_it_could_not_do(patch: pytest.MonkeyPatch) -> None:
+    taken = "[self._lost.popleft() for _ in range(min(RECOVER_MAX, len(self._lost)))]"
+    _rewrite(patch, Recovery, "run", "list(islice(self._lost, RECOVER_MAX))", taken)
+    _rewrite(patch, Recovery, "run", "for _ in rows:", "for _ in ():")
+
+
+def _every_engine_believes_that_the_last_one_closed_in_order(patch: pytest.MonkeyPatch) -> None:
+    true = Recovery.find
+
+    async def find(self: Any, shards: Any, **_: object) -> None:
+        await true(self, shards, in_order=True)
+
+    patch.setattr(Recovery, "find", find)
+
+
+def _wake_ups_are_not_stored(patch: pytest.MonkeyPatch) -> None:
+    true = draft.change_of
+    patch.setattr(batches, "change_of", lambda made, _due: true(made, None))
+
+
+def _rows_show_the_first_status_for_ever(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(draft, "status_of", lambda *_: ("running", ""))
+
+
+def _a_run_that_ended_stays_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(engine, "note_released", lambda *_: None)
+
+
+def _assignments_are_made_from_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
+    true = Dispatcher.offer
+    patch.setattr(Dispatcher, "offer", lambda self, row, *_: true(self, row))
+    _rewrite(patch, Dispatcher, "_made", "if entry.busy:", "if False:")
+
+
+def _children_are_never_told(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batches, "letters_of", lambda *_: ())
+
+
+def _the_clock_is_a_minute_ahead(patch: pytest.MonkeyPatch) -> None:
+    _rewrite(
+        patch, Engine, "_decide", "request.make(self.clock.now())", "request.make(self.clock.now() + 60)"
+    )  # fmt: skip
+
+
+def _the_same_batch_is_stored_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        memory, "must_write", lambda _change, outcome, _head: outcome.fate.value == "applied"
+    )
+
+
+def _answers_are_not_stored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(engine, "answer_of", lambda *_: None)
+    _rewrite(patch, Engine, "_decide", "if request.command:", "if False:")
+
+
+def _a_report_is_sent_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Outbox, "repeat", lambda *_: None)
+
+
+def _the_heart_does_not_beat(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Heart, "beat", lambda _: None)
+
+
+PLANTED: list[Plant] = [
+    _told_before_it_is_durable, _a_report_is_acknowledged_when_it_arrives,
+    _a_store_that_refused_counts_as_one_that_stored, _an_old_delivery_is_taken,
+    _a_worker_that_was_told_to_stop_is_believed, _recovery_finds_nothing, _recovery_forgets_what_it_could_not_do,
+    _every_engine_believes_that_the_last_one_closed_in_order, _wake_ups_are_not_stored,
+    _rows_show_the_first_status_for_ever, _a_run_that_ended_stays_out,
+    _assignments_are_made_from_what_is_not_durable, _children_are_never_told, _the_clock_is_a_minute_ahead,
+    _the_same_batch_is_stored_twice, _answers_are_not_stored, _a_report_is_sent_once, _the_heart_does_not_beat,
+]  # fmt: skip
+
+
+def _caught() -> tuple[int, str] | None:
+    for seed in range(SEEDS):
+        if found := judge(Ordeal(seed).run()):
+            return seed, found[0]
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__.strip("_"))
+def test_a_planted_bug_is_caught(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    plant(monkeypatch)
+    caught = _caught()
+    assert caught is not None
+    record_property("caught", f"seed {caught[0]}: {caught[1]}")
