@@ -112,6 +112,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     parent: str = ""
     depth: int = 0
     timers: list[NewTimer] = []
+    inherits: bool = False
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):

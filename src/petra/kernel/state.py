@@ -280,6 +280,7 @@ class State(Struct, gc=False):
     children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""
+    inherits: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     paused: bool = False

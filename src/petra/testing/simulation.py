@@ -208,7 +208,11 @@ class Simulation:
             return
         child = self._make(playbook, effect.child, effect.path, parent.id)
         start = c.Start(
-            now=self.now, workload=effect.workload, parent=parent.id, depth=effect.depth
+            now=self.now,
+            workload=effect.workload,
+            parent=parent.id,
+            depth=effect.depth,
+            inherits=effect.inherit_artifacts,
         )
         decision = self.send(child, start)
         if decision.refused:
