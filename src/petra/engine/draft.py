@@ -112,6 +112,10 @@ class Draft(msgspec.Struct):
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
 
+    def answers_to(self, command: str) -> bool:
+        """Whether a command is answered here already."""
+        return any(answer.command == command for answer in self.answers)
+
     @property
     def version(self) -> int:
         """The version after it."""
