@@ -141,8 +141,8 @@ class Ordeal:
         for _ in range(self.plan.commands):
             await asyncio.sleep(chance.random() * self.plan.storm_s / 3)
             await client.act(execution, harmless=knows)
-        for _ in range(10):
-            await asyncio.sleep(20.0)
+        for _ in range(40):
+            await asyncio.sleep(5.0)
             stream = self.evidence.streams.get(execution)
             if stream is None or self._at_rest(execution):
                 return
