@@ -9,6 +9,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections import Counter, deque
@@ -133,6 +134,8 @@ class Dispatcher:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         kept: list[Offer] = []
+        if waiting[0].given is None:
+            await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
             offer = waiting.popleft()
             if offer.given is None and not await self._made(offer):
@@ -149,6 +152,12 @@ class Dispatcher:
         if made:
             worker.link.send(frames.Assign(assignments=made))
         return not kept
+
+    async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
+        """Read the executions of the next offers at once, as after a restart, when none is in memory."""
+        some = [one.row.execution for one in itertools.islice(waiting, most) if one.given is None]
+        with contextlib.suppress(UnavailableError):
+            await self._entries.warm(some)
 
     async def _made(self, offer: Offer) -> bool:
         """Make an assignment from the state as it is; False where that cannot be done now.

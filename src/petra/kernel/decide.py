@@ -198,6 +198,7 @@ def _start(turn: Turn, command: c.Start) -> None:
             entry=entry,
             reducers=program.reducers,
             parent=command.parent,
+            inherits=command.inherits,
             depth=command.depth,
             timers=timers,
         )
