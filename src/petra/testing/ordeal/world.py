@@ -61,6 +61,7 @@ class Ordeal:
             finally:
                 self.evidence.mishaps += self.loop.mishaps
                 self.evidence.losses = self._losses()
+                self.evidence.alone = self.plan.engines == 1
                 self.digest = self._hash()
                 self.elapsed_s = self.loop.time()
                 self.host.over = True
