@@ -194,7 +194,8 @@ class Local:
                         await asyncio.gather(keeper, return_exceptions=True)
             finally:
                 await made.store.close()
-                (home / CLOSED).touch()
+                if made.in_order:
+                    (home / CLOSED).touch()
 
     async def _keep_worker(
         self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]

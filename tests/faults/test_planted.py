@@ -22,6 +22,7 @@ from petra.store import memory
 from petra.store.errors import UnavailableError
 from petra.testing.ordeal import Ordeal
 from petra.testing.ordeal.invariants import judge
+from petra.testing.ordeal.plan import Plan
 from petra.wire import frames
 from petra.worker.heart import Heart
 from petra.worker.outbox import Outbox
@@ -171,11 +172,36 @@ PLANTED: list[Plant] = [
 ]  # fmt: skip
 
 
-def _caught() -> tuple[int, str] | None:
+def _close_often(plan: Plan) -> None:
+    """Have engines that share a store close in order while workers are busy."""
+    plan.engines, plan.engine_closes, plan.engine_kills, plan.storm_s = 2, 3, 0, 20.0
+
+
+CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
+    _a_worker_that_was_told_to_stop_is_believed: _close_often
+}
+"""Bugs that take a rare coincidence: their ordeals have more of the fault that brings it about."""
+
+
+def _ordeal(seed: int, plant: Plant) -> Ordeal:
+    ordeal = Ordeal(seed)
+    concentrate = CONCENTRATED.get(plant)
+    if concentrate is not None:
+        concentrate(ordeal.plan)
+    return ordeal
+
+
+def _caught(plant: Plant) -> tuple[int, str] | None:
     for seed in range(SEEDS):
-        if found := judge(Ordeal(seed).run()):
+        if found := judge(_ordeal(seed, plant).run()):
             return seed, found[0]
     return None
+
+
+@pytest.mark.parametrize("plant", list(CONCENTRATED), ids=str)
+def test_without_the_bug_concentrated_ordeals_find_nothing(plant: Plant) -> None:
+    for seed in range(10):
+        assert judge(_ordeal(seed, plant).run()) == []
 
 
 @pytest.mark.slow
@@ -184,6 +210,6 @@ def test_a_planted_bug_is_caught(
     plant: Plant, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
     plant(monkeypatch)
-    caught = _caught()
+    caught = _caught(plant)
     assert caught is not None
     record_property("caught", f"seed {caught[0]}: {caught[1]}")

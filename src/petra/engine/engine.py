@@ -108,6 +108,7 @@ class Engine:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
+        self.in_order = False
         self._expected = Expected()
 
     # Life
@@ -138,7 +139,9 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._post.close()
         await self.logs.close()
-        await self.shards.leave(self._owner)
+        self.in_order = self._broken is None and self._recovery.is_done
+        if self.in_order:  # else the next one must see that deliveries were lost
+            await self.shards.leave(self._owner)
 
     async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
         """Run a loop; it begins anew when the store was away."""

@@ -37,6 +37,11 @@ class Recovery:
         self._lost: deque[PendingRow] = deque()
         self._some = asyncio.Event()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether every delivery that was lost has been decided about."""
+        return not self._lost
+
     async def find(self, shards: Collection[int] | None, *, in_order: bool) -> None:
         """Find out which runs of some shards are out, before acting for them."""
         after = ("", "", "")

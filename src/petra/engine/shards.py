@@ -143,7 +143,6 @@ class Shards:
     async def _give(self, surplus: int, owner: Owner) -> None:
         """Choose what leaves, let go of what has no run out any more, keep what takes too long."""
         assert self.epochs is not None, "an engine without a name gives no shards"
-        out = owner.out()
         now = self._clock.monotonic()
         late = [shard for shard, since in self._leaving.items() if since + LEAVE_S <= now]
         stay = late if surplus > 0 else list(self._leaving)
@@ -151,6 +150,7 @@ class Shards:
             del self._leaving[shard]
         if stay:
             await owner.kept(stay)
+        out = owner.out()  # as it is now: nothing is handed out between this and the release
         for shard in sorted(self.epochs, key=lambda shard: (shard in stay, out.get(shard, 0))):
             if len(self._leaving) >= surplus:
                 break

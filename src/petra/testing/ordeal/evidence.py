@@ -130,6 +130,8 @@ class Evidence:
     ledger: list[Effect] = field(default_factory=list)
     leases: dict[str, Assignment] = field(default_factory=dict)
     mishaps: list[str] = field(default_factory=list)
+    alone: bool = True
+    """Whether there was one engine at a time."""
     closed: set[int] = field(default_factory=set)
     """The engines that closed in order."""
     losses: int = 0

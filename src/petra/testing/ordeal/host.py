@@ -170,7 +170,7 @@ class Host:
             await asyncio.sleep(0.1)
             if closing.done() or process.dead:
                 break
-        in_order = closing.done() and not process.dead
+        in_order = closing.done() and not process.dead and engine.in_order
         if in_order:
             self._evidence.closed.add(seat.started)
             self._handed_back = len(self.seats) == 1

@@ -61,6 +61,7 @@ class Ordeal:
             finally:
                 self.evidence.mishaps += self.loop.mishaps
                 self.evidence.losses = self._losses()
+                self.evidence.alone = self.plan.engines == 1
                 self.digest = self._hash()
                 self.elapsed_s = self.loop.time()
                 self.host.over = True
@@ -141,8 +142,8 @@ class Ordeal:
         for _ in range(self.plan.commands):
             await asyncio.sleep(chance.random() * self.plan.storm_s / 3)
             await client.act(execution, harmless=knows)
-        for _ in range(10):
-            await asyncio.sleep(20.0)
+        for _ in range(40):
+            await asyncio.sleep(5.0)
             stream = self.evidence.streams.get(execution)
             if stream is None or self._at_rest(execution):
                 return
