@@ -287,7 +287,7 @@ def _default(found: Field) -> str:
     if found.required:
         return "**required**"
     value = found.default()
-    if value is None or isinstance(value, msgspec.Struct) or value in ([], {}):
+    if value in (None, msgspec.UNSET) or isinstance(value, msgspec.Struct) or value in ([], {}):
         return ""
     return f"`{msgspec.json.encode(value).decode().strip(chr(34))}`"
 

@@ -5,7 +5,8 @@ PetraError
 ├── PlaybookError    the author's document is wrong; carries every problem found in it
 ├── ExpressionError  an expression could not be compiled or evaluated
 ├── NetError         a net, a marking or a firing was asked for what it cannot do
-├── ObjectError      a large result could not be stored or read; has the kind of an outcome's error
+├── UnreadableError  something that a template or a tool reads cannot be had; has the kind of an outcome's error
+│   └── ObjectError  a large result could not be stored or read
 └── UsageError       a command or a call was given something it cannot use
 ```
 
@@ -57,13 +58,20 @@ class NetError(PetraError):
     """A net, a marking or a firing was asked for what it cannot do."""
 
 
-class ObjectError(PetraError):
-    """A large result could not be stored or read; ``kind`` is that of an outcome's error."""
+class UnreadableError(PetraError):
+    """Something that a template or a tool reads cannot be had; ``kind`` is that of an outcome's error.
+
+    It is no fault of the template: asked again it may be there, so a policy may decide about it.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
+
+
+class ObjectError(UnreadableError):
+    """A large result could not be stored or read."""
 
 
 class UsageError(PetraError):

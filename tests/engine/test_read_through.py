@@ -33,3 +33,35 @@ def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference
             assert is_reference(state.latest["fetch"].result)
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
+@pytest.mark.spec("S16", "S18")
+@pytest.mark.parametrize("inherits", [True, False])
+def test_a_child_reads_what_its_parent_stored_only_if_it_inherits(
+    inherits: object, tmp_path: Path
+) -> None:
+    child = playbook(
+        "  - step: use\n    tool: {kind: python, args: {a: '{{ workload.all[19999] }}'}, code: 'result = a'}\n",
+        name="child",
+        workload="{all: [0]}",
+    )
+    parent = playbook(
+        "  - step: fetch\n    tool: {kind: python, code: 'result = list(range(20000))'}\n"
+        "    next: {arcs: [{step: call}]}\n"
+        "  - step: call\n    tool: {kind: playbook, path: child, args: {all: '{{ fetch }}'},"
+        f" inherit_artifacts: {str(inherits).lower()}}}\n"
+    )
+
+    async def scenario() -> None:
+        async with Local.open(tmp_path) as petra:
+            await petra.run(child, {"all": list(range(20_000))}, execution="first")
+            result = await petra.run(
+                parent, execution="e1", until=lambda found: found.status in {"completed", "failed"}
+            )
+            if inherits:
+                assert (result.status, result.output) == ("completed", 19_999), result
+            else:
+                assert result.status == "failed"
+                assert "belongs to another execution" in str(result.error)
+
+    asyncio.run(asyncio.wait_for(scenario(), 30))

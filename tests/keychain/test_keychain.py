@@ -294,8 +294,9 @@ def test_templates_read_what_was_prepared_and_nothing_else() -> None:
 
         assert render("{{ keychain.a }}") == CANARY
         assert render("Bearer {{ keychain.b.token }}") == f"Bearer {CANARY}"
-        with pytest.raises(ExpressionError, match="the variable c is not set"):
+        with pytest.raises(KeychainError, match="the variable c is not set") as caught:
             render("{{ keychain.c }}")
+        assert caught.value.kind == "not_found"
         with pytest.raises(ExpressionError, match="undefined"):
             render("{{ keychain.undeclared }}")
         with pytest.raises(ExpressionError, match="as a whole"):
@@ -319,3 +320,39 @@ def test_renewing_tells_whether_anything_changed() -> None:
         assert (await secrets.get("b")).reveal() == {"token": "second-value"}
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (entry("x", "env"), "not_found"),
+        (entry("x", "file", path="/no/such/file"), "not_found"),
+        (entry("x", "credential"), "not_found"),
+        (entry("x", "secret_manager"), "not_found"),
+        (entry("x", "secret_manager", provider="nobody"), "not_found"),
+        (entry("x", "bearer", token="plain"), "client_error"),
+        (entry("x", "bearer", token="x"), "client_error"),
+        (entry("x", "oauth2", client_id="me"), "client_error"),
+        (entry("x", "oauth2", token_url="http://127.0.0.1:1/"), "connection"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{value.kind} {value.settings}",
+)  # fmt: skip
+def test_each_way_to_fail_has_its_kind(made: Credential, kind: str) -> None:
+    with pytest.raises(KeychainError) as caught:
+        resolve(Keychain(environ={}), "x", made)
+    assert caught.value.kind == kind
+
+
+def test_a_provider_with_a_bug_is_a_provider_that_does_not_answer_and_its_words_are_not_told() -> (
+    None
+):
+    class Broken:
+        async def read(self, path: str, **_: str | None) -> Any:
+            raise RuntimeError(path + CANARY)
+
+    keychain = Keychain(environ={}, providers={"broken": Broken()})
+    with pytest.raises(KeychainError, match="'broken' failed: RuntimeError") as caught:
+        resolve(keychain, "x", entry("x", "secret_manager", provider="broken"))
+    assert caught.value.kind == "connection"
+    assert CANARY not in str(caught.value)

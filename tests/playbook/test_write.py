@@ -196,3 +196,15 @@ def test_a_playbook_of_the_corpus_reads_back_as_the_same_model(path: Path) -> No
     if not reading.ok:
         pytest.skip("it has errors")
     assert read(to_yaml(reading.checked())).checked() == reading.playbook
+
+
+@pytest.mark.spec("S8")
+def test_set_branch_null_is_written_and_its_absence_is_not() -> None:
+    head = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: p}\nworkflow:\n"
+    step = (
+        "- {step: a, tool: {kind: noop, spec: {policy: {rules: [{else: {then: {do: break%s}}}]}}}}"
+    )
+    for more, is_there in ((", set_branch: null", True), ("", False)):
+        book = read(head + step % more).checked()
+        assert ("set_branch: null" in to_yaml(book)) is is_there
+        assert read(to_yaml(book)).checked() == book

@@ -193,3 +193,9 @@ def test_a_decision_carries_its_patches_in_the_order_written() -> None:
 
 def test_a_policy_with_a_bad_template_is_a_decision_to_fail() -> None:
     assert kind_of(judge(ok(), always(set_ctx={"x": "{{ ( }}"}))) == "transform"
+
+
+@pytest.mark.spec("S5", "S8")
+def test_a_branch_that_is_set_to_null_is_set() -> None:
+    assert judge(ok(1), always(set_branch=None)).branch is None
+    assert judge(ok(1), always()).branch is msgspec.UNSET

@@ -183,7 +183,7 @@ def test_a_store_that_comes_back_is_asked_again_by_the_next_try(tmp_path: Path) 
     assert report.result == 7
     assert [one.number for one in report.attempts] == [1, 2, 3]
     assert report.attempts[0].error == Error(
-        kind="connection", message="the store does not answer", retryable=True
+        kind="connection", message="task 't': the store does not answer", retryable=True
     )
 
 

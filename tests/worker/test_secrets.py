@@ -14,7 +14,7 @@ import pytest
 from worker.desk import Desk, ProbeTools, digest_of, ok, playbook, scenario, with_worker
 
 from petra.clock import FakeClock
-from petra.keychain import Keychain
+from petra.keychain import Keychain, KeychainError
 from petra.kinds import Http
 from petra.objects import LocalObjects
 from petra.playbook import to_yaml
@@ -104,10 +104,100 @@ def test_a_secret_that_cannot_be_had_fails_the_run_that_reads_it_and_says_why() 
         desk.assign(playbook(CALL, head=HEAD))
         report = await desk.single()
         assert report.error is not None
-        assert report.error.kind == "transform"
+        assert report.error.kind == "not_found"
         assert "the variable K is not set" in report.error.message
+        assert [one.status for one in report.attempts] == ["error"]
 
     scenario(play, keychain=Keychain(environ={}))
+
+
+class Kept:
+    """A secret manager that goes through its answers; the last one repeats."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.asked = list(answers), 0
+
+    async def read(self, path: str, **_: str | None) -> Any:
+        assert path == "x"
+        self.asked += 1
+        answer = self.answers[min(self.asked, len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+MANAGED = "keychain: [{name: k, kind: secret_manager, provider: kept, path: x}]"
+READS = {
+    "a template": "headers: {X-Key: '{{ keychain.k.v }}'}",
+    "a tool": "auth: k",
+}
+RETRY = "spec: {policy: {rules: [{when: '{{ outcome.error.retryable }}', then: {do: retry, delay: 5}}, {when: '{{ outcome.error }}', then: {do: fail}}]}}"
+
+
+def managed(kept: Kept, reads: str) -> tuple[Report, float]:
+    """Run a task that needs a secret of a secret manager; return the report and the time it took."""
+
+    async def call(fields: Http, context: ToolContext) -> Outcome:
+        return ok("in" if fields.headers or await secret_of(context, "k") else "out")
+
+    async def play(desk: Desk, _worker: Worker, clock: FakeClock) -> None:
+        tool = f"{{name: t, kind: http, url: call, {READS[reads]}, {RETRY}}}"
+        desk.assign(playbook(f"- step: s\n  tool: {tool}\n", head=MANAGED))
+        found.append((await clock.run(desk.single()), clock.monotonic()))
+
+    found: list[tuple[Report, float]] = []
+    keychain = Keychain(environ={}, providers={"kept": kept})
+    scenario(play, ProbeTools(call=call), keychain=keychain)
+    return found[0]
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("error", [KeychainError("no answer", "connection"), OSError("down")])
+def test_a_secret_manager_that_is_down_is_asked_again_as_the_policy_says(
+    reads: str, error: Exception
+) -> None:
+    kept = Kept(error, error, {"v": "value"})
+    report, took_s = managed(kept, reads)
+    assert report.status == "ok"
+    errors = [one.error for one in report.attempts]
+    assert [one.kind for one in errors if one is not None] == ["connection", "connection"]
+    assert all(one.retryable for one in errors if one is not None)
+    assert (kept.asked, took_s) == (3, 10.0)
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (KeychainError("the token may not read it", "auth"), "auth"),
+        (KeychainError("there is no such secret", "not_found"), "not_found"),
+    ],
+)
+def test_a_secret_that_is_refused_or_not_there_keeps_its_kind_and_is_not_retried(
+    reads: str, answer: Exception, kind: str
+) -> None:
+    report, took_s = managed(Kept(answer), reads)
+    assert report.error is not None
+    assert (report.error.kind, report.error.retryable, took_s) == (kind, False, 0.0)
+    assert "keychain 'k'" in report.error.message
+    assert len(report.attempts) == 1
+
+
+@pytest.mark.spec("S20")
+def test_a_tool_that_names_an_entry_nobody_declared_is_told_so() -> None:
+    async def call(_fields: Http, context: ToolContext) -> Outcome:
+        return ok(await secret_of(context, "nobody"))
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        desk.assign(playbook(CALL, head=HEAD))
+        report = await desk.single()
+        assert report.error is not None
+        assert report.error.kind == "not_found"
+        assert report.error.message == "the keychain does not declare 'nobody'"
+
+    scenario(play, ProbeTools(call=call), keychain=Keychain(environ={"K": "value"}))
 
 
 @pytest.mark.spec("S20")

@@ -45,7 +45,11 @@ def letters_of(state: State, effects: Iterable[f.AnyEffect], version: int) -> tu
         match effect:
             case f.StartChild():
                 start = c.Start(
-                    now=0.0, workload=effect.workload, parent=state.id, depth=effect.depth
+                    now=0.0,
+                    workload=effect.workload,
+                    parent=state.id,
+                    depth=effect.depth,
+                    inherits=effect.inherit_artifacts,
                 )
                 wanted = None if effect.version is None else str(effect.version)
                 to, message = (

@@ -43,7 +43,7 @@ def assignment(
         more=chunk is not None and goes_on(plan, run, chunk),
         total=level_at(run.loop, (*chunk.at, 0)).total if chunk is not None and run.loop else 0,
         compensate=bool(run.compensates),
-        readable=state.origins,
+        readable=[*state.origins, state.parent] if state.inherits else state.origins,
     )
 
 

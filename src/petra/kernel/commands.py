@@ -17,10 +17,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Start(Command, frozen=True, tag="start"):
-    """Start the execution."""
+    """Start the execution; with ``inherits`` it may read what its parent stored."""
 
     workload: dict[str, Any] = {}
     parent: str = ""
+    inherits: bool = False
     depth: int = 0
 
 

@@ -93,6 +93,8 @@ class Iterated(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     attempts: list[Attempt] = []
     writes: list[Write] = []
     left_out: LeftOut | None = None
+    branch: Any = None
+    has_branch: bool = False
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -110,6 +112,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     parent: str = ""
     depth: int = 0
     timers: list[NewTimer] = []
+    inherits: bool = False
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):

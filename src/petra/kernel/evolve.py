@@ -39,6 +39,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.started_at = state.now
     state.reducers = event.reducers
     state.parent = event.parent
+    state.inherits = event.inherits
     state.depth = event.depth
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")

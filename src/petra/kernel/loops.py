@@ -7,7 +7,9 @@ run, and ``loop.done`` carries the failures.
 Rule 3: a chunk is over when none of its iterations is out and there is none to add.
 Rule 4: iterations are reported in parts, as they end; one that was reported before changes nothing. What a worker
 leaves undone is handed out again, and only that.
-Rule 5: results that are too large for an event are gathered into one object by a worker first (S18).
+Rule 5: of what iterations set as the output of the branch, that of the highest index counts, whatever the order in
+which they ended; as a patch it holds also when the iteration or the loop failed.
+Rule 6: results that are too large for an event are gathered into one object by a worker first (S18).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from petra.kernel import events as e
 from petra.kernel.chunks import (
@@ -55,7 +58,7 @@ def advance(turn: Turn, run: Run) -> None:
             pass
     except TransformError as error:
         _stop(turn, run)
-        end(turn, run, Report(status="error", error=error.error), counts=counts_of(run.loop))
+        end(turn, run, _report(run, error.error), counts=counts_of(run.loop))
         return
     if run.id in turn.state.runs and run.loop.is_over and not run.chunks:
         _finish(turn, run)
@@ -146,7 +149,7 @@ def report(
             details=error.details,
             retryable=error.retryable,
         )
-        end(turn, run, Report(status="error", error=said), counts=counts_of(run.loop))
+        end(turn, run, _report(run, said), counts=counts_of(run.loop))
         return
     if out and not more:
         redeliver(turn, run, chunk)
@@ -193,9 +196,11 @@ def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Ite
         return e.Iterated(
             path=path, ok=False, error=broken, attempts=one.attempts, left_out=one.left_out
         )
+    has_branch = one.branch is not UNSET
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
         writes=[Write(key=write.key, value=write.value) for write in one.writes], left_out=one.left_out,
+        branch=one.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
 
 
@@ -256,7 +261,7 @@ def gathered(turn: Turn, run: Run, came: Report | None) -> None:
     if came.status == "ok":
         _end(turn, run, came.result)
     else:
-        end(turn, run, came, counts=counts_of(loop_of(run)))
+        end(turn, run, _report(run, came.error or Error()), counts=counts_of(loop_of(run)))
 
 
 def _end(turn: Turn, run: Run, result: Any) -> None:
@@ -271,4 +276,13 @@ def _end(turn: Turn, run: Run, result: Any) -> None:
             message=message,
             details=shown,
         )
-    end(turn, run, Report(status="ok", result=result, error=error), counts=counts, loop_done=True)
+    done = Report(status="ok", result=result, error=error, branch=_branch(run))
+    end(turn, run, done, counts=counts, loop_done=True)
+
+
+def _report(run: Run, error: Error) -> Report:
+    return Report(status="error", error=error, branch=_branch(run))
+
+
+def _branch(run: Run) -> Any | UnsetType:
+    return run.branch if run.branch_at is not None else UNSET

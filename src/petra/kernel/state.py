@@ -165,6 +165,9 @@ class Run(Struct, gc=False):
     arrow: tuple[str, int] | None = None
     retrying: bool = False
     errors: list[Error] = []
+    branch: Any = None
+    branch_at: tuple[int, ...] | None = None
+    """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
 
 
 class Group(Struct, gc=False):
@@ -277,6 +280,7 @@ class State(Struct, gc=False):
     children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""
+    inherits: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     paused: bool = False
@@ -412,7 +416,7 @@ class State(Struct, gc=False):
 
     def next_due(self) -> float | None:
         """When the next timer is due."""
-        return min((timer.due for timer in self.timers.values()), default=None)
+        return min(timer.due for timer in self.timers.values()) if self.timers else None
 
 
 MODULUS = 2**256

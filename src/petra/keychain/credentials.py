@@ -36,7 +36,9 @@ class NoCredentials:
 
     def read(self, name: str, version: int | None = None) -> Any:  # noqa: ARG002
         """Refuse."""
-        raise KeychainError(f"no credential '{name}': this worker was given no credentials")
+        raise KeychainError(
+            f"no credential '{name}': this worker was given no credentials", "not_found"
+        )
 
 
 class FileCredentials:
@@ -66,7 +68,7 @@ class FileCredentials:
         if not found:
             which = f"'{name}'" if version is None else f"'{name}' of version {version}"
             message = f"no credential {which}; 'petra secret set {name}' stores one"
-            raise KeychainError(message)
+            raise KeychainError(message, "not_found")
         return KeyFile.load(self.key_path).open(found[-1])
 
     def set(self, name: str, value: Any) -> int:
@@ -88,7 +90,7 @@ class FileCredentials:
         """
         sealed = self._sealed()
         if all(one.name != name for one in sealed):
-            raise KeychainError(f"no credential '{name}'")
+            raise KeychainError(f"no credential '{name}'", "not_found")
         self._write([one for one in sealed if one.name != name])
 
     def rotate(self) -> str:

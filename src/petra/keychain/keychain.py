@@ -150,9 +150,9 @@ class Secrets:
         """Return a fresh entry; ``dry`` stops short of asking anyone outside."""
         entry = self._entries.get(name)
         if entry is None:
-            raise KeychainError(f"the keychain does not declare '{name}'")
+            raise KeychainError(f"the keychain does not declare '{name}'", "not_found")
         if name in inside:
-            raise KeychainError(f"keychain '{name}' refers to itself")
+            raise KeychainError(f"keychain '{name}' refers to itself", "client_error")
         known = self._known.get(name)
         if known is not None and known.fresh_until > self._keychain.clock.monotonic():
             return known

@@ -84,7 +84,8 @@ def text_of(name: str, value: Any, *parts: str) -> str:
     if isinstance(value, str) and value:
         return value
     wanted = " or ".join(f"'{part}'" for part in parts)
-    raise KeychainError(f"keychain '{name}' needs a text, or an object with {wanted}")
+    message = f"keychain '{name}' needs a text, or an object with {wanted}"
+    raise KeychainError(message, "client_error")
 
 
 def postgres(name: str, found: Any, url: str | None) -> dict[str, Any]:
@@ -132,9 +133,10 @@ def _from_url(name: str, url: str) -> dict[str, Any]:
         found = urlsplit(url)
         port = found.port
     except ValueError:
-        raise KeychainError(f"keychain '{name}': its url is none") from None
+        raise KeychainError(f"keychain '{name}': its url is none", "client_error") from None
     if found.scheme not in ("postgresql", "postgres"):
-        raise KeychainError(f"keychain '{name}': its url does not begin with postgresql://")
+        message = f"keychain '{name}': its url does not begin with postgresql://"
+        raise KeychainError(message, "client_error")
     parts = {
         "host": found.hostname, "port": port, "user": unquote(found.username or ""),
         "password": unquote(found.password or ""), "database": unquote(found.path.lstrip("/")),

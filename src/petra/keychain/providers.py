@@ -6,7 +6,8 @@ A further provider is an object with ``read``, given to the keychain under the n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from importlib.metadata import entry_points
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from petra.keychain.seal import KeychainError
@@ -22,6 +23,15 @@ class Provider(Protocol):
         Raises:
             KeychainError: it cannot be had.
         """
+
+
+GROUP: Final = "petra.secret_managers"
+"""The entry points that plug-ins announce themselves under: the name is what ``provider:`` says."""
+
+
+def plug_ins() -> dict[str, Provider]:
+    """Return the providers that are installed beside Petra; each is made by a call without arguments."""
+    return {point.name: point.load()() for point in entry_points(group=GROUP)}
 
 
 class Vault:
@@ -45,7 +55,7 @@ class Vault:
         token = token or self._environ.get("VAULT_TOKEN")
         if not address or not token:
             missing = "VAULT_ADDR" if not address else "VAULT_TOKEN"
-            raise KeychainError(f"vault: the variable {missing} is not set")
+            raise KeychainError(f"vault: the variable {missing} is not set", "not_found")
         headers = {"X-Vault-Token": token, "X-Vault-Request": "true"}
         if namespace := self._environ.get("VAULT_NAMESPACE"):
             headers["X-Vault-Namespace"] = namespace
@@ -69,5 +79,5 @@ def _secret(path: str, status: int, answer: Any) -> Mapping[str, Any]:
     outer = answer.get("data") if isinstance(answer, Mapping) else None
     found = outer.get("data") if isinstance(outer, Mapping) else None
     if not isinstance(found, Mapping):
-        raise KeychainError(f"vault: '{path}' is not a secret of KV version 2")
+        raise KeychainError(f"vault: '{path}' is not a secret of KV version 2", "parse")
     return found

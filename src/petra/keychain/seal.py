@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from petra.errors import PetraError
+from petra.errors import UnreadableError
 
 _KEY_BYTES = 32
 
@@ -30,12 +30,15 @@ def _cipher() -> ModuleType:
     return cipher
 
 
-class KeychainError(PetraError):
-    """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret."""
+class KeychainError(UnreadableError):
+    """A secret cannot be had; ``kind`` is that of the error outcome. Its message never holds a secret.
+
+    ``not_found``: it is not declared, not set, not there. ``connection``: who has it does not answer. ``auth``: it
+    is refused, or cannot be opened. ``client_error``: what the playbook says of it cannot be right.
+    """
 
     def __init__(self, message: str, kind: str = "auth") -> None:
-        super().__init__(message)
-        self.kind = kind
+        super().__init__(kind, message)
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):

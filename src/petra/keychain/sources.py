@@ -98,14 +98,15 @@ class Sources:
             return await self._oauth2(asked)
         find = self._kinds.get(entry.kind)
         if find is None:
-            raise asked.wrong(f"no kind '{entry.kind}'; known: {', '.join(CREDENTIAL_KINDS)}")
+            known = ", ".join(CREDENTIAL_KINDS)
+            raise asked.wrong(f"no kind '{entry.kind}'; known: {known}", "client_error")
         return await find(asked), KEEP_S
 
     async def _env(self, asked: Asked) -> Any:
         variable = str(asked.setting("var") or asked.name)
         found = self.environ.get(variable)
         if not found:
-            raise asked.wrong(f"the variable {variable} is not set")
+            raise asked.wrong(f"the variable {variable} is not set", "not_found")
         return text_or_object(found)
 
     async def _file(self, asked: Asked) -> Any:
@@ -114,14 +115,14 @@ class Sources:
             with path.open("rb") as file:  # noqa: ASYNC230 - small and local
                 raw = file.read(MAX_FILE + 1)
         except OSError as error:
-            raise asked.wrong(f"{path}: {error.strerror}") from None
+            raise asked.wrong(f"{path}: {error.strerror}", _kind_of(error)) from None
         if not raw or len(raw) > MAX_FILE:
             size = "empty" if not raw else f"longer than {MAX_FILE:,} bytes"
-            raise asked.wrong(f"{path} is {size}")
+            raise asked.wrong(f"{path} is {size}", "parse")
         try:
             return text_or_object(raw.decode())
         except UnicodeDecodeError:
-            raise asked.wrong(f"{path} is no text") from None
+            raise asked.wrong(f"{path} is no text", "parse") from None
 
     async def _stored(self, asked: Asked) -> Any:
         name = str(asked.setting("credential") or asked.setting("ref") or asked.name)
@@ -129,7 +130,7 @@ class Sources:
         if asked.setting("credential") and asked.setting("ref") is not None:
             wanted = str(asked.setting("ref")).removeprefix("v")
             if not wanted.isdecimal():
-                raise asked.wrong("ref is no version such as v2")
+                raise asked.wrong("ref is no version such as v2", "client_error")
             version = int(wanted)
         try:
             return self.credentials.read(name, version)
@@ -143,7 +144,8 @@ class Sources:
             return text_of(asked.name, await self._stored(asked), setting)
         if not asked.refers(given):
             message = f"{setting} names no entry of the keychain"
-            raise asked.wrong(f"{message}; a secret is not written in a playbook")
+            words = f"{message}; a secret is not written in a playbook"
+            raise asked.wrong(words, "client_error")
         return text_of(asked.name, await asked.other(given), setting)
 
     async def _bearer(self, asked: Asked) -> Any:
@@ -162,7 +164,7 @@ class Sources:
         elif username is None and isinstance(stored, Mapping):
             username = stored.get("username", stored.get("user"))
         if not isinstance(username, str):
-            raise asked.wrong("it has no username")
+            raise asked.wrong("it has no username", "client_error")
         return {"username": username, "password": password}
 
     async def _api_key(self, asked: Asked) -> Any:
@@ -182,7 +184,7 @@ class Sources:
     async def _oauth2(self, asked: Asked) -> tuple[Any, float]:
         settings = asked.entry.settings
         if not settings.get("token_url") and not settings.get("endpoint"):
-            raise asked.wrong("it has no token_url")
+            raise asked.wrong("it has no token_url", "client_error")
         client = None
         if (auth := settings.get("auth")) is not None:
             pair = await asked.other(str(auth))
@@ -207,21 +209,33 @@ class Sources:
         provider = self.providers.get(wanted)
         if provider is None:
             known = ", ".join(sorted(self.providers))
-            raise asked.wrong(f"no provider '{wanted}' here; known: {known}")
+            raise asked.wrong(f"no provider '{wanted}' here; known: {known}", "not_found")
         token = None
         if (auth := asked.setting("auth")) is not None:
             token = text_of(auth, await asked.other(str(auth)), "token")
         if asked.dry:
             raise Later
         region = asked.setting("region")
-        found = await provider.read(
-            str(asked.setting("path") or asked.name),
-            token=token,
-            region=str(region) if region is not None else None,
-        )
+        try:
+            found = await provider.read(
+                str(asked.setting("path") or asked.name),
+                token=token,
+                region=str(region) if region is not None else None,
+            )
+        except KeychainError as error:
+            raise asked.wrong(str(error), error.kind) from None
+        except Exception as error:  # noqa: BLE001 - a provider may be anybody's code, and its words may hold secrets
+            message = f"the provider '{wanted}' failed: {type(error).__name__}"
+            raise asked.wrong(message, "connection") from None
         chosen = asked.setting("map")
         if not isinstance(chosen, Mapping):
             return dict(found)
         if missing := sorted(str(part) for part in chosen.values() if part not in found):
-            raise asked.wrong(f"the secret has no '{missing[0]}'")
+            raise asked.wrong(f"the secret has no '{missing[0]}'", "not_found")
         return {str(part): found[key] for part, key in chosen.items()}
+
+
+def _kind_of(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+        return "not_found"
+    return "auth" if isinstance(error, PermissionError) else "connection"

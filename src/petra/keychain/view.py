@@ -11,7 +11,10 @@ from petra.keychain.seal import KeychainError
 
 
 class View(Mapping[str, Any]):
-    """Reads entries that are resolved; it is live, so a renewed entry is seen by the next template."""
+    """Reads entries that are resolved; it is live, so a renewed entry is seen by the next template.
+
+    An entry that could not be resolved raises why, a ``KeychainError``: no fault of the template.
+    """
 
     __slots__ = ("_failed", "_known")
 
@@ -23,7 +26,7 @@ class View(Mapping[str, Any]):
         if name in self._known:
             return self._known[name].secret.reveal()
         if name in self._failed:
-            raise ExpressionError(str(self._failed[name]), kind="type")
+            raise self._failed[name]
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:

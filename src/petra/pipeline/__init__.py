@@ -2,7 +2,7 @@
 
 machine = Machine(step.tool, scope, settings=Settings.of(playbook, step), jitter=draw)
 move = machine.start()
-while isinstance(move, Run):              # or Load, for a machine that reads through references
+while isinstance(move, Run):              # or Load, Wait: see the machine
     outcome = …                       # wait move.after_s, run the tool on move.fields
     move = machine.advance(outcome, duration_ms)
 move.report
@@ -10,7 +10,7 @@ move.report
 
 from __future__ import annotations
 
-from petra.pipeline.machine import Finished, Load, Machine, Next, Run
+from petra.pipeline.machine import Finished, Load, Machine, Next, Run, Wait
 from petra.pipeline.settings import Settings
 from petra.policy import Decision, Jitter, decide, outcome_data
 
@@ -23,6 +23,7 @@ __all__ = [
     "Next",
     "Run",
     "Settings",
+    "Wait",
     "decide",
     "outcome_data",
 ]

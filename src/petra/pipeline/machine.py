@@ -2,6 +2,7 @@
 
     start ──→ Run(task, fields, …) ──→ the caller runs the tool ──→ advance(outcome)
           ──→ Load(reference) ──→ the caller reads the object ──→ loaded(object)
+          ──→ Wait ──→ the caller waits ──→ resume()
                  ▲                                                     │ policy
                  └──────────── continue · retry · jump ◄───────────────┤
                                                                        └─ break · fail ──→ Finished(report)
@@ -17,8 +18,8 @@ Rule 5: within one task ``args`` are the token's, overlaid with the task's own. 
 that read the keychain, since what a policy sets is stored.
 Rule 6: what cannot be rendered in a field fails the run, without asking the policy: there is no outcome.
 Rule 7: patches of a run that fails or is cancelled stay in its report.
-Rule 8: an object that a template reads through a reference and that cannot be had is an error outcome of the task;
-where a policy reads it, the run fails with that error (S18).
+Rule 8: what a template reads and cannot be had (an object behind a reference, an entry of the keychain) is an error
+outcome of the task; where a policy reads it, the run fails with that error (S18, S20).
 Rule 9: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are reported, and the others counted.
 """
 
@@ -30,15 +31,15 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from petra.errors import ExpressionError
+from petra.errors import ExpressionError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
-from petra.pipeline.references import Followed, IsReference, NeededError, UnreadableError
+from petra.pipeline.references import Followed, IsReference, NeededError
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
 from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
-from petra.wire import Attempt, Error, LeftOut, Outcome, Report, Write
+from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Outcome, Report, Write
 
 NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
 """The outcome of a noop."""
@@ -73,13 +74,19 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A template reads through this reference: wait ``after_s`` seconds, read the object, go on with ``loaded``."""
+    """A template reads through this reference: read the object, and go on with ``loaded``."""
 
     reference: dict[str, Any]
-    after_s: float = 0.0
 
 
-Next: TypeAlias = Run | Load | Finished
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something could not be had, and is to be asked for again: wait ``after_s`` seconds, and ``resume``."""
+
+    after_s: float
+
+
+Next: TypeAlias = Run | Load | Wait | Finished
 
 
 class Machine:
@@ -122,6 +129,7 @@ class Machine:
             self._followed = self._names[FOLLOW] = Followed(is_reference)
         self._loading: dict[str, Any] | None = None
         self._came: tuple[Outcome, float] | None = None
+        self._wait = 0.0
         self._position = 0
         self._attempt = 0
         self._jumps = 0
@@ -145,7 +153,7 @@ class Machine:
             wait = self._take(outcome, duration_ms)
         except NeededError as needed:
             self._came = outcome, duration_ms
-            return self._load(needed, 0.0)
+            return self._load(needed)
         return self._finished or self._go_on(wait)
 
     @property
@@ -168,11 +176,15 @@ class Machine:
         self._followed.put(self._loading, found)
         self._loading = None
         came, self._came = self._came, None
-        return self.advance(*came) if came is not None else self._go_on(0.0, again=True)
+        return self.advance(*came) if came is not None else self._go_on(self._wait, again=True)
 
-    def _load(self, needed: NeededError, wait: float) -> Load:
+    def resume(self) -> Next:
+        """Go on after a ``Wait``."""
+        return self._finished or self._go_on(0.0)
+
+    def _load(self, needed: NeededError) -> Load:
         self._loading = needed.reference
-        return Load(needed.reference, wait)
+        return Load(needed.reference)
 
     def cancel(self, reason: str, duration_ms: float = 0.0) -> Finished:
         """End the run now: a try that was handed out is cancelled. Too late, it changes nothing."""
@@ -202,8 +214,11 @@ class Machine:
                     return run
                 if self._finished is None:
                     wait = self._take(run, 0.0)
+                    if run.status == "error" and self._finished is None:
+                        return Wait(wait)
             except NeededError as needed:
-                return self._load(needed, wait)
+                self._wait = wait
+                return self._load(needed)
         return self._finished
 
     def _enter(self, task: Task, wait: float) -> Run | Outcome:
@@ -221,7 +236,7 @@ class Machine:
             return NOTHING_DONE
         except UnreadableError as error:
             self._current = self._settings.compiled(task)
-            return Outcome(status="error", error=error.error)
+            return Outcome(status="error", error=_unreadable(task, error))
 
     def _run(self, compiled: Compiled, wait: float) -> Run:
         scope = self._names.copy()
@@ -257,7 +272,7 @@ class Machine:
         try:
             decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
         except UnreadableError as error:
-            decision = Decision(action="fail", error=error.error)
+            decision = Decision(action="fail", error=_unreadable(task, error))
         decision = self._limit(task, self._patch(task, decision))
         self._record(outcome, duration_ms, decision)
         self._current = None
@@ -368,6 +383,11 @@ class Machine:
             )
         )
         return self._finished
+
+
+def _unreadable(task: Task, error: UnreadableError) -> Error:
+    message = f"task '{task.name}': {error.message}"
+    return Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
 
 
 def _refused(decision: Decision, kind: str, message: str) -> Decision:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from petra.errors import PetraError
+from petra.errors import PetraError, UnreadableError
 from petra.wire import Error
 
 IsReference = Callable[[Any], bool]
@@ -21,14 +21,6 @@ class NeededError(PetraError):
     def __init__(self, reference: dict[str, Any]) -> None:
         super().__init__("an object is needed")
         self.reference = reference
-
-
-class UnreadableError(PetraError):
-    """A template needs what a reference leads to, and it cannot be had."""
-
-    def __init__(self, error: Error) -> None:
-        super().__init__(error.message)
-        self.error = error
 
 
 class Followed:
@@ -52,7 +44,8 @@ class Followed:
         if key in self._objects:
             return self._objects[key]
         if key in self._failed:
-            raise UnreadableError(self._failed[key])
+            error = self._failed[key]
+            raise UnreadableError(error.kind, error.message)
         raise NeededError(value)
 
     def put(self, reference: dict[str, Any], found: Any) -> None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, field
 
 from petra.expr.scopes import Use
 from petra.kinds import Schema, says
@@ -95,8 +95,8 @@ class Action(Part, frozen=True):
     set_ctx: Annotated[Patch | None, says("Changes of ctx.")] = None
     set_iter: Annotated[Patch | None, says("Changes of iter.")] = None
     set_branch: Annotated[
-        Any, Meta(description="The output of the branch.", extra={"use": Use.PATCH})
-    ] = None
+        Any, Meta(description="The output of the branch; null is one.", extra={"use": Use.PATCH})
+    ] = UNSET
 
 
 class PolicyElse(Part, frozen=True):

@@ -207,7 +207,11 @@ class _Rule:
 
     def _compile(self, keys: tuple[str, ...]) -> ValueTemplate | None:
         written = {key: getattr(self.action, key) for key in keys}
-        written = {key: value for key, value in written.items() if value is not None}
+        written = {
+            key: value
+            for key, value in written.items()
+            if value is not UNSET and (value is not None or key == "set_branch")
+        }
         if not written:
             return None
         try:

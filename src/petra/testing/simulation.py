@@ -20,7 +20,7 @@ from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
-from petra.pipeline import Finished, Load, Machine, Next, Run, Settings
+from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts
@@ -208,7 +208,11 @@ class Simulation:
             return
         child = self._make(playbook, effect.child, effect.path, parent.id)
         start = c.Start(
-            now=self.now, workload=effect.workload, parent=parent.id, depth=effect.depth
+            now=self.now,
+            workload=effect.workload,
+            parent=parent.id,
+            depth=effect.depth,
+            inherits=effect.inherit_artifacts,
         )
         decision = self.send(child, start)
         if decision.refused:
@@ -335,7 +339,7 @@ class Simulation:
         return draw
 
     def _next(self, work: _Work, step: Next) -> None:
-        assert not isinstance(step, Load), "a machine that was not told how knows no reference"
+        assert not isinstance(step, Load | Wait), "in a test everything can be had"
         if isinstance(step, Finished):
             self._report(work, step.report)
         else:

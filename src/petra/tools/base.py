@@ -16,14 +16,10 @@ from typing import Any, ClassVar, Final, Protocol, cast
 
 import msgspec
 
-from petra.errors import ObjectError, PetraError
+from petra.errors import PetraError, UnreadableError
 from petra.kinds import Fields
-from petra.wire import Error, ErrorKind, Outcome
+from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
 
-RETRYABLE: Final = frozenset(
-    {"connection", "timeout", "rate_limit", "server_error", "deadlock", "quota"}
-)
-"""Kinds of errors that may pass when the same is tried again."""
 MESSAGE_MAX: Final = 500
 """Characters of an error message that are kept."""
 
@@ -208,7 +204,7 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
             more=error.more,
             scrub=context.scrub,
         )
-    except ObjectError as error:
+    except UnreadableError as error:
         return failed(cast("ErrorKind", error.kind), error.message, scrub=context.scrub)
     except asyncio.CancelledError:
         if not cancelled.is_set() or task.uncancel() > 0:
@@ -257,12 +253,15 @@ async def secret_of(context: ToolContext, name: str) -> Any:
     """Resolve a name of the keychain: text, or an object of parts.
 
     Raises:
-        ToolError: it cannot be resolved (kind auth).
+        ToolError: it cannot be resolved: not declared or not there (kind not_found), whoever has it does not answer
+            (connection), it is refused (auth).
     """
     try:
         found = await context.secret(name)
     except ToolError:
         raise
+    except UnreadableError as error:
+        raise ToolError(cast("ErrorKind", error.kind), error.message) from error
     except Exception as error:
         raise ToolError("auth", f"keychain '{name}': {error}") from error
     reveal = getattr(found, "reveal", None)

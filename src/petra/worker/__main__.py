@@ -21,6 +21,7 @@ from random import SystemRandom  # noqa: TID251 - the spread of retries, not a d
 
 from petra.collector import look_less_often
 from petra.keychain import FileCredentials, Keychain
+from petra.keychain.providers import plug_ins
 from petra.objects import LocalObjects
 from petra.tools.registry import Registry, learn_plug_ins
 from petra.worker.stream import Stream
@@ -82,7 +83,8 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
 
     credentials = FileCredentials(options.credentials) if options.credentials else None
     learn_plug_ins()
-    registry, keychain = Registry(), Keychain(credentials=credentials)
+    registry = Registry()
+    keychain = Keychain(credentials=credentials, providers=plug_ins())
     worker = Worker(
         connect,
         Offer(name=options.name, pool=options.pool, slots=options.slots, drain_s=options.drain_s),

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from petra.errors import ObjectError
 from petra.objects import ExecutionObjects, Reference
-from petra.tools.base import RETRYABLE
-from petra.wire import Error
+from petra.wire import RETRYABLE, Error
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
 

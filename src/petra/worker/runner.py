@@ -19,13 +19,13 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.clock import Clock
-from petra.errors import ExpressionError
+from petra.errors import ExpressionError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
 from petra.objects import ExecutionObjects, is_reference
 from petra.objects import Objects as ObjectStore
-from petra.pipeline import Finished, Jitter, Load, Machine, Run
+from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.policy import patch_ctx
 from petra.tools.base import Cancellation, Objects, ToolContext
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
@@ -204,13 +204,17 @@ class Runner:
             await ready.secrets.prepare(used)
         move = machine.start()
         while not isinstance(move, Finished):
-            if move.after_s > 0 and not part.is_set():
+            if not isinstance(move, Load) and move.after_s > 0 and not part.is_set():
                 self._tell(work, machine, move.after_s)
                 await self._wait(move.after_s, part)
             if part.is_set():
                 return machine.cancel(part.reason or "").report
             if isinstance(move, Load):
                 move = machine.loaded(await self._loaded.read(objects, move.reference))
+                continue
+            if isinstance(move, Wait):
+                await ready.secrets.prepare(used)
+                move = machine.resume()
                 continue
             began = clock.monotonic()
             outcome = await self._try(work, move, part, objects)
@@ -260,7 +264,7 @@ class Runner:
             if names and await work.ready.secrets.renew(names):
                 try:
                     again = _rendered_again(work, run)
-                except ExpressionError:
+                except (ExpressionError, UnreadableError):
                     return outcome
                 outcome = await self._attempt(work, again, part, objects)
         return outcome

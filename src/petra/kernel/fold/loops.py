@@ -79,6 +79,8 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
         level.succeeded += ended.ok
         level.failed += not ended.ok
         durations += sum(attempt.duration_ms for attempt in ended.attempts)
+        if ended.has_branch and (run.branch_at is None or run.branch_at <= ended.path):
+            run.branch, run.branch_at = ended.branch, ended.path
         if not ended.ok and ended.error is not None and len(run.errors) < 100:
             run.errors.append(ended.error)
     state.drop_timers(run.id, group=chunk.id)
