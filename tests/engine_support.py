@@ -38,7 +38,7 @@ def chain(length: int, task: str = "{kind: python, code: 'result = 1'}") -> Play
     return playbook(steps)
 
 
-async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 60.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 180.0) -> None:
     """Wait until something outside has come true."""
     deadline = asyncio.get_running_loop().time() + within_s
     while not await condition():

@@ -124,3 +124,17 @@ def test_a_process_that_ends_while_it_is_asked_is_gone(tmp_path: Path) -> None:
             await asked
 
     asyncio.run(asking())
+
+
+def test_a_folder_that_can_hold_no_socket_is_used_without_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / SOCKET).mkdir()
+    (tmp_path / SOCKET / "in the way").touch()
+
+    async def using() -> str:
+        async with listening(tmp_path, echo):
+            return "used"
+
+    assert asyncio.run(using()) == "used"
+    assert "cannot act" in caplog.text

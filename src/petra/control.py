@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import tempfile
@@ -29,6 +30,9 @@ ELSEWHERE = "petra.sock.path"
 PATH_BYTES_MAX = 100
 LINE_BYTES_MAX = 16 * 1024 * 1024
 CALLERS_MAX = 64
+
+
+_log = logging.getLogger(__name__)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,8 +92,17 @@ _reply = msgspec.json.Decoder(Reply).decode
 async def listening(
     home: Path, answer: Callable[[AnyRequest], Awaitable[Reply]]
 ) -> AsyncIterator[None]:
-    """Answer what other processes ask; call it only with the lock of the folder's store."""
+    """Answer what other processes ask; call it only with the lock of the folder's store.
+
+    Where no socket can be made (some network folders), nobody is answered, and all else works.
+    """
     path = _place(home)
+    try:
+        bound = _bound(path)
+    except OSError as error:
+        _log.warning("other processes cannot act in %s meanwhile: %s", home, error)
+        yield
+        return
     callers: set[asyncio.Task[None]] = set()
 
     def called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -100,7 +113,7 @@ async def listening(
         callers.add(task)
         task.add_done_callback(callers.discard)
 
-    server = await asyncio.start_unix_server(called, sock=_bound(path), limit=LINE_BYTES_MAX)
+    server = await asyncio.start_unix_server(called, sock=bound, limit=LINE_BYTES_MAX)
     try:
         yield
     finally:

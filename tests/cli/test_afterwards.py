@@ -92,6 +92,17 @@ def test_two_executions_that_did_the_same_differ_in_nothing(paid: tuple[Path, st
     assert "no difference but times and ids" in petra(folder, "diff", execution, other)
 
 
+def test_two_executions_with_other_inputs_differ_from_their_first_record(
+    paid: tuple[Path, str],
+) -> None:
+    folder, execution = paid
+    other = data(folder, "run", "pay.yaml", "--set", "amount=7", code=3)["id"]
+    found = data(folder, "diff", execution, other, code=1)["first_difference"]
+    assert found["record"] == 1
+    assert found["fields"] == {"workload.amount": {"left": 120, "right": 7}}
+    assert "workload.amount:\n  - 120\n  + 7" in petra(folder, "diff", execution, other, code=1)
+
+
 @pytest.mark.spec("S17")
 def test_replay_shows_an_execution_as_it_was(paid: tuple[Path, str]) -> None:
     folder, execution = paid

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -148,3 +150,31 @@ def test_a_request_whose_holder_dies_in_the_middle_happens_once(tmp_path: Path) 
     assert events.count("workitem.changed complete") == 1
     assert events.count("step.done slow") == 1
     assert events.count("run.redelivered") == 1
+
+
+def test_no_acknowledged_command_is_lost_or_repeated_while_holders_are_killed(
+    held: tuple[Path, str, subprocess.Popen[str]],
+) -> None:
+    folder, execution, holder = held
+    acknowledged: list[str] = []
+
+    def patch(number: int) -> None:
+        petra(folder, "patch", execution, f"k{number}={number}")
+        acknowledged.append(f"k{number}")
+
+    with ThreadPoolExecutor(3) as pool:
+        for done, _ in enumerate(pool.map(patch, range(15)), start=1):
+            if done % 3 == 0:
+                holder.kill()
+                holder.communicate()
+                holder = started(folder, "watch", execution, "--wait", "-o", "json")
+    holder.kill()
+    holder.communicate()
+    written = Counter(
+        key
+        for record in data(folder, "events", execution)
+        for key in record["event"].get("values", ())
+    )
+    assert written == Counter(acknowledged)
+    assert len(acknowledged) == 15
+    assert "the chain holds" in petra(folder, "verify", execution)

@@ -91,6 +91,18 @@ def test_a_flipped_byte_is_named_wherever_it_is(home: Path, column: str) -> None
             assert bad.seq in (row.seq, row.seq + 1), (number + 1, flipped, bad)
 
 
+@pytest.mark.spec("S17")
+def test_a_log_that_does_not_end_where_it_was_left_is_named(home: Path) -> None:
+    rows, version, head = stored(home)
+    for missing in (1, 3):
+        bad = prove("x", rows[:-missing], version, head)
+        assert bad is not None
+        assert (bad.seq, bad.reason) == (version - missing + 1, "it is missing")
+    for other in (prove("x", rows, version - 1, rows[-2].hash), prove("x", rows, version, b"")):
+        assert other is not None
+        assert (other.seq, other.reason) == (version, "it is not the last one that was stored")
+
+
 def changed(home: Path, sql: str, *values: object) -> None:
     connection = apsw.Connection(str(home / "petra.db"))
     connection.execute(sql, values)

@@ -69,7 +69,7 @@ def test_the_first_run_goes_out_before_everything_is_read(in_order: bool) -> Non
             await asyncio.gather(*starts)
         store.logs_read.clear()
         hands = Hands(store)
-        async with Engine(store, handed_back=in_order) as engine:
+        async with Engine(store, handed_back=in_order, lease_s=1e6) as engine:
             assert store.logs_read == set()
             hello = frames.Hello(worker="w", slots=LIVE, credit=LIVE)
             await engine.receive(hands, hello)

@@ -14,7 +14,7 @@ from export.logs import example_logs
 from petra.export import FORMS, PROFILES, Log
 from petra.export.align import align
 from petra.export.firings import firings
-from petra.export.life import life, step_runs
+from petra.export.life import life, offered, step_runs
 from petra.export.table import COLUMNS
 from petra.export.xes import XesEvent, write
 from petra.kernel import Record, State, verify
@@ -25,6 +25,7 @@ from petra.kernel.program import Program
 from petra.kernel.replay import Ledger
 from petra.net.compile import compile as compiled
 from petra.playbook import read
+from petra.testing import Simulation
 
 NAMESPACE = "{http://www.xes-standard.org/}"
 # A join with a condition that fails although every branch has come is no transition of the net.
@@ -102,6 +103,17 @@ def test_what_people_do_to_a_work_item_is_part_of_the_activity() -> None:
     assert any(word == "complete" and who for word, who in found)
 
 
+def test_every_work_item_that_was_offered_is_an_object() -> None:
+    asked = 0
+    for name, log in example_logs():
+        items = {item.id for moment in life(log.records) for item in offered(moment.event)}
+        objects = json.loads(FORMS["ocel"](log))["objects"]
+        found = {one["id"].removeprefix("item:") for one in objects if one["type"] == "work item"}
+        assert found == items, name
+        asked += len(items)
+    assert asked > 20
+
+
 def test_text_that_xml_cannot_hold_is_left_out() -> None:
     log = one("hello")
     event = XesEvent('a<b>&"c\x00\x1b\n', "complete", 1.0, 1, {"petra:x": "é\ud800"})
@@ -144,6 +156,27 @@ def test_one_branch_of_a_list_stands_for_all_of_them() -> None:
     ]
     assert [event["petra:stands_for"] for event in found] == ["3"]
     assert sum(run.step == "read_sales" for run in step_runs(log)) == 3
+
+
+def test_the_branch_that_stands_for_all_is_one_that_the_join_took() -> None:
+    book = read(
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: x}\nworkload: {items: [0, 1, 2]}\nworkflow:\n"
+        "  - {step: fan, next: {arcs: [{step: work, foreach: '{{ workload.items }}', as: n}]}}\n"
+        "  - step: work\n"
+        "    next: {arcs: [{step: join, when: '{{ args.n > 0 }}', args: {n: '{{ args.n }}'}}, {step: lost}]}\n"
+        "  - {step: lost, tool: {kind: noop}}\n"
+        "  - {step: join, spec: {join: {of: fan, mode: any}}, tool: {kind: noop}}\n"
+    ).checked()
+    simulation = Simulation(book)
+    simulation.start({})
+    simulation.run()
+    root = simulation.root
+    assert root.state.terminal == "completed"
+    net = compiled(book)
+    wanted = list(firings(Log(root.id, book, root.log, "completed"), net))
+    names = align(net, wanted, ended=False)
+    assert names is not None
+    assert ["join.start"] in [[name.partition(" #")[0] for name in found] for found in names]
 
 
 def test_what_is_no_firing_of_the_net_is_said_to_be_none() -> None:

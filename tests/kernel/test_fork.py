@@ -6,6 +6,7 @@ from kernel.paths import walk
 
 from petra.kernel import Ledger, Record, State, decide, evolve, replay, verify
 from petra.kernel import commands as c
+from petra.kernel import events as e
 from petra.kernel.fork import fork, rerun
 from petra.kernel.snapshot import SHAPE, SnapshotError, restore, snapshot
 from petra.playbook import read
@@ -97,6 +98,24 @@ def test_a_rerun_begins_before_the_latest_start_of_the_step() -> None:
     assert state.latest["a"].result == 1
     first = log[0].event
     assert (first.origin, first.at) == (origin.id, 3)  # type: ignore[union-attr]
+
+
+@pytest.mark.spec("S13")
+def test_a_past_does_not_end_with_an_answer_that_nothing_was_made_of() -> None:
+    text = TWO_STEPS.replace("{kind: python, code: x}", "{kind: wait, signal: {name: go}}", 1)
+    book = read(text, "two").playbook
+    assert book is not None
+    simulation = Simulation(book, tools={"b": {"ok": 2}})
+    simulation.start({})
+    simulation.send(simulation.root, c.SendSignal(now=simulation.now, name="go"))
+    simulation.run()
+    log = simulation.root.log
+    came = next(r.seq for r in log if isinstance(r.event, e.SignalReceived))
+    made = fork("x", log, came, now=simulation.now)
+    assert made.at == came - 1
+    state, _, _ = _begin(simulation, made)
+    assert [run.step for run in state.runs.values()] == ["a"]
+    assert [wait.kind for run in state.runs.values() for wait in run.waits] == ["signal"]
 
 
 @pytest.mark.spec("S13")

@@ -67,6 +67,8 @@ class Row:
     handled: int = 0
     withdrawn: int = 0
     took: float = 0.0
+    """How long the last run took; of several, from the first start to the last end."""
+    first: float | None = None
     tries: int = 0
     again: int = 0
     words: str = ""
@@ -183,6 +185,7 @@ class Board:
         name = f"{event.step}/compensate" if event.compensates else event.step
         row = self.rows.setdefault(name, Row(name))
         row.active[event.run] = at
+        row.first = at if row.first is None else row.first
         row.words = ""
         self._step_of[event.run] = name
         if event.items is not None:
@@ -192,8 +195,8 @@ class Board:
     def _ended(self, event: e.StepEnded, at: float) -> None:
         name = self._step_of.get(event.run, event.step)
         row = self.rows.setdefault(name, Row(name))
-        row.took = at - row.active.pop(event.run, at)
-        self._over[event.run] = row.took
+        self._over[event.run] = at - row.active.pop(event.run, at)
+        row.took = at - row.first if row.ended and row.first is not None else self._over[event.run]
         row.tries = 1 + sum(1 for attempt in event.attempts if attempt.action == "retry")
         row.retry, row.wait, row.words = None, "", ""
         row.incident = False

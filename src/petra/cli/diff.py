@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -23,6 +23,22 @@ from petra.store.base import Store
 from petra.testing.story import told
 
 _MISSING = object()
+_FIELDS_MAX = 10
+
+
+class _Field(NamedTuple):
+    """A part of an event in which two executions differ."""
+
+    path: str
+    left: Any
+    right: Any
+
+
+class _Difference(NamedTuple):
+    """The first event in which two lives differ, counted from 0, and where; nowhere, when one has ended."""
+
+    number: int
+    fields: list[_Field]
 
 
 @click.command("diff")
@@ -90,13 +106,14 @@ def _past(event: e.ExecutionForked) -> list[e.AnyEvent]:
     return found
 
 
-def _first_difference(left: list[e.AnyEvent], right: list[e.AnyEvent]) -> int | None:
+def _first_difference(left: list[e.AnyEvent], right: list[e.AnyEvent]) -> _Difference | None:
     renamed: dict[str, str] = {}
     for number in range(max(len(left), len(right))):
         if number >= len(left) or number >= len(right):
-            return number
-        if not _alike(_data(left[number]), _data(right[number]), renamed):
-            return number
+            return _Difference(number, [])
+        fields = _unlike(_data(left[number]), _data(right[number]), renamed, "")
+        if fields:
+            return _Difference(number, fields)
     return None
 
 
@@ -116,29 +133,40 @@ def _timeless(value: Any) -> Any:
     return [_timeless(item) for item in value] if isinstance(value, list) else value
 
 
-def _alike(left: Any, right: Any, renamed: dict[str, str]) -> bool:
-    """Tell whether two values are equal but for ids, which are derived and so differ between executions."""
+def _unlike(left: Any, right: Any, renamed: dict[str, str], path: str) -> list[_Field]:
+    """Return where two values differ, but for ids: they are derived, and so differ between executions."""
     if isinstance(left, dict) and isinstance(right, dict):
-        if left.keys() != right.keys():
-            return False
-        return all(_alike(item, right[key], renamed) for key, item in left.items())
-    if isinstance(left, list) and isinstance(right, list):
-        pairs = zip(left, right, strict=False)
-        return len(left) == len(right) and all(_alike(a, b, renamed) for a, b in pairs)
+        found: list[_Field] = []
+        for key in sorted(left.keys() | right.keys()):
+            values = left.get(key, _MISSING), right.get(key, _MISSING)
+            found += _unlike(*values, renamed, f"{path}.{key}" if path else key)
+        return found
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        pairs = enumerate(zip(left, right, strict=True))
+        return [one for n, (a, b) in pairs for one in _unlike(a, b, renamed, f"{path}[{n}]")]
     if left != right and _is_id(left) and _is_id(right):
-        return bool(renamed.setdefault(left, right) == right)
-    return bool(left == right)
+        return [] if renamed.setdefault(left, right) == right else [_Field(path, left, right)]
+    return [] if left == right else [_Field(path, left, right)]
 
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str) and len(value) >= 24 and set(value) <= set("0123456789abcdef-:/")
 
 
-def _shown(number: int, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
+def _shown(first: _Difference, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
+    number = first.number
     events = [events[number] if number < len(events) else None for events in lives]
     return {
         "record": number + 1,
         "events": [None if event is None else told(event) for event in events],
+        "fields": {
+            field.path: {
+                side: value
+                for side, value in (("left", field.left), ("right", field.right))
+                if value is not _MISSING
+            }
+            for field in first.fields[:_FIELDS_MAX]
+        },
     }
 
 
@@ -183,17 +211,23 @@ def _print(found: dict[str, Any]) -> None:
     if (first := found["first_difference"]) is not None:
         click.echo(f"first difference, record {first['record']}:")
         _sides(*(words or "(the log has ended)" for words in first["events"]))
+        if first["events"][0] == first["events"][1]:
+            _fields(first["fields"])
     if found["path"]:
         click.echo("steps:")
     for change in found["path"]:
         _sides(", ".join(change["left"]), ", ".join(change["right"]))
-    for key, sides in found["ctx"].items():
-        click.echo(f"ctx.{key}:")
-        shown = (short(sides[s], 300) if s in sides else "(not there)" for s in ("left", "right"))
-        _sides(*shown)
+    _fields({f"ctx.{key}": sides for key, sides in found["ctx"].items()})
     if found["output"] is not None:
         click.echo("output:")
         _sides(*(short(value, 300) for value in found["output"]))
+
+
+def _fields(fields: dict[str, dict[str, Any]]) -> None:
+    for name, sides in fields.items():
+        click.echo(f"{name}:")
+        shown = (short(sides[s], 300) if s in sides else "(not there)" for s in ("left", "right"))
+        _sides(*shown)
 
 
 def _sides(left: str, right: str) -> None:

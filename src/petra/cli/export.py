@@ -32,7 +32,7 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     """Write the log of an execution for other programs.
 
     json: every record with its receipt. csv: a row per step run, for a spreadsheet. xes: for process mining;
-    'petra graph --net -f pnml' writes the net that the profile 'firings' fits. ocel: OCEL 2.0.
+    'petra graph -f pnml' writes the net that the profile 'firings' fits. ocel: OCEL 2.0.
     """
 
     async def asking(store: Store, entries: Entries) -> Log:

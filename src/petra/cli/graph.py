@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -22,7 +23,7 @@ _STEPS: dict[str, Callable[[Playbook], str]] = {
     "mermaid": steps.mermaid,
     "dot": steps.dot,
     "svg": draw.steps_svg,
-    "pnml": lambda playbook: write_pnml(draw.steps_net(playbook)),
+    "pnml": lambda playbook: write_pnml(_net_of(playbook)),
 }
 _NETS: dict[str, Callable[[Net], str]] = {
     "mermaid": draw.net_mermaid,
@@ -46,7 +47,8 @@ _NETS: dict[str, Callable[[Net], str]] = {
 def command(file: Path, *, form: str, as_net: bool) -> None:
     """Draw the steps of a playbook and the arcs between them, or its Petri net.
 
-    A .pnml file is drawn as the net that it is.
+    PNML is always the net: places and transitions of every step, guards left open. A .pnml file is drawn as the
+    net that it is.
     """
     if file.suffix == SUFFIX:
         drawn = _NETS[form](read_net(file))
@@ -58,7 +60,9 @@ def command(file: Path, *, form: str, as_net: bool) -> None:
 
 
 def _net_of(playbook: Playbook) -> Net:
-    return compile(playbook).net
+    """Compile a playbook; its net ends where its executions do, behind the final step if there is one."""
+    compiled = compile(playbook)
+    return replace(compiled.net, final=compiled.ends)
 
 
 def _playbook(file: Path) -> Playbook:

@@ -47,7 +47,7 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     place = f"{name}:{problem.line}:{problem.column}:"
     label = "" if problem.severity == "error" else " warning:"
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-    head = _folded(f"{place}{label} {words} [{problem.code}]")
+    head = folded(f"{place}{label} {words} [{problem.code}]")
     styled = click.style(place, bold=True)
     if label:
         styled += click.style(label, fg=_COLOURS[problem.severity])
@@ -75,7 +75,7 @@ def cut(text: str) -> str:
     return text[: width() - 1] + "…"
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
     if not sys.stdout.isatty() or len(text) <= width():
         return text

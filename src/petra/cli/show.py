@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from petra.cli.board import Board, duration, retry_of
-from petra.cli.output import count
+from petra.cli.output import count, folded
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
@@ -165,7 +165,7 @@ def summary(result: Result) -> str:
     """Say in a few lines what an execution has come to."""
     lines = [f"{result.playbook}  {result.id}  {status_text(result.status, result.reason)}"]
     if result.error is not None:
-        lines.append(f"  {result.error['message']}")
+        lines.append(folded(f"  {result.error['message']}"))
     if result.status == "refused":
         lines.append(f"  {result.reason}")
     if result.output is not None:

@@ -9,6 +9,7 @@ anew, and late reports of old deliveries are rejected by the kernel.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections import Counter, deque
@@ -47,10 +48,11 @@ class _Worker:
     leases: set[str] = field(default_factory=set)
     disowned: set[str] = field(default_factory=set)
     drains: bool = False
+    silent: bool = False
+    """A lease of it ran out, and nothing was heard of it since."""
 
 
-@dataclass(slots=True)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """The right of a worker to do an assignment, until it runs out.
 
     Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
@@ -61,11 +63,10 @@ class Lease:
     worker: _Worker
     expires: float
     more: bool = False
-    out: dict[tuple[int, ...], Iteration] = field(default_factory=dict)
+    out: dict[tuple[int, ...], Iteration] = {}
 
 
-@dataclass(slots=True, eq=False)
-class Offer:
+class Offer(msgspec.Struct, eq=False):
     """An assignment that waits for a worker with room.
 
     It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
@@ -123,7 +124,9 @@ class Dispatcher:
 
     def _free(self, pool: str) -> _Worker | None:
         ready = [
-            w for w in self._workers.values() if w.pool == pool and w.credit > 0 and not w.drains
+            w
+            for w in self._workers.values()
+            if w.pool == pool and w.credit > 0 and not w.drains and not w.silent
         ]
         return max(ready, key=lambda worker: worker.credit, default=None)
 
@@ -131,11 +134,16 @@ class Dispatcher:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         kept: list[Offer] = []
+        if waiting[0].given is None:
+            await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
             offer = waiting.popleft()
             if offer.given is None and not await self._made(offer):
                 kept.append(offer)
                 continue
+            if worker.credit <= 0:  # somebody else filled it meanwhile
+                waiting.appendleft(offer)
+                break
             given = self._leased(worker, offer)
             if given is not None:
                 worker.credit -= 1
@@ -144,6 +152,12 @@ class Dispatcher:
         if made:
             worker.link.send(frames.Assign(assignments=made))
         return not kept
+
+    async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
+        """Read the executions of the next offers at once, as after a restart, when none is in memory."""
+        some = [one.row.execution for one in itertools.islice(waiting, most) if one.given is None]
+        with contextlib.suppress(UnavailableError):
+            await self._entries.warm(some)
 
     async def _made(self, offer: Offer) -> bool:
         """Make an assignment from the state as it is; False where that cannot be done now.
@@ -230,7 +244,7 @@ class Dispatcher:
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
-        worker = _Worker(link, hello.worker, hello.pool, hello.credit or hello.slots)
+        worker = _Worker(link, hello.worker, hello.pool, hello.credit)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
@@ -250,6 +264,11 @@ class Dispatcher:
         """Tell whether a worker was told to stop what it does under a lease: then its report counts for nothing."""
         worker = self._workers.get(link)
         return worker is not None and lease_id in worker.disowned
+
+    def heard(self, link: Link) -> None:
+        """A worker has said something, so it is there."""
+        if link in self._workers:
+            self._workers[link].silent = False
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -282,6 +301,8 @@ class Dispatcher:
                 known.discard(lease_id)
                 if not known:
                     del self._by_run[key]
+            for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
+                offer.gone = offer.gone or offer.row.pending == lease.row.pending
 
     async def forgot(self, link: Link, digests: list[str]) -> None:
         """A worker needs playbooks again."""
@@ -304,6 +325,7 @@ class Dispatcher:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
         for lease_id in [key for key, lease in self._leases.items() if lease.expires <= now]:
+            self._leases[lease_id].worker.silent = True  # it gets nothing more until it speaks
             self._lose(lease_id)
 
     def _lose(self, lease_id: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 from msgspec import UNSET
@@ -35,8 +35,7 @@ class Answered:
     version: int = 0
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
     ``part`` is what of a worker's report it came from: the lease and the number.
@@ -96,23 +95,26 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(msgspec.Struct):
     """What a batch will do to one execution."""
 
     entry: Entry
     expected: int
-    records: list[Record] = field(default_factory=list)
-    lines: list[rows.Record] = field(default_factory=list)
-    effects: list[f.AnyEffect] = field(default_factory=list)
-    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = field(default_factory=dict)
-    extended: list[tuple[rows.Pending, list[Iteration], bool]] = field(default_factory=list)
-    released: dict[tuple[str, str], None] = field(default_factory=dict)
-    answers: list[rows.Answer] = field(default_factory=list)
-    requests: list[tuple[Request, str]] = field(default_factory=list)
+    records: list[Record] = []
+    lines: list[rows.Record] = []
+    effects: list[f.AnyEffect] = []
+    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
+    extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
+    released: dict[tuple[str, str], None] = {}
+    answers: list[rows.Answer] = []
+    requests: list[tuple[Request, str]] = []
     created: bool = False
     letters: tuple[rows.Letter, ...] = ()
-    taken: list[str] = field(default_factory=list)
+    taken: list[str] = []
+
+    def answers_to(self, command: str) -> bool:
+        """Whether a command is answered here already."""
+        return any(answer.command == command for answer in self.answers)
 
     @property
     def version(self) -> int:

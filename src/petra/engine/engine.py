@@ -242,6 +242,7 @@ class Engine:
 
     async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
         """Take a frame of a worker."""
+        self.dispatcher.heard(link)
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
@@ -335,7 +336,10 @@ class Engine:
                     seq = entry.state.seq
                     draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
                 elif request.program is not None:
-                    self._exists(request)
+                    await self._exists(request, draft.entry)
+                    continue
+                if request.command and draft.answers_to(request.command):
+                    self._inbox.push(request)  # it will find the answer that is under way
                     continue
                 self._decide(draft, request)
             except UnavailableError:
@@ -397,8 +401,12 @@ class Engine:
     async def _entry(self, request: Request) -> Entry | None:
         if request.program is None:
             return await self.entries.load(request.execution)
-        if self.entries.cached(request.execution) is not None:
-            self._exists(request)
+        if (known := self.entries.cached(request.execution)) is not None:
+            await self._exists(request, known)
+            return None
+        if request.letter and await self.store.execution(request.execution) is not None:
+            # a letter may come twice, and the same start decided again looks like one that was stored
+            await self._exists(request, await self.entries.load(request.execution))
             return None
         state = State(id=request.execution)
         return self.entries.add(
@@ -442,7 +450,7 @@ class Engine:
             if request.command in known:
                 self._answer_again(request, known[request.command])
             elif outcome.version and request.program is not None and not fenced:
-                self._exists(request)
+                self._taken(request)
             else:
                 self._inbox.push(request)
 
@@ -455,7 +463,18 @@ class Engine:
         if request.letter:
             self._post.discard(request)
 
-    def _exists(self, request: Request) -> None:
+    async def _exists(self, request: Request, entry: Entry) -> None:
+        """There is an execution of that id; perhaps it was this very command that started it."""
+        if request.command and entry.busy:
+            self._inbox.push(request)  # to be seen once what is under way is durable
+            return
+        known = await self.store.answer(request.command) if request.command else None
+        if known is not None:
+            self._answer_again(request, known)
+        else:
+            self._taken(request)
+
+    def _taken(self, request: Request) -> None:
         """There is an execution of that id, so it cannot be started."""
         request.reply(Answered(request.execution, TAKEN))
         if request.letter:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from petra.net.branching import END
 from petra.net.compile import Compiled
 from petra.net.net import Transition
 
@@ -79,7 +78,7 @@ def align(compiled: Compiled, wanted: list[Firing], *, ended: bool) -> list[list
     The last list holds what fires after the last one, where that leads to the end of the net.
     """
     net = _Net(compiled)
-    finals = [dict(final) for final in compiled.net.final] if ended else []
+    finals = [dict(final) for final in compiled.ends] if ended else []
     found = _search(net, wanted, finals)
     return found if found is not None or not finals else _search(net, wanted, [])
 
@@ -118,8 +117,11 @@ def _moves(net: _Net, wanted: list[Firing], number: int) -> Iterator[tuple[int, 
 
 def _is_final(net: _Net, marking: Marking, finals: list[Marking]) -> bool:
     optional = net.compiled.optional
-    kept = {place: n for place, n in marking.items() if place not in optional or place == END}
-    return not finals or kept in finals
+
+    def left(final: Marking) -> Marking:
+        return {p: n for p, n in marking.items() if p not in optional or p in final}
+
+    return not finals or any(left(final) == final for final in finals)
 
 
 def _grouped(path: list[tuple[int, str]], count: int) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""XES for token replay: the firings of the playbook's net, under the names that ``petra graph --net`` gives them.
+"""XES for token replay: the firings of the playbook's net, under the names that ``petra graph -f pnml`` gives them.
 
 Rule 1: of the branches of a list, whose number only the data know, the net has one that stands for all of them;
 so has this profile: one that reached the join, where there is one. ``petra:stands_for`` says for how many.

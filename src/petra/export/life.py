@@ -95,6 +95,15 @@ def produced(event: e.AnyEvent) -> list[e.Produced]:
             return []
 
 
+def offered(event: e.AnyEvent) -> list[e.NewItem]:
+    """Return the work items that an event offers: of a step, of an iteration, or once more after a failed try."""
+    match event:
+        case e.StepStarted() | e.IterationsStarted() | e.AttemptStarted():
+            return event.armed.items if event.armed is not None else []
+        case _:
+            return []
+
+
 def step_runs(log: Log) -> list[StepRun]:
     """Return the step runs of an execution, in the order in which they started."""
     kinds = {step.step: _kind(step.tool) for step in log.playbook.workflow}

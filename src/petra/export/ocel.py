@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from petra.export.life import Log, Moment, life, produced, step_runs, timestamp
+from petra.export.life import Log, Moment, life, offered, produced, step_runs, timestamp
 from petra.kernel import events as e
 
 _TYPES = {
@@ -114,7 +114,7 @@ class _Writer:
             case e.StepStarted():
                 found += [(f"token:{token}", "consumed") for token in event.consumed]
                 found.append((self._run(event.run, moment), "started"))
-                found += self._items(event.run, event.step, event.armed, moment)
+                found += self._items(event.run, event, moment)
             case e.StepEnded():
                 found += [(f"token:{token}", "consumed") for token in event.consumed]
                 found.append((self._run(event.run, moment), "ended"))
@@ -127,9 +127,9 @@ class _Writer:
                 item = self.objects[f"item:{event.item}"]
                 item.tell(moment.at, state=event.state, holder=event.holder)
                 found.append((item.id, event.act))
-            case e.AttemptStarted():
-                found.append((f"run:{event.run}", "retried"))
-                found += self._items(event.run, "", event.armed, moment)
+            case e.AttemptStarted() | e.IterationsStarted():
+                found.append((f"run:{event.run}", "about"))
+                found += self._items(event.run, event, moment)
             case _:
                 run = getattr(event, "run", None)
                 found += [(f"run:{run}", "about")] if run else []
@@ -154,15 +154,15 @@ class _Writer:
             self.objects[name].tell(moment.at, status=known.status, attempts=known.tries)
         return name
 
-    def _items(
-        self, run: str, step: str, armed: e.Armed | None, moment: Moment
-    ) -> list[tuple[str, str]]:
+    def _items(self, run: str, event: e.AnyEvent, moment: Moment) -> list[tuple[str, str]]:
         found = []
-        for item in armed.items if armed is not None else ():
+        step = self.runs[run].step if run in self.runs else ""
+        for item in offered(event):
             made = self._object(f"item:{item.id}", "work item")
             title = str(item.spec.get("title") or step)
             made.tell(moment.at, step=step or None, title=title, state="offered")
-            self._relate(f"run:{run}", made.id, "asks")
+            if f"run:{run}" in self.objects:
+                self._relate(f"run:{run}", made.id, "asks")
             found.append((made.id, "offered"))
         return found
 

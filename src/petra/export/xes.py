@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from petra.export.life import Log, life, moment
+from petra.export.life import Log, life, moment, offered
 from petra.kernel import events as e
 
 Attribute = str | int | float | bool
@@ -51,12 +51,12 @@ def _activities(log: Log) -> Iterator[XesEvent]:
     item_run: dict[str, str] = {}
     for lived in life(log.records):
         event, at, seq = lived.event, lived.at, lived.seq
+        for item in offered(event):
+            item_run[item.id] = getattr(event, "run", "")
         match event:
             case e.StepStarted():
                 step_of[event.run] = event.step
-                items = event.armed.items if event.armed is not None else []
-                item_run.update({item.id: event.run for item in items})
-                word = "schedule" if items else "start"
+                word = "schedule" if offered(event) else "start"
                 yield XesEvent(event.step, word, at, seq, {"concept:instance": event.run})
             case e.StepEnded():
                 more: dict[str, Attribute | None] = {"concept:instance": event.run}

@@ -9,8 +9,9 @@ Rule 3: after the end every command is answered, and nothing changes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from petra.kernel import commands as c
 from petra.kernel import completion, fan_in, human, loops, runs, tasks
@@ -30,8 +31,7 @@ from petra.values import canonical
 from petra.wire import Error, Report
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True, gc=False):
     """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events."""
 
     events: list[e.AnyEvent]

@@ -416,7 +416,7 @@ class State(Struct, gc=False):
 
     def next_due(self) -> float | None:
         """When the next timer is due."""
-        return min((timer.due for timer in self.timers.values()), default=None)
+        return min(timer.due for timer in self.timers.values()) if self.timers else None
 
 
 MODULUS = 2**256

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from petra.net.admits import admits
 from petra.net.branching import END
-from petra.net.build import Builder
+from petra.net.build import CLOSED, Builder
 from petra.net.contexts import Contexts
 from petra.net.net import Net
 
@@ -52,6 +52,11 @@ class Compiled:
         }
         net = self.net
         return Net(net.name, net.places, MappingProxyType(kept), net.initial, net.final)
+
+    @property
+    def ends(self) -> tuple[Mapping[str, int], ...]:
+        """The markings in which an execution ends: behind the final step, which the proof leaves out."""
+        return (MappingProxyType({CLOSED: 1}),) if CLOSED in self.net.places else self.net.final
 
     def admits(
         self, kind: str, step: str, consumed: Mapping[str, int], produced: Mapping[str, int]

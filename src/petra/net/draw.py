@@ -5,13 +5,12 @@ The SVG needs nothing else: the layout is our own, the colours follow the reader
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from xml.sax.saxutils import escape, quoteattr
 
 from petra.net.layout import Box, Drawing, arrange
-from petra.net.net import Net, Place, Transition
+from petra.net.net import Net, Transition
 from petra.playbook.draw import caption, edges_of, form_of
 from petra.playbook.model import Playbook
 
@@ -255,26 +254,6 @@ def net_dot(net: Net) -> str:
             said = f" [{' '.join(marks)}]" if marks else ""
             lines.append(f"  {_quoted(source)} -> {_quoted(target)}{said};")
     return "\n".join([*lines, "}"]) + "\n"
-
-
-def steps_net(playbook: Playbook) -> Net:
-    """Return the step view as a net: a place before each step, each arc a transition of its own.
-
-    This is how the step view is written as PNML. Joins look like plain merges in it; the net view has them.
-    """
-    places = {step.step: Place(step.step, caption(step)) for step in playbook.workflow}
-    moves: dict[str, Transition] = {}
-    for number, edge in enumerate(edges_of(playbook)):
-        name = f"{edge.source} → {edge.target}"
-        unique = name if name not in moves else f"{name} #{number}"
-        moves[unique] = Transition(
-            unique,
-            MappingProxyType({edge.source: 1}),
-            MappingProxyType({edge.target: 1}),
-            label=edge.label or None,
-        )
-    start: Mapping[str, int] = MappingProxyType({playbook.entry: 1})
-    return Net(playbook.metadata.name, MappingProxyType(places), MappingProxyType(moves), start)
 
 
 def _ids(net: Net) -> dict[str, str]:

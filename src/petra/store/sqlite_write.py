@@ -191,9 +191,11 @@ class BatchWriter:
         rows["set_pending"] += [
             (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
         ]
-        rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
-        rows["insert_object"] += [(stream, key) for key in change.objects]
-        rows["forget_orphan"] += [(key,) for key in change.objects]
+        if change.answers:
+            rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
+        if change.objects:
+            rows["insert_object"] += [(stream, key) for key in change.objects]
+            rows["forget_orphan"] += [(key,) for key in change.objects]
         for item in change.items:
             self._item(item, stream)
         if change.letters or change.taken:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from petra.engine.codec import from_row
+from petra.engine.letters import decode
 from petra.kernel import Program, Record, State, evolve
+from petra.kernel import commands as c
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow, shard_of
@@ -51,6 +53,8 @@ class Sent:
     engine: int
     given: Assignment
     durable: int
+    room: int
+    """How many assignments the worker had offered to take on this connection, beyond those sent before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,9 @@ class Evidence:
     extended: list[Extended] = field(default_factory=list)
     reported: dict[tuple[str, int], set[tuple[int, ...]]] = field(default_factory=dict)
     """Which iterations workers reported under a lease, by part."""
+    passed_on: set[tuple[str, str, str, int]] = field(default_factory=set)
+    """Reports that lie in the store as letters to another engine: execution, run, chunk, delivery."""
+    letters_left: int = 0
     acknowledged: list[Acknowledged] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     journal: dict[str, Asked] = field(default_factory=dict)
@@ -152,6 +159,12 @@ class Witness:
     async def commit(self, batch: Batch) -> Committed:
         """Commit, and look at what is there now."""
         committed = await self.inner.commit(batch)
+        for letter in batch.letters:
+            command = decode(letter.body).command
+            if isinstance(command, c.StepReport | c.ChunkReport):
+                chunk = command.chunk if isinstance(command, c.ChunkReport) else ""
+                key = (letter.execution, command.run, chunk, command.delivery)
+                self.evidence.passed_on.add(key)
         for change in batch.changes:
             self._look(change.execution, (batch.epochs or {}).get(shard_of(change.execution), 0))
         return committed

@@ -163,6 +163,8 @@ class Host:
         if len(self.seats) == 1:
             for worker in self.workers.values():
                 worker.kill()
+        if len(self.seats) > 1:
+            self._evidence.closed.add(seat.started)  # shards that it gave back were left in order
         closing = self._loop.start(process, engine.__aexit__())
         for _ in range(100):
             await asyncio.sleep(0.1)
@@ -237,11 +239,11 @@ class Host:
     # Between them
 
     def _connect(self, seat: Seat, engine: Engine) -> Connection:
-        number = seat.started
+        number, room = seat.started, Counter[str]()
         connection = Connection(
             chance_of(self._seed, "connection", len(self.connections)),
             self._weather,
-            lambda frame: self._sees(number, frame),
+            lambda frame: self._sees(number, room, frame),
         )
         seat.connections.append(connection)
         self.connections.append(connection)
@@ -259,13 +261,16 @@ class Host:
             end.close()
         engine.lost(end)
 
-    def _sees(self, engine: int, frame: f.AnyFrame) -> None:
+    def _sees(self, engine: int, room: Counter[str], frame: f.AnyFrame) -> None:
         evidence, at = self._evidence, self._loop.time()
         if isinstance(frame, f.Assign):
             for given in frame.assignments:
                 evidence.leases[given.lease] = given
                 durable = evidence.version(given.execution)
-                evidence.sent.append(Sent(at, engine, given, durable))
+                evidence.sent.append(Sent(at, engine, given, durable, room["offered"]))
+                room["offered"] -= 1
+        elif isinstance(frame, f.Hello | f.Credit):
+            room["offered"] += frame.credit if isinstance(frame, f.Hello) else frame.slots
         elif isinstance(frame, f.Further):
             further = [one.path for one in frame.iterations]
             evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))

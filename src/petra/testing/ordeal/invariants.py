@@ -253,7 +253,11 @@ def _nonces(event: e.AnyEvent) -> Iterator[tuple[str, str, str]]:
 
 @invariant("I12 acks")
 def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterator[str]:
-    """When a worker may forget a report, its run, or that delivery of it, is over in the durable log."""
+    """When a worker may forget a report, its run, or that delivery of it, is over in the durable log.
+
+    Or it lies in the store as a letter to the engine that acts for its execution.
+    """
+    letters = evidence.passed_on
     for heard in evidence.acknowledged:
         given = evidence.leases.get(heard.lease)
         if given is None:
@@ -263,6 +267,8 @@ def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterato
         wanted = evidence.reported.get((heard.lease, heard.part), set())
         ended = [x.ended for x in past if isinstance(x, e.IterationsEnded) and x.run == given.run]
         if wanted and wanted <= {one.path for some in ended for one in some}:
+            continue
+        if {(given.execution, given.run, given.chunk, n) for n in (0, given.delivery)} & letters:
             continue
         if not any(_settles(event, given.run, given.chunk, given.delivery) for event in past):
             yield f"{given.execution}: the report of lease {heard.lease} was acknowledged too early"
@@ -301,6 +307,14 @@ def leases_are_fresh_and_one_at_a_time(evidence: Evidence) -> Iterator[str]:
     for lease, times in leases.items():
         if times > 1:
             yield f"lease {lease} was given {times} times"
+
+
+@invariant("I13 room")
+def nothing_is_sent_beyond_the_room_of_a_worker(evidence: Evidence) -> Iterator[str]:
+    """A worker gets no more assignments than it offered to take."""
+    for sent in evidence.sent:
+        if sent.room <= 0:
+            yield f"{sent.given.execution}: {sent.given.run} was sent to a worker without room"
 
 
 @invariant("I14")
@@ -413,6 +427,8 @@ def what_is_done_was_done(evidence: Evidence) -> Iterator[str]:
 @invariant("I28")
 def everything_comes_to_rest(evidence: Evidence) -> Iterator[str]:
     """Once it is calm, each execution ends or waits for something with a name; what must complete has."""
+    if evidence.letters_left:
+        yield f"{evidence.letters_left} letters were never carried out"
     for execution, how in evidence.unrested.items():
         yield f"{execution} stands still: {how}"
     for asked in evidence.journal.values():
