@@ -11,6 +11,7 @@ import pytest
 
 from petra.control import (
     ELSEWHERE,
+    LINE_BYTES_MAX,
     SOCKET,
     AnyRequest,
     Ask,
@@ -124,6 +125,40 @@ def test_a_process_that_ends_while_it_is_asked_is_gone(tmp_path: Path) -> None:
             await asked
 
     asyncio.run(asking())
+
+
+def test_whoever_hangs_up_is_not_waited_for_any_longer(tmp_path: Path) -> None:
+    async def asking() -> None:
+        begun, given_up = asyncio.Event(), asyncio.Event()
+
+        async def never(_: AnyRequest) -> Reply:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                given_up.set()
+            raise AssertionError
+
+        async with listening(tmp_path, never):
+            asked = asyncio.create_task(call(tmp_path, PAUSE))
+            await begun.wait()
+            asked.cancel()
+            await asyncio.wait_for(given_up.wait(), 5)
+
+    asyncio.run(asking())
+
+
+def test_a_long_reply_arrives_whole(tmp_path: Path) -> None:
+    async def long(_: AnyRequest) -> Reply:
+        return Reply(result={"ctx": "x" * (LINE_BYTES_MAX + 1)})
+
+    async def asking() -> Reply:
+        async with listening(tmp_path, long):
+            return await call(tmp_path, PAUSE)
+
+    result = asyncio.run(asking()).result
+    assert result is not None
+    assert len(result["ctx"]) == LINE_BYTES_MAX + 1
 
 
 def test_a_folder_that_can_hold_no_socket_is_used_without_one(

@@ -1,4 +1,7 @@
-"""What other processes say to the one that has a folder open: JSON lines over a Unix socket beside the store.
+"""What other processes say to the one that has a folder open, over a Unix socket beside the store.
+
+A connection carries one request and its reply, each a line of JSON. One without a request tells whether the other
+side is still there.
 
 Rule 1: who may open the folder may speak: the socket is for its owner only (mode 0600).
 Rule 2: a request has an id. A process that was cut off asks again with the same id, here or in a process that
@@ -129,11 +132,23 @@ async def _converse(
     writer: asyncio.StreamWriter,
     answer: Callable[[AnyRequest], Awaitable[Reply]],
 ) -> None:
+    """Answer one request; whoever hangs up before that is not waited for any longer."""
     with contextlib.suppress(ConnectionError, ValueError):
         try:
-            while line := await reader.readline():
-                writer.write(_encode(await _answered(line, answer)) + b"\n")
-                await writer.drain()
+            line = await reader.readline()
+            if not line:
+                return
+            answering = asyncio.ensure_future(_answered(line, answer))
+            gone = asyncio.ensure_future(reader.read())
+            try:
+                await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if answering.done():
+                    writer.write(_encode(answering.result()) + b"\n")
+                    await writer.drain()
+            finally:
+                answering.cancel()
+                gone.cancel()
+                await asyncio.gather(answering, gone, return_exceptions=True)
         finally:
             writer.close()
 
@@ -196,8 +211,8 @@ async def call(home: Path, request: AnyRequest) -> Reply:
         try:
             writer.write(_encode(request) + b"\n")
             await writer.drain()
-            line = await reader.readline()
-        except (ConnectionError, ValueError) as error:
+            line = await reader.read()
+        except ConnectionError as error:
             raise GoneError(f"the process that has {home} open is gone") from error
         if not line.endswith(b"\n"):
             raise GoneError(f"the process that has {home} open is gone")
@@ -208,7 +223,7 @@ async def call(home: Path, request: AnyRequest) -> Reply:
 async def connected(
     home: Path,
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect to the process that has the folder open; the reader ends when it is gone.
+    """Connect to the process that has the folder open; the reader comes to its end when that is gone.
 
     Raises:
         GoneError: nobody listens.

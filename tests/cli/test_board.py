@@ -57,6 +57,7 @@ def test_a_tree_fits_the_terminal_and_shows_every_step() -> None:
         for width, height in ((80, 24), (40, 10), (200, 60)):
             lines = made.lines(width, height)
             assert max(line.cell_len for line in lines) <= width, name
+            assert len(lines) <= height, name
         assert len(made.lines(200, 200)) >= len(made.board.rows) + 1
 
 

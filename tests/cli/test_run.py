@@ -119,3 +119,21 @@ def test_logs_shows_what_tasks_said_by_step_and_follows_to_the_end(tmp_path: Pat
     assert petra(tmp_path, "logs", execution[:8], "--step", "pay", "--follow").endswith("paid\n")
     (only,) = petra(tmp_path, "logs", execution, "--step", "ask", "-o", "json").splitlines()
     assert json.loads(only)["text"] == "asked"
+
+
+def test_a_work_item_is_taken_talked_about_and_given_back(waiting: tuple[Path, str]) -> None:
+    folder, execution = waiting
+    item = f"{execution}/ask"
+    petra(folder, "task", "claim", item, "--as", "ada")
+    assert "refused" in subprocess.run(
+        [sys.executable, "-m", "petra", "task", "claim", item, "--as", "bob"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    ).stderr  # fmt: skip
+    petra(folder, "task", "comment", item, "--as", "ada", "--reason", "who is this for?")
+    shown = petra(folder, "task", "get", item)
+    assert "(allocated)" in shown
+    assert "held by: ada" in shown
+    assert "who is this for?" in shown
+    petra(folder, "task", "release", execution, "ask", "--as", "ada")
+    assert json.loads(petra(folder, "task", "get", item, "-o", "json"))["state"] == "offered"
+    assert "which step?" in petra(folder, "task", "claim", execution, code=2)

@@ -35,7 +35,7 @@ workflow:
             Path("once").touch()
             raise OSError("not yet")
         result = "fine"
-      spec: {policy: {rules: [{when: "{{ outcome.status == 'error' }}", then: {do: retry, attempts: 4, delay: 0.5}}]}}
+      spec: {policy: {rules: [{when: "{{ outcome.status == 'error' }}", then: {do: retry, attempts: 4, delay: 1.5}}]}}
     next: {arcs: [{step: ask}]}
   - step: ask
     tool: {kind: human, title: "Well?", assignees: {users: [ada]}}

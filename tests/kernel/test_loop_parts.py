@@ -211,6 +211,18 @@ def test_results_that_are_too_large_for_an_event_are_gathered_by_a_worker() -> N
 
 
 @pytest.mark.spec("S18")
+def test_results_that_fit_into_no_frame_fail_the_step_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("petra.kernel.loops.GATHER_BYTES", 100_000)
+    loop = Loop(LOCAL, {"n": 300})
+    loop.report(paths(*range(300)), more=False, result="x" * 500)
+    assert loop.state.terminal == "failed"
+    assert loop.state.error is not None
+    assert loop.state.error.kind == "limit"
+
+
+@pytest.mark.spec("S18")
 def test_a_gathering_worker_that_is_lost_is_replaced_and_one_that_cannot_store_fails_the_step() -> (
     None
 ):

@@ -237,16 +237,20 @@ BOMBS = {
     "short forms": ("workflow:\n- input: {" + ", ".join(f"a{i}: 1" for i in range(3000)) + "}\n  tool:\n" + "  - {kind: noop}\n" * 10_000, "P003"),
 }  # fmt: skip
 
-# CPU seconds: a wall clock would measure the neighbours on this machine too. One child reads them all, so
-# its peak of memory is a bound for each.
+# CPU seconds, the best of three: a wall clock would measure the neighbours on this machine, and even the CPU is
+# slower beside them. One child reads them all, so its peak of memory is a bound for each.
 CHILD = """
 import json, resource, sys, time
 from petra.playbook import read
 found = {}
 for name, text in json.load(sys.stdin).items():
-    start = time.process_time()
-    problems = read(text).problems
-    spent = time.process_time() - start
+    spent = 1.0
+    for _ in range(3):
+        start = time.process_time()
+        problems = read(text).problems
+        spent = min(spent, time.process_time() - start)
+        if spent < 0.2:
+            break
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     found[name] = [[p.code for p in problems], max(len(p.message) for p in problems), spent, peak]
 print(json.dumps(found))

@@ -200,3 +200,31 @@ def test_a_flipped_hash_is_named(new_database: Callable[[], str]) -> None:
 def test_a_database_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError):
         asyncio.run(PostgresStore.open(f"postgresql://nobody@/none?host={tmp_path}"))
+
+
+def test_notices_are_heard_also_after_the_connection_was_lost(
+    new_database: Callable[[], str],
+) -> None:
+    async def main() -> None:
+        dsn = new_database()
+        one, two = await PostgresStore.open(dsn), await PostgresStore.open(dsn)
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        await one.listen(heard.put_nowait)
+        await two.commit(Batch(notices=("first", "second")))
+        assert [await heard.get(), await heard.get()] == ["first", "second"]
+        ear = one._ear
+        assert ear is not None
+        lost = asyncio.Event()
+        ear.add_termination_listener(lambda _: lost.set())
+        connection = await asyncpg.connect(dsn)
+        await connection.execute("SELECT pg_terminate_backend($1)", ear.get_server_pid())
+        await lost.wait()
+        await one.listen(heard.put_nowait)
+        await one.listen(heard.put_nowait)  # a connection that lives is left alone
+        await two.commit(Batch(notices=("third",)))
+        assert await heard.get() == "third"
+        assert heard.empty()
+        for opened in (connection, one, two):
+            await opened.close()
+
+    asyncio.run(main())

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.attempts import good, with_tools
 from support.stub_http import Asked, reply_json, serving
 
+from petra.embedded import Local
+from petra.engine.codec import from_row
+from petra.kernel import events as e
 from petra.pipeline import Finished, Machine, Run, Settings
 from petra.playbook import read
 from petra.playbook.model import Playbook
@@ -155,3 +159,48 @@ def test_every_page_is_stored_once_whatever_the_server_does(postgres_url: str) -
         assert actions["fetch", "continue"] == 5
         assert actions["paginate", "jump"] == 4
     assert [a.action for a in reports[MISSING].attempts if a.task == "route"] == ["jump"]
+
+
+@pytest.mark.spec("S5", "S9", "002§12-5", "002§12-6", "002§12-7")
+def test_the_same_in_an_execution_with_a_worker_process(postgres_url: str, tmp_path: Path) -> None:
+    shop = Shop()
+
+    async def use(registry: Registry) -> tuple[Any, Any, list[e.Iterated]]:
+        async def sql(command: str) -> Any:
+            fields = {"url": postgres_url, "command": command}
+            return good(await registry.attempt("postgres", fields, ToolContext()))["rows"]
+
+        await sql(
+            "DROP TABLE IF EXISTS page_item, page_missing;"
+            "CREATE TABLE page_item (endpoint text, n int); CREATE TABLE page_missing (endpoint text)"
+        )
+        async with (
+            serving(dict.fromkeys(ENDPOINTS, shop)) as stub,
+            Local.open(tmp_path) as petra,
+        ):
+            book = read(BOOK.replace("delay: 2.0", "delay: 0.01")).checked()
+            workload = {
+                "endpoints": [*ENDPOINTS, MISSING],
+                "url": stub.url(""),
+                "db": postgres_url,
+            }
+            result = await petra.run(book, workload, execution="e1")
+            assert result.status == "completed", result
+            rows = await petra.engine.store.read("e1")
+        events = [from_row(row).event for row in rows]
+        ended = [one for it in events if isinstance(it, e.IterationsEnded) for one in it.ended]
+        stored = await sql(
+            "SELECT endpoint, count(*) AS rows, count(DISTINCT n) AS kinds FROM page_item GROUP BY 1 ORDER BY 1"
+        )
+        return stored, await sql("SELECT * FROM page_missing"), ended
+
+    stored, missing, ended = with_tools(use)
+    assert stored == [{"endpoint": name, "rows": 15, "kinds": 15} for name in ENDPOINTS]
+    assert missing == [{"endpoint": MISSING}]
+    for one in ended:
+        actions = Counter((attempt.task, attempt.action) for attempt in one.attempts)
+        if one.path[0] < len(ENDPOINTS):
+            assert actions["fetch", "retry"] == shop.refused[ENDPOINTS[one.path[0]]]
+            assert actions["paginate", "jump"] == 4
+    assert len(ended) == len(ENDPOINTS) + 1
+    assert shop.refused.total() > 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -31,20 +33,28 @@ class LiveTree:
     def __init__(self, board: Board, now: Callable[[], float]) -> None:
         self.board = board
         self.status: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._now = now
         self._console = Console(highlight=False)
         self._live = Live(
             self,
             console=self._console,
-            refresh_per_second=_PER_SECOND,
+            auto_refresh=False,  # it would draw in a thread, while records change the board
             vertical_overflow="crop",
             redirect_stdout=False,
             redirect_stderr=False,
         )
 
     def __enter__(self) -> Self:
+        """Begin to draw, a few times a second, on the running loop."""
         self._live.start()
+        self._tick()
         return self
+
+    def _tick(self) -> None:
+        with contextlib.suppress(OSError):  # the terminal has gone; the execution has not
+            self._live.refresh()
+        self._timer = asyncio.get_running_loop().call_later(1 / _PER_SECOND, self._tick)
 
     def __exit__(
         self,
@@ -52,7 +62,11 @@ class LiveTree:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
+        """Draw it for the last time, and leave it there."""
+        if self._timer is not None:
+            self._timer.cancel()
+        with contextlib.suppress(OSError):
+            self._live.stop()
 
     def finish(self, status: str) -> None:
         """Say in the head what it has come to."""
@@ -77,7 +91,7 @@ class LiveTree:
     def lines(self, width: int, height: int) -> list[Text]:
         """Return the tree, in as many columns and rows as there are."""
         rows = [*self.board.rows.values()]
-        room = height - 2
+        room = max(3, height - 2 - len({person.step for person in self.board.people.values()}))
         hidden = 0
         if len(rows) > room:
             done = [row for row in rows if not row.active]

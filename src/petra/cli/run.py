@@ -253,7 +253,13 @@ def _say_left(left: list[str]) -> None:
 
 @click.command("watch")
 @click.argument("execution", metavar="ID")
-@click.option("--wait", "waits", is_flag=True, help="Stay while it waits for a person or a signal.")
+@click.option(
+    "--wait",
+    "--follow",
+    "waits",
+    is_flag=True,
+    help="Stay while it waits for a person or a signal.",
+)
 @home_option
 @as_json
 def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:

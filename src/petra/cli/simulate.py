@@ -12,7 +12,7 @@ import click
 
 from petra.cli.files import load
 from petra.cli.output import as_json, print_json, print_problem
-from petra.cli.workload import with_workload, workload_of
+from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
 from petra.kernel.state import Wait, WorkItem
 from petra.playbook import Playbook
@@ -65,6 +65,8 @@ def command(
         raise click.UsageError("'-i' talks to a person; leave '-o json' out")
     given = workload_of(workload, sets)
     playbook = _playbook(file)
+    for words in unknown_keys(playbook, given):
+        click.echo(f"warning: {words}", err=True)
     seen: list[dict[str, Any]] = []
     silent = output == "json"
     walk = Walk(

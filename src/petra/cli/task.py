@@ -10,12 +10,14 @@ import msgspec
 
 from petra.cli.home import find, home_option, json_value, look, request_id
 from petra.cli.output import as_json, cut, print_json
+from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.control import Ask
 from petra.embedded import open_item
 from petra.engine.entries import Entries
 from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
+from petra.kernel.state import WorkItem
 from petra.store.base import Store
 from petra.store.rows import WorkItemFilter
 
@@ -56,20 +58,78 @@ def list_items(user: str | None, home: Path, output: str) -> None:
         click.echo("nothing to do")
 
 
-@command.command("act")
-@click.argument("target", metavar="ID[/STEP]")
-@click.argument("words", nargs=-1, metavar="[STEP] ACT", required=True)
-@click.option("--as", "actor", default="operator", show_default=True, help="Who acts.")
-@click.option("--to", help="delegate, reassign: to whom.")
-@click.option("--reason", default="", help="Why.")
+@command.command("get")
+@click.argument("target", metavar="ID/STEP")
 @home_option
 @as_json
-def act_on(target: str, words: tuple[str, ...], *, home: Path, output: str, **how: Any) -> None:
-    """Claim, release, start, fail, cancel, delegate, reassign, suspend, resume."""
-    execution, step, act_name = _meant(target, words)
-    if not act_name:
-        raise click.UsageError("which act? e.g. 'petra task act ID/STEP claim --as ada'")
-    _act(home, execution, step, output, act=act_name, **how)
+def get(target: str, home: Path, output: str) -> None:
+    """Show the open work item of a step: what is asked, of whom, and what was said about it."""
+    execution, step, _ = _meant(target, ())
+
+    async def asking(store: Store, entries: Entries) -> WorkItem:
+        return open_item(await find(store, entries, execution), step)
+
+    item = look(home, asking)
+    if output == "json":
+        print_json(msgspec.to_builtins(item))
+        return
+    spec = item.spec
+    click.echo(f"{spec.get('title') or item.step}  ({item.state})")
+    assignees = spec.get("assignees") or {}
+    rows = [
+        ("asked", spec.get("description")),
+        ("held by", item.holder),
+        ("users", assignees.get("users")),
+        ("roles", assignees.get("roles")),
+        ("actions", spec.get("actions") or ["approve", "reject"]),
+        ("form", spec.get("form")),
+        ("proposal", spec.get("proposal")),
+        ("draft", item.draft),
+    ]
+    for name, value in rows:
+        if value:
+            click.echo(cut(f"  {name}: {value if isinstance(value, str) else short(value)}"))
+    for comment in item.comments:
+        click.echo(cut(f"  {short(comment)}"))
+
+
+def _verb(act: str, words: str) -> click.Command:
+    """Make the verb of an act."""
+
+    @click.argument("target", metavar="ID[/STEP]")
+    @click.argument("step", required=False)
+    @click.option("--as", "actor", default="operator", show_default=True, help="Who acts.")
+    @click.option("--to", help="delegate, reassign: to whom.")
+    @click.option("--data", metavar="JSON", help="save: the draft of the form.")
+    @click.option("--reason", default="", help="Why; what a comment says.")
+    @click.option("--admin", is_flag=True, help="Act as an administrator.")
+    @home_option
+    @as_json
+    def acting(
+        target: str, step: str | None, *, home: Path, output: str, data: str | None, **how: Any
+    ) -> None:
+        execution, chosen, _ = _meant(target, (step,) if step else ())
+        given = json_value(data, "--data") if data is not None else None
+        said = how["reason"] if act == "comment" else given
+        _act(home, execution, chosen, output, act=act, data=said, **how)
+
+    return click.command(act, help=words)(acting)
+
+
+for _act_name, _words in {
+    "claim": "Take a work item; the second to do so is refused.",
+    "release": "Give it back.",
+    "start": "Begin to work on it.",
+    "save": "Keep a draft of the form.",
+    "fail": "Say that it cannot be done.",
+    "cancel": "Call it off.",
+    "delegate": "Let somebody else do it, and have it back.",
+    "reassign": "Give it to somebody else.",
+    "suspend": "Put it aside.",
+    "resume": "Take it up again.",
+    "comment": "Say something about it.",
+}.items():
+    command.add_command(_verb(_act_name, _words))
 
 
 @command.command("complete")

@@ -14,7 +14,7 @@ from petra.net.compile import Compiled
 from petra.net.net import Transition
 
 TRIES_MAX = 200_000
-"""The most firings that a search tries before it gives up."""
+"""The most firings that a search tries before it gives up, and ten more for each that is wanted."""
 Marking = dict[str, int]
 
 
@@ -88,7 +88,7 @@ def _search(net: _Net, wanted: list[Firing], finals: list[Marking]) -> list[list
     start: Marking = {place: n for place, n in net.compiled.net.initial.items() if n}
     path: list[tuple[int, str]] = []
     frames = [(start, 0, _moves(net, wanted, 0))]
-    for _ in range(TRIES_MAX):
+    for _ in range(TRIES_MAX + 10 * len(wanted)):
         if not frames:
             return None
         marking, number, left = frames[-1]

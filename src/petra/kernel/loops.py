@@ -42,6 +42,9 @@ from petra.kernel.state import LoopState, Run, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report, Write
 
+GATHER_BYTES = 24 * 1024 * 1024
+"""Bytes of JSON that one worker is given to store: a frame has 64 MiB, and short numbers are longer in it."""
+
 _ERRORS_SHOWN = 10
 _encode = msgspec.json.Encoder().encode
 
@@ -241,7 +244,13 @@ def _finish(turn: Turn, run: Run) -> None:
     """End the loop; results that are too large for an event are gathered first, where a worker can."""
     results = results_of(run)
     most = min(turn.program.spec.policy.limits.max_payload_bytes, PIECE)
-    if turn.plan(run.step).mode == "worker" and len(_encode(results)) > most:
+    size = len(_encode(results)) if turn.plan(run.step).mode == "worker" else 0
+    if size > GATHER_BYTES:
+        message = f"the results of the loop have {size:,} bytes; at most {GATHER_BYTES:,} are stored as one"
+        error = Error(kind="limit", code="payload", message=message, retryable=False)
+        end(turn, run, _report(run, error), counts=counts_of(loop_of(run)))
+        return
+    if size > most:
         chunk = derive("gather", run.id)
         turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True))
         turn.effect(Assign(run=run.id, chunk=chunk))
