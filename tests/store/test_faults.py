@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from petra.store import Batch, BrokenError, Store, UnavailableError, UncertainError
+from petra.store import Batch, BrokenError, FullError, Store, UnavailableError, UncertainError
 from petra.store.faults import Fault, FaultyStore
 from petra.store.memory import MemoryStore
 from petra.testing.store_rows import make_start
@@ -24,6 +24,7 @@ def failing(fault: Fault, inner: Store) -> FaultyStore:
     ("fault", "error", "happened"),
     [
         pytest.param(Fault.BEFORE, UnavailableError, 0, id="an honest failure"),
+        pytest.param(Fault.FULL, FullError, 0, id="no space left"),
         pytest.param(Fault.AFTER, UncertainError, 1, id="it happened and was told as failed"),
         pytest.param(Fault.CRASH_BEFORE, BrokenError, 0, id="a crash before"),
         pytest.param(Fault.CRASH_AFTER, BrokenError, 1, id="a crash after"),

@@ -64,6 +64,9 @@ _log = logging.getLogger(__name__)
 class Engine:
     """Runs executions durably on a store."""
 
+    in_order = False
+    """After the end: whether it closed with nothing lost that the next one has to know of."""
+
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         store: Store,
@@ -108,7 +111,6 @@ class Engine:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
-        self.in_order = False
         self._expected = Expected()
 
     # Life
