@@ -12,13 +12,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import msgspec
 
 from petra.errors import PetraError, UnreadableError
 from petra.kinds import Fields
 from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
+
+T = TypeVar("T")
 
 MESSAGE_MAX: Final = 500
 """Characters of an error message that are kept."""
@@ -148,6 +150,27 @@ class Tool(Protocol):
         """
 
 
+class Blocking(Tool, Protocol):
+    """A tool that holds a thread while it runs, so that several short tries may share one."""
+
+    def blocks(self, spec: Mapping[str, Any]) -> bool:
+        """Tell whether a task with this effective spec runs in a thread, with nothing to limit it."""
+
+    def call(self, fields: Any, context: ToolContext) -> Outcome:
+        """Do it once, in the calling thread.
+
+        Raises:
+            ToolError: it could not be done.
+        """
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Call a function in a thread of the tool.
+
+        Raises:
+            ToolError: every thread is taken.
+        """
+
+
 def ok(result: Any = None, more: Mapping[str, Any] | None = None) -> Outcome:
     """Return the outcome of something that went well."""
     return Outcome(status="ok", result=result, more=dict(more or {}))
@@ -195,7 +218,45 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
             return await tool.run(_decode(tool, fields, context.spec), context)
         async with asyncio.timeout(limit) as clock:
             return await tool.run(_decode(tool, fields, context.spec), context)
-    except ToolError as error:
+    except (ToolError, UnreadableError) as error:
+        return _raised(error, context)
+    except asyncio.CancelledError:
+        if not cancelled.is_set() or task.uncancel() > 0:
+            raise
+        return failed("cancelled", cancelled.reason or "", scrub=context.scrub)
+    except Exception as error:  # noqa: BLE001 - rule 1
+        if limit is not None and clock is not None and clock.expired():
+            return failed("timeout", f"took longer than timeout_s, {limit:g} s")
+        return _raised(error, context)
+    finally:
+        cancelled.watch(None)
+
+
+async def interruptible(work: Awaitable[None], cancelled: Cancellation) -> None:
+    """Wait for something, or until asked to stop; it may go on unseen then."""
+    task = asyncio.current_task()
+    assert task is not None, "somebody waits"
+    cancelled.watch(task.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not cancelled.is_set() or task.uncancel() > 0:
+            raise
+    finally:
+        cancelled.watch(None)
+
+
+def call(tool: Blocking, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+    """Run a tool once in the calling thread; whatever happens, there is an outcome."""
+    try:
+        return tool.call(_decode(tool, fields, context.spec), context)
+    except Exception as error:  # noqa: BLE001 - rule 1
+        return _raised(error, context)
+
+
+def _raised(error: Exception, context: ToolContext) -> Outcome:
+    """Return the outcome that an exception of a tool is."""
+    if isinstance(error, ToolError):
         return failed(
             error.kind,
             error.message,
@@ -204,18 +265,9 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
             more=error.more,
             scrub=context.scrub,
         )
-    except UnreadableError as error:
+    if isinstance(error, UnreadableError):
         return failed(cast("ErrorKind", error.kind), error.message, scrub=context.scrub)
-    except asyncio.CancelledError:
-        if not cancelled.is_set() or task.uncancel() > 0:
-            raise
-        return failed("cancelled", cancelled.reason or "", scrub=context.scrub)
-    except Exception as error:  # noqa: BLE001 - rule 1
-        if limit is not None and clock is not None and clock.expired():
-            return failed("timeout", f"took longer than timeout_s, {limit:g} s")
-        return failed("unknown", f"{type(error).__name__}: {error}", scrub=context.scrub)
-    finally:
-        cancelled.watch(None)
+    return failed("unknown", f"{type(error).__name__}: {error}", scrub=context.scrub)
 
 
 def number(value: Any, name: str, default: float) -> float:

@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import msgspec
 
 from petra.kinds import Fields, Python
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.capture import Capture, say
-from petra.tools.code import Failure, run_code
+from petra.tools.code import Failure, Ran, run_code
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
+
+T = TypeVar("T")
 
 RESULT_MAX: Final = 64 * 1024 * 1024
 """Bytes of JSON that a child may answer with."""
@@ -43,8 +45,7 @@ class PythonTool:
 
     async def run(self, fields: Python, context: ToolContext) -> Outcome:
         """Run the code once."""
-        if (fields.code is None) == (fields.function is None):
-            raise ToolError("client_error", "a python task has either code or function")
+        _check(fields)
         where = context.spec.get("isolation") or "thread"
         if where == "process":
             return await self._in_process(fields, context)
@@ -56,17 +57,31 @@ class PythonTool:
         """Let the threads end."""
         self._threads.close()
 
+    def blocks(self, spec: Mapping[str, Any]) -> bool:
+        """Tell whether a task runs in a thread, for as long as it likes."""
+        return spec.get("isolation") in (None, "thread") and spec.get("timeout_s") is None
+
+    def call(self, fields: Python, context: ToolContext) -> Outcome:
+        """Run the code once, in the calling thread."""
+        _check(fields)
+        capture = Capture(self._settings.log_max)
+        try:
+            ran = capture.around(lambda: _run(fields, context))
+        finally:
+            say(capture, context)
+        return _outcome(ran)
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Call a function in one of the threads that run code."""
+        return await self._threads.call(function)
+
     async def _in_thread(self, fields: Python, context: ToolContext) -> Outcome:
         capture = Capture(self._settings.log_max)
         try:
-            ran = await self._threads.call(
-                lambda: capture.around(
-                    lambda: run_code(fields.code, fields.function, context.args, context.scope)
-                )
-            )
+            ran = await self._threads.call(lambda: capture.around(lambda: _run(fields, context)))
         finally:
             say(capture, context)
-        return ok(ran.result) if ran.failure is None else _raised(ran.failure)
+        return _outcome(ran)
 
     async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
         spec, settings = context.spec, self._settings
@@ -94,6 +109,19 @@ class PythonTool:
             capture = Capture(self._settings.log_max)
             capture.write(output[: 4 * self._settings.log_max].decode("utf-8", "replace"))
             say(capture, context)
+
+
+def _check(fields: Python) -> None:
+    if (fields.code is None) == (fields.function is None):
+        raise ToolError("client_error", "a python task has either code or function")
+
+
+def _run(fields: Python, context: ToolContext) -> Ran:
+    return run_code(fields.code, fields.function, context.args, context.scope)
+
+
+def _outcome(ran: Ran) -> Outcome:
+    return ok(ran.result) if ran.failure is None else _raised(ran.failure)
 
 
 def _start() -> str:

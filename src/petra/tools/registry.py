@@ -14,11 +14,11 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from petra.errors import UsageError
 from petra.kinds import KINDS, SERVER_KINDS, Fields, add_kind
-from petra.tools.base import Tool, ToolContext, ToolError, ToolSettings, attempt, failed
+from petra.tools.base import Blocking, Tool, ToolContext, ToolError, ToolSettings, attempt, failed
 from petra.wire import Outcome
 
 GROUP: Final = "petra.tools"
@@ -77,6 +77,14 @@ class Registry:
         if found is None:
             found = self._made[kind] = self._make(kind)
         return found
+
+    def blocking(self, kind: str) -> Blocking | None:
+        """Return the tool of a kind, if it is one that holds a thread while it runs."""
+        try:
+            found = self.tool(kind)
+        except ToolError:
+            return None
+        return cast("Blocking", found) if hasattr(found, "in_thread") else None
 
     async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Run one attempt of a task of this kind."""

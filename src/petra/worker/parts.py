@@ -61,6 +61,16 @@ class Parts:
             await waiter
         return None
 
+    def ready(self, most: int) -> list[Iteration]:
+        """Return further iterations that may start now, without waiting for any."""
+        if self._over or len(self._out) >= PARTS_OUT:
+            return []
+        return [self._left.popleft() for _ in range(min(most, len(self._left)))]
+
+    def back(self, iterations: Iterable[Iteration]) -> None:
+        """Take back iterations that were not started, in their order."""
+        self._left.extendleft(reversed(list(iterations)))
+
     def extend(self, further: Iterable[Iteration], *, more: bool) -> None:
         """Take further iterations; those that came before are known by their order."""
         for iteration in further:

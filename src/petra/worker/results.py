@@ -77,11 +77,8 @@ async def finish(  # noqa: PLR0913 - what a report is measured by
         report = msgspec.convert(scrubber.clean(msgspec.to_builtins(report)), Report)
         raw = _encode(report)
     if limit is None:
-        limit = ready.inline_max
-    if total:
-        limit = min(limit, max(TINY, LOOP_ROOM // total))
-    has_result = report.status == "ok" and report.result is not None
-    if len(raw) * _JSON_GROWTH <= limit and not (ready.reference_first and has_result):
+        limit = _room(ready, total)
+    if _is_small(report, ready, len(raw), limit):
         return report, len(raw)
     report = await _fit_attempts(report, objects)
     fault = _fault(report, ready)
@@ -91,6 +88,33 @@ async def finish(  # noqa: PLR0913 - what a report is measured by
     if fault is not None:
         return _refused(report, fault)
     return await _by_reference(report, ready, objects, limit)
+
+
+def measure(report: Report, ready: Ready, scrubber: Scrubber, *, total: int = 0) -> int | None:
+    """Return the size of a report that may leave as it is; None: ``finish`` has something to do."""
+    try:
+        raw = _encode(report)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    if scrubber.suspects(raw) or not _is_small(report, ready, len(raw), _room(ready, total)):
+        return None
+    return len(raw)
+
+
+def _room(ready: Ready, total: int) -> int:
+    return min(ready.inline_max, max(TINY, LOOP_ROOM // total)) if total else ready.inline_max
+
+
+def _is_small(report: Report, ready: Ready, size: int, limit: int) -> bool:
+    """Tell whether a report is so small that every limit is kept, at a glance: of ``limit`` its result has to."""
+    has_result = report.status == "ok" and report.result is not None
+    if (ready.reference_first and has_result) or size * _JSON_GROWTH > ATTEMPTS_BYTES:
+        return False
+    if size * _JSON_GROWTH <= limit:
+        return True
+    if report.writes or report.branch is not UNSET:
+        return False
+    return not has_result or len(_json(report.result)) <= limit
 
 
 async def _by_reference(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -26,14 +27,16 @@ from petra.kinds import Fields
 from petra.objects import ExecutionObjects, is_reference
 from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
+from petra.pipeline.machine import Next
 from petra.policy import patch_ctx
-from petra.tools.base import Cancellation, Objects, ToolContext
+from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
-from petra.worker.results import CleanObjects, finish
+from petra.worker.results import CleanObjects, finish, measure
+from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 
 RETRY_TOLD_S: Final = 0.25
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
@@ -136,7 +139,10 @@ class Runner:
         if given.gather is not None:
             return report_of(given, await self._gather(work, given.gather))
         if not given.iterations:
-            report, _ = await self._pipeline(work, None)
+            made = await self._pipeline(work, None)
+            report, _ = await finish(
+                made, work.ready, self._stored(work), self._scrubber, total=given.total
+            )
             return report_of(given, report)
         width = given.width if given.more else min(given.width, len(given.iterations))
         if width <= 1:
@@ -156,17 +162,82 @@ class Runner:
     async def _iterate(self, work: Work) -> None:
         """Take iterations from those that are left until there are none, or the chunk has ended."""
         number = 0
+        strider = self._strider(work)
         while (iteration := await work.parts.next()) is not None:
-            report, size = await self._pipeline(work, iteration)
+            if strider is not None:
+                await self._stride(work, strider, iteration)
+            else:
+                await self._ended(work, iteration, await self._pipeline(work, iteration))
             if work.has_failed():
-                return  # another one failed, and this one was stopped
-            work.parts.add(iteration.path, report, size)
-            work.remember(report)
-            if report.status == "error" and not work.ready.best_effort:
-                work.fail()
+                return
             number += 1
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
+
+    async def _ended(self, work: Work, iteration: Iteration, report: Report) -> None:
+        """Take what an iteration came to, as it may leave."""
+        given = work.given
+        report, size = await finish(
+            report, work.ready, self._stored(work), self._scrubber, total=given.total
+        )
+        if work.has_failed():
+            return  # another one failed, and this one was stopped
+        work.parts.add(iteration.path, report, size)
+        work.remember(report)
+        if report.status == "error" and not work.ready.best_effort:
+            work.fail()
+
+    # Several iterations in one go
+
+    def _strider(self, work: Work) -> Strider | None:
+        """Return what goes through iterations in a thread, if these may."""
+        ready = work.ready
+        if work.given.width > 1 or ready.used:
+            return None
+        tools = tools_of(self._tools, [task.kind for task in ready.tasks])
+        if tools is None:
+            return None
+
+        def goes_on(report: Report) -> bool:
+            work.remember(report)
+            return report.status == "ok" or ready.best_effort
+
+        return Strider(
+            tools=tools,
+            clock=self._clock,
+            make=lambda iteration: self._machine(work, iteration),
+            clean=self._clean,
+            scrub=self._scrubber.scrub,
+            measure=lambda r: measure(r, ready, self._scrubber, total=work.given.total),
+            goes_on=goes_on,
+            stopped=lambda: work.reason is not None,
+        )
+
+    async def _stride(self, work: Work, strider: Strider, first: Iteration) -> None:
+        """Let a thread go through some iterations, and see to those that need the loop."""
+        stride = Stride(deque([first, *work.parts.ready(STRIDE_MAX - 1)]))
+        tool = strider.tools[work.ready.tasks[0].kind]
+        part = work.part()
+        try:
+            await interruptible(tool.in_thread(lambda: strider.go(stride)), part)
+        except ToolError:
+            pass  # there is no thread: what comes of the first iteration says so
+        finally:
+            work.end(part)
+        for line in stride.unsaid():
+            self._say(work, *line)
+        for iteration, report, size in tuple(stride.ended):
+            work.parts.add(iteration.path, report, size)
+            if report.status == "error" and not work.ready.best_effort:
+                work.fail()
+        stands, machine = stride.at, stride.machine
+        if stands is not None and machine is not None:
+            await self._ended(work, stands, await self._go_on(work, machine, stride.move))
+        elif not stride.ended and stride.left:
+            alone = stride.left.popleft()
+            await self._ended(work, alone, await self._pipeline(work, alone))
+        if not work.has_failed():
+            work.parts.back(stride.left)
 
     def _stored(self, work: Work) -> ExecutionObjects | None:
         """Return the objects of the execution, if this worker has an object store."""
@@ -175,12 +246,17 @@ class Runner:
         given = work.given
         return ExecutionObjects(self._objects, given.execution, readable=frozenset(given.readable))
 
-    async def _pipeline(self, work: Work, iteration: Iteration | None) -> tuple[Report, int]:
+    async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
         """Run the tasks once: the step, or one iteration of it."""
-        given, ready = work.given, work.ready
-        objects = self._stored(work)
-        scope = {**given.scope, "ctx": work.ctx}
-        machine = Machine(
+        if work.ready.used:
+            await work.ready.secrets.prepare(work.ready.used)
+        machine = self._machine(work, iteration)
+        return await self._go_on(work, machine, machine.start())
+
+    def _machine(self, work: Work, iteration: Iteration | None) -> Machine:
+        ready = work.ready
+        scope = {**work.given.scope, "ctx": work.ctx}
+        return Machine(
             ready.tasks,
             {**scope, "keychain": ready.secrets.view} if ready.used else scope,
             settings=ready.settings,
@@ -188,21 +264,20 @@ class Runner:
             iter=iteration.iter if iteration is not None else None,
             is_reference=is_reference,
         )
+
+    async def _go_on(self, work: Work, machine: Machine, move: Next | None) -> Report:
+        """Drive a machine to its end; without a move it is in a thread, and cancelled."""
         part = work.part()
         try:
-            report = await self._drive(work, machine, part, objects)
+            if move is None:
+                return machine.cancel(part.reason or "").report
+            return await self._drive(work, machine, part, move)
         finally:
             work.end(part)
-        return await finish(report, ready, objects, self._scrubber, total=given.total)
 
-    async def _drive(
-        self, work: Work, machine: Machine, part: Cancellation, objects: ExecutionObjects | None
-    ) -> Report:
-        ready, clock = work.ready, self._clock
-        used = ready.used
-        if used:
-            await ready.secrets.prepare(used)
-        move = machine.start()
+    async def _drive(self, work: Work, machine: Machine, part: Cancellation, move: Next) -> Report:
+        ready, clock, used = work.ready, self._clock, work.ready.used
+        objects = self._stored(work)
         while not isinstance(move, Finished):
             if not isinstance(move, Load) and move.after_s > 0 and not part.is_set():
                 self._tell(work, machine, move.after_s)
