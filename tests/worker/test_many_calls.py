@@ -20,5 +20,5 @@ def test_many_parallel_calls_stay_within_max_in_flight_memory_and_time() -> None
     assert max(seen.memory_mb[middle:]) - max(seen.memory_mb[:middle]) < 4
     late = sorted(seen.late_s)
     assert late[len(late) // 2] < 0.02
-    # One in twenty may fall into a moment that the machine had for others.
+    # Not the latest of all: once in a while a single beat is late, see benchmarks/results/worker.md.
     assert late[len(late) * 19 // 20] < 0.1 + seen.idle_late_s
