@@ -198,7 +198,7 @@ def _caught(plant: Plant) -> tuple[int, str] | None:
     return None
 
 
-@pytest.mark.parametrize("plant", list(CONCENTRATED), ids=str)
+@pytest.mark.parametrize("plant", list(CONCENTRATED), ids=lambda plant: plant.__name__.strip("_"))
 def test_without_the_bug_concentrated_ordeals_find_nothing(plant: Plant) -> None:
     for seed in range(10):
         assert judge(_ordeal(seed, plant).run()) == []

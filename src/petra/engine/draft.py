@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from petra.engine.codec import execution_row, item_row, status_of
-from petra.engine.dispatch import Link
-from petra.engine.entries import Entry
+from petra.engine.dispatch import Dispatcher, Link
+from petra.engine.entries import Entries, Entry
 from petra.engine.references import objects_of
 from petra.errors import UsageError
 from petra.kernel import Program, Record, assignment
@@ -82,6 +85,16 @@ def reported(link: Link, given: frames.RunReport) -> Request:
         return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
 
     return Request(given.execution, make, part=(link, given.lease, given.part))
+
+
+def out_by_shard(
+    dispatcher: Dispatcher, waiting: Iterable[Request], entries: Entries
+) -> Counter[int]:
+    """Count what of each shard is with workers, or came back from them and is not durable yet."""
+    found = dispatcher.out()
+    found.update(rows.shard_of(one.execution) for one in waiting if one.part is not None)
+    found.update(map(rows.shard_of, entries.busy()))
+    return found
 
 
 def lost_delivery(row: rows.PendingRow) -> Request:
@@ -155,6 +168,11 @@ def answer_of(request: Request, refused: str, version: int, at: float) -> rows.A
 def refused_act(events: list[e.AnyEvent]) -> str:
     """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
     return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")
+
+
+def request_hash(request: Any) -> bytes:
+    """Hash what is asked under a command id, so that another question under the same id is noticed."""
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()
 
 
 def known_answer(known: rows.Answer, request: bytes) -> Answered:

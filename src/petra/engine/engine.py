@@ -13,7 +13,6 @@ Rule 5: an engine with a name shares its store with others, and acts only for th
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Self
@@ -35,8 +34,10 @@ from petra.engine.draft import (
     note_assigned,
     note_extended,
     note_released,
+    out_by_shard,
     refused_act,
     reported,
+    request_hash,
 )
 from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
@@ -107,7 +108,7 @@ class Engine:
             begun=self._begun,
             lost=self._shards_lost,
             kept=self._shards_kept,
-            out=self.dispatcher.out,
+            out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: BaseException | None = None
@@ -174,21 +175,24 @@ class Engine:
         given = workload or {}
         return await self._ask(
             execution, lambda now: c.Start(now=now, workload=given), command=command,
-            request=_hash(["start", program.digest, given]), program=program,
+            request=request_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
     async def fork(
         self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
     ) -> Answered:
         """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
-        given, program = _hash(["fork", origin, request]), (await self.entries.load(origin)).program
+        given, program = (
+            request_hash(["fork", origin, request]),
+            (await self.entries.load(origin)).program,
+        )
         return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def ask(
         self, execution: str, make: Make, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
-        return await self._ask(execution, make, command=command, request=_hash(request))
+        return await self._ask(execution, make, command=command, request=request_hash(request))
 
     async def _ask(
         self,
@@ -591,7 +595,3 @@ class Engine:
         self._expected.fail(stopped)
         for told in self.mourners:
             told(stopped)
-
-
-def _hash(request: Any) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).digest()

@@ -91,6 +91,10 @@ class Entries:
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._compiled: dict[int, tuple[Playbook, Program]] = {}
 
+    def busy(self) -> list[str]:
+        """Return the executions of which something is decided and not durable."""
+        return [key for key, entry in self._entries.items() if entry.busy]
+
     def __len__(self) -> int:
         return len(self._entries)
 

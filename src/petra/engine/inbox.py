@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from petra.engine.limits import INBOX_MAX
@@ -25,6 +26,9 @@ class Inbox(Generic[T]):
         self._some = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+
+    def __iter__(self) -> Iterator[T]:
+        yield from self._waiting
 
     def __len__(self) -> int:
         return len(self._waiting)

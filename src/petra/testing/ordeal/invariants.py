@@ -301,7 +301,7 @@ def leases_are_fresh_and_one_at_a_time(evidence: Evidence) -> Iterator[str]:
         key = (given.execution, given.run, given.chunk)
         engine, delivery = latest.get(key, (0, 0))
         # a shard that moves in order takes its runs along as they are, reports on their way too
-        moved = engine in evidence.closed if evidence.alone else engine != sent.engine
+        moved = engine in evidence.closed
         again = given.delivery == delivery and not moved
         if given.delivery < delivery or again:
             yield f"{given.execution}: delivery {given.delivery} of {given.run} after {delivery}"
