@@ -27,6 +27,7 @@ from petra.collector import look_less_often
 from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
 from petra.engine import Answered, Engine
 from petra.engine.codec import from_row, status_of
+from petra.engine.decider import tell
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
 from petra.engine.logs import LogFiles
@@ -325,7 +326,7 @@ class Local:
         while not self.engine.shards.owns(execution):
             records = await entries.advance(entry)
             if records:
-                self.engine.tell_listeners(entry, records)
+                tell(self.engine.listeners, entry, records)
                 continue
             result = result_of(entry)
             if wanted(result):

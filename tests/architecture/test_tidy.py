@@ -25,7 +25,8 @@ LARGE_FILES = {
     "src/petra/expr/parse.py": "one grammar, read top to bottom",
     "src/petra/expr/text_filters.py": "a table of small filters",
     "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
-    "src/petra/engine/engine.py": "where everything meets: take, decide, commit, release, come back",
+    "src/petra/engine/decider.py": "one way: take, decide, commit, release",
+    "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
     "src/petra/kernel/events.py": "every event of the log on one page",
@@ -54,6 +55,7 @@ LARGE_FILES = {
     "src/petra/testing/store_conformance.py": "a claim per function",
     "src/petra/testing/suite.py": "the grammar of test files",
     "src/petra/testing/walk.py": "one walk through a playbook, step by step",
+    "src/petra/tools/base.py": "the protocol of tools, and the one way to run them",
     "src/petra/tools/ends.py": "an end of a transfer per kind",
     "src/petra/tools/http.py": "one request from fields to outcome",
     "src/petra/tools/postgres.py": "types, errors and pools of one database",
@@ -61,6 +63,7 @@ LARGE_FILES = {
     "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/petra/engine/engine.py:__init__": "the parts of an engine, and how they hang together",
     "src/petra/worker/worker.py:__init__": "the parts of a worker, a line each",
     "src/petra/pipeline/machine.py:__init__": "the parts of a run and where it stands, one per line",
     "src/petra/kernel/runs.py:start": "half of it is the event it makes, a field per line",

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from petra.engine import batches, draft, engine
+from petra.engine import batches, decider, draft
+from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.engine import Engine
 from petra.engine.recovery import Recovery
@@ -47,9 +48,9 @@ def _told_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
     async def commit(self: Any, usable: Any, batch: Any) -> None:
         await self._release(list(usable.values()))
         if batch is not None:
-            await self._store(batch)
+            await self._stored(batch)
 
-    patch.setattr(Engine, "_commit", commit)
+    patch.setattr(Decider, "_commit", commit)
 
 
 def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None:
@@ -63,17 +64,17 @@ def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None
 
 
 def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -> None:
-    true = Engine._store
+    true = Decider._stored
 
     async def store(self: Any, batch: Any) -> Any:
         try:
-            return (await self.store.commit(batch)).outcomes
+            return (await self._store.commit(batch)).outcomes
         except UnavailableError:
             return ()
         except Exception:  # noqa: BLE001 - the rest as it should be
             return await true(self, batch)
 
-    patch.setattr(Engine, "_store", store)
+    patch.setattr(Decider, "_stored", store)
 
 
 def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
@@ -123,7 +124,7 @@ def _rows_show_the_first_status_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_run_that_ended_stays_out(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine, "note_released", lambda *_: None)
+    patch.setattr(decider, "note_released", lambda *_: None)
 
 
 def _assignments_are_made_from_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
@@ -138,7 +139,7 @@ def _children_are_never_told(patch: pytest.MonkeyPatch) -> None:
 
 def _the_clock_is_a_minute_ahead(patch: pytest.MonkeyPatch) -> None:
     _rewrite(
-        patch, Engine, "_decide", "request.make(self.clock.now())", "request.make(self.clock.now() + 60)"
+        patch, Decider, "_decide", "request.make(self._clock.now())", "request.make(self._clock.now() + 60)"
     )  # fmt: skip
 
 
@@ -149,8 +150,8 @@ def _the_same_batch_is_stored_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _answers_are_not_stored(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(engine, "answer_of", lambda *_: None)
-    _rewrite(patch, Engine, "_decide", "if request.command:", "if False:")
+    patch.setattr(decider, "answer_of", lambda *_: None)
+    _rewrite(patch, Decider, "_decide", "if request.command:", "if False:")
 
 
 def _a_report_is_sent_once(patch: pytest.MonkeyPatch) -> None:

@@ -28,23 +28,24 @@ class CrashPoint:
 
 
 _ENGINE = "petra.engine.engine:Engine"
+_DECIDER = "petra.engine.decider:Decider"
 _DISPATCHER = "petra.engine.dispatch:Dispatcher"
 _SQLITE = "petra.store.sqlite_write:BatchWriter"
 _POSTGRES = "petra.store.postgres_write:BatchWriter"
 
 POINTS: tuple[CrashPoint, ...] = (
-    CrashPoint("before a batch is made", "before", f"{_ENGINE}._prepare"),
-    CrashPoint("after a batch is made, before it is committed", "after", f"{_ENGINE}._prepare"),
-    CrashPoint("before commit", "before", f"{_ENGINE}._store"),
-    CrashPoint("after commit, before anything is released", "after", f"{_ENGINE}._store"),
-    CrashPoint("in the middle of releasing", "after", f"{_ENGINE}._carry_out"),
-    CrashPoint("after release, before anything is handed out", "after", f"{_ENGINE}._release"),
+    CrashPoint("before a batch is made", "before", f"{_DECIDER}._prepare"),
+    CrashPoint("after a batch is made, before it is committed", "after", f"{_DECIDER}._prepare"),
+    CrashPoint("before commit", "before", f"{_DECIDER}._stored"),
+    CrashPoint("after commit, before anything is released", "after", f"{_DECIDER}._stored"),
+    CrashPoint("in the middle of releasing", "after", f"{_DECIDER}._carry_out"),
+    CrashPoint("after release, before anything is handed out", "after", f"{_DECIDER}._release"),
     CrashPoint("after a lease is granted, before it is sent", "after", f"{_DISPATCHER}._leased"),
     CrashPoint("after assignments are sent", "after", f"{_DISPATCHER}._fill"),
     CrashPoint("after a run is stopped", "after", f"{_DISPATCHER}.stop"),
     CrashPoint("when a report arrives", "before", f"{_ENGINE}._reported"),
     CrashPoint("after a report is taken, before it is decided", "after", f"{_ENGINE}._reported"),
-    CrashPoint("in the middle of deciding", "after", f"{_ENGINE}._decide"),
+    CrashPoint("in the middle of deciding", "after", f"{_DECIDER}._decide"),
     CrashPoint("when a timer is due", "before", f"{_ENGINE}._through"),
     CrashPoint("after a timer has fired", "after", f"{_ENGINE}._through"),
     CrashPoint("while wake-ups are looked up", "after", "petra.engine.wakes:Wakes._look"),

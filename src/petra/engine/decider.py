@@ -1,0 +1,321 @@
+"""The decider: the one place where commands become durable, batch by batch.
+
+Take all that has arrived, decide it, commit it in one transaction, then release what came of it; while a batch is
+being synced the next one is being decided.
+
+Rule 1: one execution's trouble is not the others': what cannot be decided fails alone.
+Rule 2: a state may be ahead of what is stored by one batch. When the store refuses that batch, the state is dropped,
+and what had been decided on it is decided anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from petra.clock import Clock
+from petra.engine.batches import Batches
+from petra.engine.codec import to_row
+from petra.engine.dispatch import Dispatcher, Link
+from petra.engine.draft import (
+    Answered,
+    Draft,
+    Request,
+    answer_of,
+    known_answer,
+    note_assigned,
+    note_extended,
+    note_released,
+    refused_act,
+)
+from petra.engine.entries import Entries, Entry
+from petra.engine.inbox import Inbox
+from petra.engine.limits import BATCH_MAX, RETRY_S
+from petra.engine.post import TAKEN, Post
+from petra.engine.shards import Shards
+from petra.engine.wakes import Wakes
+from petra.errors import PetraError, UsageError
+from petra.kernel import Ledger, Record, State, decide
+from petra.kernel import effects as f
+from petra.store import rows
+from petra.store.base import Fate, Outcome, Store
+from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.wire import frames
+
+Listener = Callable[[Entry, list[Record]], None]
+
+_log = logging.getLogger(__name__)
+
+
+class Decider:
+    """Decides for the executions of one engine."""
+
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        shards: Shards,
+        entries: Entries,
+        inbox: Inbox[Request],
+        post: Post,
+        wakes: Wakes,
+        dispatcher: Dispatcher,
+        listeners: list[Listener],
+        pump: Callable[[], Awaitable[None]],
+        fenced: Callable[[int], None],
+        broke: Callable[[BaseException], None],
+    ) -> None:
+        """Make one; ``pump`` hands out what workers have room for, ``fenced`` hears of shards that are lost."""
+        self._store = store
+        self._clock = clock
+        self._shards = shards
+        self._entries = entries
+        self._inbox = inbox
+        self._post = post
+        self._batches = Batches(entries, shards, wakes, post, clock)
+        self._dispatcher = dispatcher
+        self._listeners = listeners
+        self._pump = pump
+        self._fenced = fenced
+        self._broke = broke
+
+    async def run(self) -> None:
+        """Take, decide and commit, for ever; what was decided last is finished before it ends."""
+        committing: asyncio.Task[None] | None = None
+        try:
+            while True:
+                requests = await self._inbox.take(BATCH_MAX)
+                drafts = await self._decide_all(requests)
+                if committing is not None:
+                    await committing
+                # the rows are made now, before the next decisions change the states they show
+                usable, batch = self._prepare(drafts)
+                committing = asyncio.create_task(self._commit(usable, batch))
+                committing.add_done_callback(self._committed)
+                await asyncio.sleep(0)  # it is under way while we decide on
+        except asyncio.CancelledError:
+            if committing is not None:
+                await committing  # what was decided last is finished, not torn
+            raise
+        except BaseException as error:
+            self._broke(error)
+            raise
+
+    def _committed(self, done: asyncio.Task[None]) -> None:
+        """Notice at once that a commit failed for good, also when nothing more arrives."""
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self._broke(error)
+
+    async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
+        drafts: dict[str, Draft] = {}
+        if self._shards.epochs is not None:
+            requests = self._own(requests)
+        for request in requests:
+            try:
+                draft = drafts.get(request.execution)
+                if draft is None:
+                    entry = self._cached(request) or await self._entry(request)
+                    if entry is None:
+                        continue
+                    entry.busy += 1
+                    seq = entry.state.seq
+                    draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+                elif request.program is not None:
+                    await self._exists(request, draft.entry)
+                    continue
+                if request.command and draft.answers_to(request.command):
+                    self._inbox.push(request)  # it will find the answer that is under way
+                    continue
+                self._decide(draft, request)
+            except UnavailableError:
+                self._inbox.push(request)
+                await self._clock.sleep(RETRY_S)
+            except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
+                self._undecidable(drafts, request, error)
+        return drafts
+
+    def _own(self, requests: list[Request]) -> list[Request]:
+        """Pass on what came for executions of other engines; return the rest."""
+        others = [one for one in requests if not self._shards.owns(one.execution)]
+        if not others:
+            return requests
+        self._post.pass_on(others)
+        return [one for one in requests if self._shards.owns(one.execution)]
+
+    def _cached(self, request: Request) -> Entry | None:
+        return self._entries.cached(request.execution) if request.program is None else None
+
+    def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
+        """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
+        if not isinstance(error, PetraError):
+            _log.exception("execution %s: a command could not be decided", request.execution)
+        draft = drafts.pop(request.execution, None)
+        self._entries.drop(request.execution)
+        for earlier, _ in draft.requests if draft is not None else ():
+            self._inbox.push(earlier)
+        request.fail(error)
+        # a letter that a bug of ours keeps from being carried out stays, for a version without it
+        if request.letter and (request.command or isinstance(error, PetraError)):
+            self._post.refuse(request, str(error))
+
+    def _decide(self, draft: Draft, request: Request) -> None:
+        entry = draft.entry
+        decision = decide(entry.program, entry.state, request.make(self._clock.now()))
+        at = entry.state.now
+        for event, (old, new) in zip(decision.events, decision.markings, strict=True):
+            record, body = entry.ledger.write(event, at, old, new)
+            draft.records.append(record)
+            draft.lines.append(to_row(record, body))
+            note_released(draft, entry, event)
+        for effect in decision.effects:
+            if isinstance(effect, f.Assign):
+                note_assigned(draft, entry, effect)
+            elif isinstance(effect, f.Extend):
+                note_extended(draft, entry, effect)
+            else:
+                draft.effects.append(effect)
+        refused = decision.refused
+        if not refused and request.answer is not None:
+            refused = refused_act(decision.events)
+        draft.requests.append((request, refused))
+        if request.letter:
+            draft.taken.append(request.letter)
+        if request.command:
+            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
+
+    async def _entry(self, request: Request) -> Entry | None:
+        if request.program is None:
+            return await self._entries.load(request.execution)
+        if (known := self._entries.cached(request.execution)) is not None:
+            await self._exists(request, known)
+            return None
+        if request.letter and await self._store.execution(request.execution) is not None:
+            # a letter may come twice, and the same start decided again looks like one that was stored
+            await self._exists(request, await self._entries.load(request.execution))
+            return None
+        state = State(id=request.execution)
+        return self._entries.add(
+            request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
+        )
+
+    # Committing
+
+    def _prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
+        usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
+        for key in drafts.keys() - usable.keys():
+            self._again(drafts[key])
+        return usable, self._batches.make(usable.values())
+
+    async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
+        if batch is not None:
+            for outcome in await self._stored(batch):
+                if outcome.fate is not Fate.APPLIED:
+                    self._not_applied(usable.pop(outcome.execution), outcome)
+        await self._release(list(usable.values()))
+        await self._pump()
+
+    async def _stored(self, batch: rows.Batch) -> tuple[Outcome, ...]:
+        while True:
+            try:
+                return (await self._store.commit(batch)).outcomes
+            except (UncertainError, UnavailableError, FullError) as error:
+                _log.warning("nothing is acknowledged until this is over: %s", error)
+                await self._clock.sleep(RETRY_S)  # the same batch again is safe
+
+    def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
+        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
+        draft.entry.busy -= 1
+        self._entries.drop(outcome.execution)
+        fenced = outcome.fate is Fate.FENCED
+        if fenced:
+            self._fenced(rows.shard_of(outcome.execution))
+        known = {answer.command: answer for answer in outcome.answers}
+        for request, _ in draft.requests:
+            if request.command in known:
+                self._answer_again(request, known[request.command])
+            elif outcome.version and request.program is not None and not fenced:
+                self._taken(request)
+            else:
+                self._inbox.push(request)
+
+    def _answer_again(self, request: Request, known: rows.Answer) -> None:
+        """Give the answer that was given before, or say that this is another question."""
+        try:
+            request.reply(known_answer(known, request.request))
+        except UsageError as error:
+            request.fail(error)
+        if request.letter:
+            self._post.discard(request)
+
+    async def _exists(self, request: Request, entry: Entry) -> None:
+        """There is an execution of that id; perhaps it was this very command that started it."""
+        if request.command and entry.busy:
+            self._inbox.push(request)  # to be seen once what is under way is durable
+            return
+        known = await self._store.answer(request.command) if request.command else None
+        if known is not None:
+            self._answer_again(request, known)
+        else:
+            self._taken(request)
+
+    def _taken(self, request: Request) -> None:
+        """There is an execution of that id, so it cannot be started."""
+        request.reply(Answered(request.execution, TAKEN))
+        if request.letter:
+            self._post.refuse(request, TAKEN)
+
+    def _again(self, draft: Draft) -> None:
+        """Decide anew what was decided against a state that is not the stored one."""
+        draft.entry.busy -= 1
+        for request, _ in draft.requests:
+            self._inbox.push(request)
+
+    # Releasing
+
+    async def _release(self, drafts: list[Draft]) -> None:
+        """What was decided is durable: carry it out and say so."""
+        acks: dict[Link, list[tuple[str, int]]] = {}
+        for draft in drafts:
+            entry = draft.entry
+            entry.busy -= 1
+            if self._listeners:
+                tell(self._listeners, entry, draft.records)
+            self._carry_out(draft)
+            self._post.closed(draft.taken)
+            for request, refused in draft.requests:
+                if request.part is not None:
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
+                if request.answer is not None:
+                    request.reply(Answered(entry.state.id, refused, draft.version))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
+        for draft in drafts:
+            for letter in draft.letters:
+                await self._post.take(letter)
+
+    def _carry_out(self, draft: Draft) -> None:
+        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
+        entry = draft.entry
+        for effect in draft.effects:
+            if isinstance(effect, f.Stop):
+                self._dispatcher.stop(entry.state.id, effect.run, "withdrawn")
+        for pending, given in draft.assigned.values():
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self._dispatcher.offer(row, given, entry.program)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self._dispatcher.extend(row, further, more=more)
+
+
+def tell(listeners: list[Listener], entry: Entry, records: list[Record]) -> None:
+    """Tell who listens; one that fails (its reader has gone, say) hears no more."""
+    for listener in tuple(listeners):
+        try:
+            listener(entry, records)
+        except Exception:  # noqa: BLE001 - a listener is not the engine
+            _log.debug("a listener failed", exc_info=True)
+            listeners.remove(listener)
