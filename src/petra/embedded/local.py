@@ -15,7 +15,7 @@ import socket
 from asyncio import Task
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, assert_never
@@ -25,8 +25,17 @@ import msgspec
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
+from petra.embedded.beside import begun, end
+from petra.embedded.result import (
+    REST,
+    Result,
+    open_item,
+    records_of,
+    refusal,
+    result_data,
+    result_of,
+)
 from petra.engine import Answered, Engine
-from petra.engine.codec import from_row, status_of
 from petra.engine.decider import tell
 from petra.engine.entries import Entry
 from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
@@ -37,7 +46,6 @@ from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
-from petra.kernel.state import WorkItem
 from petra.objects import LocalObjects
 from petra.playbook import Playbook, read, read_bytes
 from petra.store.base import Store
@@ -57,81 +65,8 @@ STORE = "PETRA_STORE"
 """The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 SLOTS = 64
 ID_TRIES = 1_000
-REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 FOLLOWED_S = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
-_PAGE = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What an execution has come to, when it ended or rests."""
-
-    id: str
-    playbook: str
-    status: str
-    reason: str
-    output: Any
-    ctx: dict[str, Any]
-    counts: dict[str, int]
-    failures: list[dict[str, Any]]
-    error: dict[str, Any] | None
-    work_items: list[dict[str, Any]] = field(default_factory=list)
-    """What people are asked to do: step, title, state, holder, users, roles, actions."""
-
-    @property
-    def waiting_on(self) -> str | None:
-        """What it waits for, or why it is stuck; None when it does neither."""
-        return self.reason if self.status in ("waiting", "stuck") else None
-
-
-def result_of(entry: Entry) -> Result:
-    """Sum up an execution."""
-    state = entry.state
-    status, reason = status_of(entry.program, state)
-    return Result(
-        id=state.id,
-        playbook=state.playbook,
-        status=status,
-        reason=reason,
-        output=state.output,
-        ctx=state.ctx,
-        counts=state.counts,
-        failures=state.failures,
-        error=state.error.as_data() if state.error is not None else None,
-        work_items=[_asked(item) for item in state.items.values() if item.is_open],
-    )
-
-
-@asynccontextmanager
-async def _begun(start: Callable[[], Coroutine[None, None, Child]]) -> AsyncIterator[Task[Child]]:
-    """Have a first worker started, which loads while we do; at the end it is gone, whoever used it."""
-    first = asyncio.create_task(start())
-    try:
-        yield first
-    finally:
-        with contextlib.suppress(OSError):  # there is none; who waited for it knows
-            await _end(await first)
-
-
-async def _end(child: Child) -> None:
-    child.kill()
-    with contextlib.suppress(asyncio.CancelledError):
-        await child.wait()
-    child.transport.close()
-
-
-def _asked(item: WorkItem) -> dict[str, Any]:
-    assignees = item.spec.get("assignees") or {}
-    return {
-        "step": item.step,
-        "title": item.spec.get("title") or item.step,
-        "state": item.state,
-        "holder": item.holder,
-        "users": assignees.get("users") or [],
-        "roles": assignees.get("roles") or [],
-        "actions": item.spec.get("actions") or [],
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +116,7 @@ class Local:
         learn_plug_ins()
         look_less_often()
         start = partial(start_child, ["--slots", str(slots), "--objects", str(home / OBJECTS)])
-        async with _begun(start) as first:
+        async with begun(start) as first:
             made = await _engine(home, store, clock, shard_lease_s, keep_s)
             try:
                 async with made as engine:
@@ -209,7 +144,7 @@ class Local:
                 await self._talk(child.transport)
                 self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
             finally:
-                await _end(child)
+                await end(child)
             await self.clock.sleep(0.05)
             child = await start()
 
@@ -270,7 +205,7 @@ class Local:
         model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
         answered = await self.engine.start(model, workload, execution=chosen)
         if answered.refused:
-            return _refused(chosen, model.metadata.name, answered.refused)
+            return refusal(chosen, model.metadata.name, answered.refused)
         return await self._rest(chosen, until, new=True)
 
     async def start(
@@ -400,7 +335,7 @@ class Local:
                     playbook, request.workload, execution=request.execution, command=request.id
                 )
                 if answered.refused:
-                    refused = _refused(request.execution, playbook.metadata.name, answered.refused)
+                    refused = refusal(request.execution, playbook.metadata.name, answered.refused)
                     return Reply(refused=answered.refused, result=result_data(refused))
             case Branch():
                 answered = await self._branch(request)
@@ -440,35 +375,6 @@ def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
     return msgspec.structs.replace(command, now=now)
 
 
-def open_item(entry: Entry, step: str) -> WorkItem:
-    """Return the open work item of a step.
-
-    Raises:
-        UsageError: there is none.
-    """
-    for item in entry.state.items.values():
-        if item.step == step and item.is_open:
-            return item
-    raise UsageError(
-        f"step '{step}' of {entry.state.id} has no open work item; see 'petra task list'"
-    )
-
-
-async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:
-    """Return the log of an execution, behind a record."""
-    records: list[Record] = []
-    while True:
-        rows = await store.read(execution, after=after + len(records), limit=_PAGE)
-        records += [from_row(row) for row in rows]
-        if len(rows) < _PAGE:
-            return records
-
-
-def result_data(result: Result) -> dict[str, Any]:
-    """Return an execution as plain data."""
-    return {**asdict(result), "waiting_on": result.waiting_on}
-
-
 def read_file(file: Path) -> Playbook:
     """Read a playbook that may run.
 
@@ -482,10 +388,6 @@ def read_file(file: Path) -> Playbook:
 def _accepted(answered: Answered) -> None:
     if answered.refused:
         raise UsageError(answered.refused)
-
-
-def _refused(execution: str, playbook: str, why: str) -> Result:
-    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
 
 
 def _heard_by_others(

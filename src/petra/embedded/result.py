@@ -1,0 +1,103 @@
+"""What an execution has come to, and its log: what callers of a program get back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from petra.engine.codec import from_row, status_of
+from petra.engine.entries import Entry
+from petra.errors import UsageError
+from petra.kernel import Record
+from petra.kernel.state import WorkItem
+from petra.store.base import Store
+
+REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+_PAGE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an execution has come to, when it ended or rests."""
+
+    id: str
+    playbook: str
+    status: str
+    reason: str
+    output: Any
+    ctx: dict[str, Any]
+    counts: dict[str, int]
+    failures: list[dict[str, Any]]
+    error: dict[str, Any] | None
+    work_items: list[dict[str, Any]] = field(default_factory=list)
+    """What people are asked to do: step, title, state, holder, users, roles, actions."""
+
+    @property
+    def waiting_on(self) -> str | None:
+        """What it waits for, or why it is stuck; None when it does neither."""
+        return self.reason if self.status in ("waiting", "stuck") else None
+
+
+def result_of(entry: Entry) -> Result:
+    """Sum up an execution."""
+    state = entry.state
+    status, reason = status_of(entry.program, state)
+    return Result(
+        id=state.id,
+        playbook=state.playbook,
+        status=status,
+        reason=reason,
+        output=state.output,
+        ctx=state.ctx,
+        counts=state.counts,
+        failures=state.failures,
+        error=state.error.as_data() if state.error is not None else None,
+        work_items=[_asked(item) for item in state.items.values() if item.is_open],
+    )
+
+
+def _asked(item: WorkItem) -> dict[str, Any]:
+    assignees = item.spec.get("assignees") or {}
+    return {
+        "step": item.step,
+        "title": item.spec.get("title") or item.step,
+        "state": item.state,
+        "holder": item.holder,
+        "users": assignees.get("users") or [],
+        "roles": assignees.get("roles") or [],
+        "actions": item.spec.get("actions") or [],
+    }
+
+
+def refusal(execution: str, playbook: str, why: str) -> Result:
+    """Return what a start that was refused has come to."""
+    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
+
+
+def result_data(result: Result) -> dict[str, Any]:
+    """Return an execution as plain data."""
+    return {**asdict(result), "waiting_on": result.waiting_on}
+
+
+def open_item(entry: Entry, step: str) -> WorkItem:
+    """Return the open work item of a step.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for item in entry.state.items.values():
+        if item.step == step and item.is_open:
+            return item
+    raise UsageError(
+        f"step '{step}' of {entry.state.id} has no open work item; see 'petra task list'"
+    )
+
+
+async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:
+    """Return the log of an execution, behind a record."""
+    records: list[Record] = []
+    while True:
+        rows = await store.read(execution, after=after + len(records), limit=_PAGE)
+        records += [from_row(row) for row in rows]
+        if len(rows) < _PAGE:
+            return records
