@@ -14,6 +14,14 @@ YOUNG = 50_000
 """New objects after which the collector looks at the young ones."""
 
 
+def leave_what_is_loaded() -> None:
+    """Never look again at what there is now; for a program that has loaded what it needs.
+
+    A full look holds the interpreter, and with it the heart of a worker, for as long as it takes.
+    """
+    gc.freeze()
+
+
 def look_less_often() -> None:
     """Have cycles collected less often, unless somebody has chosen how often already."""
     if gc.get_threshold() in PYTHON_THRESHOLDS:

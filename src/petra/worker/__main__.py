@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 from random import SystemRandom  # noqa: TID251 - the spread of retries, not a decision
 
-from petra.collector import look_less_often
+from petra.collector import leave_what_is_loaded, look_less_often
 from petra.keychain import FileCredentials, Keychain
 from petra.keychain.providers import plug_ins
 from petra.objects import LocalObjects
@@ -36,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the worker."""
     options = _options(argv)
     look_less_often()
+    leave_what_is_loaded()
     _set_up_logging(options.log_level)
     connection = socket.socket(fileno=options.fd)
     ended = threading.Event()
