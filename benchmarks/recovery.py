@@ -11,6 +11,7 @@ import asyncio
 import resource
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -129,11 +130,7 @@ async def herd(place: Place, timers: int) -> list[tuple[str, str]]:
         await come_true(lambda: nothing_due(engine.store))
         drained = time.perf_counter() - began
         grown = rss_mb() - before
-        fired = 0
-        for number in range(0, timers, max(1, timers // 1_000)):
-            kinds = [row.type for row in await engine.store.read(f"nap-{number:06}")]
-            assert kinds.count("step.done") == 1, kinds
-            fired += 1
+        fired = await fired_once(engine.store, [f"nap-{n:06}" for n in range(timers)])
     return [
         (
             f"{timers:,} executions begin to wait",
@@ -141,8 +138,18 @@ async def herd(place: Place, timers: int) -> list[tuple[str, str]]:
         ),
         (f"{timers:,} timers due at once, each fired once", f"{drained:.1f} s"),
         ("  memory grew by", f"{grown:.0f} MB"),
-        ("  logs looked at", f"{fired:,}"),
+        ("  logs with one firing of one timer", f"{fired:,}"),
     ]
+
+
+async def fired_once(store: Store, names: list[str]) -> int:
+    """Count the logs in which the timer fired once and the step ended once."""
+    count = 0
+    for begin in range(0, len(names), 500):
+        for _, records in (await store.logs(names[begin : begin + 500], most=100)).values():
+            kinds = Counter(record.type for record in records)
+            count += kinds["timer.fired"] == 1 and kinds["step.done"] == 1
+    return count
 
 
 async def is_true(found: bool) -> bool:  # noqa: FBT001
