@@ -39,6 +39,17 @@ class Clock(Protocol):
         """Call a function on the running loop, that much later."""
 
 
+async def doze(clock: Clock, seconds: float, woken: asyncio.Event) -> None:
+    """Sleep that long, or until an event is set."""
+    sleep = asyncio.ensure_future(clock.sleep(seconds))
+    wait = asyncio.ensure_future(woken.wait())
+    try:
+        await asyncio.wait({sleep, wait}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        sleep.cancel()
+        wait.cancel()
+
+
 class SystemClock:
     """The clock of the machine."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 
 import msgspec
 
-from petra.clock import Clock
+from petra.clock import Clock, doze
 from petra.engine.codec import playbook_row
 from petra.engine.draft import Answered, Request, answer_of, known_answer
 from petra.engine.entries import Entries
@@ -205,7 +205,7 @@ class Post:
                         request.reply(known_answer(known, request.request))
                         return
                 woken.clear()
-                await self._either(woken, ANSWER_POLL_S)
+                await doze(self._clock, ANSWER_POLL_S, woken)
         except PetraError as error:
             request.fail(error)
         finally:
@@ -229,7 +229,7 @@ class Post:
 
     async def wait(self, seconds: float) -> None:
         """Wait that long, or until there are letters."""
-        await self._either(self._looking, seconds)
+        await doze(self._clock, seconds, self._looking)
         self._looking.clear()
 
     async def close(self) -> None:
@@ -253,12 +253,3 @@ class Post:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _either(self, event: asyncio.Event, seconds: float) -> None:
-        sleep = asyncio.ensure_future(self._clock.sleep(seconds))
-        woken = asyncio.ensure_future(event.wait())
-        try:
-            await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleep.cancel()
-            woken.cancel()

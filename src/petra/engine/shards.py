@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from petra.clock import Clock
+from petra.clock import Clock, doze
 from petra.engine.limits import LEAVE_S, SHARD_LEASE_S
 from petra.store.base import Store
 from petra.store.errors import UnavailableError, UncertainError
@@ -178,11 +178,5 @@ class Shards:
         await self._store.commit(Batch(notices=(MOVED,)))
 
     async def _wait(self, seconds: float) -> None:
-        sleep = asyncio.ensure_future(self._clock.sleep(seconds))
-        noticed = asyncio.ensure_future(self._noticed.wait())
-        try:
-            await asyncio.wait({sleep, noticed}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleep.cancel()
-            noticed.cancel()
+        await doze(self._clock, seconds, self._noticed)
         self._noticed.clear()

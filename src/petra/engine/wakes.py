@@ -13,7 +13,7 @@ import asyncio
 import heapq
 from collections.abc import AsyncIterator, Callable, Collection
 
-from petra.clock import Clock
+from petra.clock import Clock, doze
 from petra.engine.limits import AGAIN_S, DUE_MAX, NEAR_S, POLL_S
 from petra.store.base import Store
 
@@ -95,10 +95,4 @@ class Wakes:
         if self._heap:
             seconds = min(seconds, self._heap[0][0] - self._clock.now())
         self._woken.clear()
-        sleep = asyncio.ensure_future(self._clock.sleep(max(seconds, 0.0)))
-        woken = asyncio.ensure_future(self._woken.wait())
-        try:
-            await asyncio.wait({sleep, woken}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleep.cancel()
-            woken.cancel()
+        await doze(self._clock, max(seconds, 0.0), self._woken)
