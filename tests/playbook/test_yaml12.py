@@ -240,21 +240,22 @@ BOMBS = {
 # CPU seconds, the best of a few: a wall clock would measure the neighbours on this machine, and even the CPU is
 # slower beside them. One child reads them all, so its peak of memory is a bound for each.
 CHILD = """
-import gc, json, resource, sys, time
+import json, resource, sys, time
 from petra.playbook import read
-found = {}
-for name, text in json.load(sys.stdin).items():
-    spent = 1.0
-    for _ in range(8):
-        problems = None
-        gc.collect()
-        start = time.process_time()
-        problems = read(text).problems
-        spent = min(spent, time.process_time() - start)
-        if spent < 0.25:
-            break
+
+def cost(text):
+    start = time.process_time()
+    problems = read(text).problems
+    return time.process_time() - start, problems
+
+texts, found = json.load(sys.stdin), {}
+for name, text in texts.items():
+    spent, problems = cost(text)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     found[name] = [[p.code for p in problems], max(len(p.message) for p in problems), spent, peak]
+for name, (_, _, spent, _) in found.items():
+    tries = 8 if spent > 0.25 else 0
+    found[name][2] = min([spent, *(cost(texts[name])[0] for _ in range(tries))])
 print(json.dumps(found))
 """
 
