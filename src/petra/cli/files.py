@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from petra.playbook import Reading, read_bytes
 from petra.playbook.problems import START, Problems
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
+from petra.plug_ins import entry_points
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
@@ -38,7 +38,7 @@ def _is_playbook(path: Path) -> bool:
 @cache
 def _learn_kinds() -> None:
     """Find the kinds of plug-ins, once; without any installed the tools are not even imported."""
-    if entry_points(group="petra.tools"):
+    if entry_points("petra.tools"):
         from petra.tools.registry import learn_plug_ins  # noqa: PLC0415 - only where there are some
 
         learn_plug_ins()

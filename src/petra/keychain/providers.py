@@ -6,12 +6,12 @@ A further provider is an object with ``read``, given to the keychain under the n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from petra.keychain.seal import KeychainError
 from petra.keychain.web import Web
+from petra.plug_ins import entry_points
 
 
 class Provider(Protocol):
@@ -31,7 +31,7 @@ GROUP: Final = "petra.secret_managers"
 
 def plug_ins() -> dict[str, Provider]:
     """Return the providers that are installed beside Petra; each is made by a call without arguments."""
-    return {point.name: point.load()() for point in entry_points(group=GROUP)}
+    return {point.name: point.load()() for point in entry_points(GROUP)}
 
 
 class Vault:

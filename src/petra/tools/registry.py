@@ -11,15 +11,18 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from petra.errors import UsageError
 from petra.kinds import KINDS, SERVER_KINDS, Fields, add_kind
+from petra.plug_ins import entry_points
 from petra.tools.base import Blocking, Tool, ToolContext, ToolError, ToolSettings, attempt, failed
 from petra.wire import Outcome
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "petra.tools"
 BUILT_IN: Final = MappingProxyType(
@@ -131,7 +134,7 @@ def learn_plug_ins() -> None:
 
 
 def _plug_ins() -> dict[str, EntryPoint]:
-    found = {point.name: point for point in entry_points(group=GROUP)}
+    found = {point.name: point for point in entry_points(GROUP)}
     if taken := sorted(found.keys() & {*BUILT_IN, *SERVER_KINDS}):
         point = found[taken[0]]
         raise UsageError(f"the plug-in {point.value} claims the built-in kind '{point.name}'")
