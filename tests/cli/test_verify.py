@@ -77,6 +77,7 @@ COLUMNS: dict[str, tuple[Callable[[Record], bytes], Callable[[bytes], object]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17")
 @pytest.mark.parametrize("column", list(COLUMNS))
 def test_a_flipped_byte_is_named_wherever_it_is(home: Path, column: str) -> None:

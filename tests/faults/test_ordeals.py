@@ -73,6 +73,7 @@ def _elsewhere(hash_seed: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_logs_in_every_process() -> None:
     here = []
     for seed in SEEDS:

@@ -14,6 +14,8 @@ from petra.tools.base import ToolContext
 from petra.tools.registry import Registry
 from petra.wire import Outcome
 
+pytestmark = pytest.mark.slow
+
 DATABASES = ["postgres", "sqlite", "duckdb"]
 CREATE = "CREATE TABLE {} (id integer PRIMARY KEY, name text, price numeric(9, 2), day date, made timestamp)"
 ROWS = [
