@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import FakeClock, SystemClock, doze
 
 
 def test_sleepers_wake_in_the_order_of_their_time() -> None:
@@ -66,3 +66,20 @@ def test_the_clock_of_the_machine_goes_forward() -> None:
     asyncio.run(clock.sleep(0))
     assert clock.monotonic() >= before
     assert clock.now() > 1_700_000_000
+
+
+def test_a_dozer_wakes_when_time_is_up_or_an_event_is_set_whichever_is_first() -> None:
+    async def scenario() -> None:
+        clock, event = FakeClock(), asyncio.Event()
+        dozing = asyncio.create_task(doze(clock, 5, event))
+        await clock.advance(4)
+        assert not dozing.done()
+        await clock.advance(1)
+        assert dozing.done()
+        dozing = asyncio.create_task(doze(clock, 5, event))
+        await clock.advance(1)
+        event.set()
+        await clock.advance(0)
+        assert dozing.done()
+
+    asyncio.run(scenario())

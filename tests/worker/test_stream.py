@@ -78,3 +78,24 @@ def test_sending_never_waits_and_closing_does_not_hang_on_a_peer_that_never_read
         assert not one._thread.is_alive()
 
     with_pair(play)
+
+
+def test_a_reader_that_takes_nothing_makes_the_peer_wait_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "AHEAD_MAX", 3)
+
+    async def play(one: Stream, other: Stream) -> None:
+        one.send(f.Bye(leases=["0"]))
+        assert await other.receive() == [f.Bye(leases=["0"])]
+        for number in range(1, 2_000):
+            one.send(f.Bye(leases=[str(number), "x" * 1_000]))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert other._watcher is None  # it reads no more
+        received: list[f.AnyFrame] = []
+        while len(received) < 1_999:
+            received += await other.receive()
+        assert [frame.leases[0] for frame in received] == [str(n) for n in range(1, 2_000)]  # type: ignore[union-attr]
+
+    with_pair(play)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,11 @@ from worker.desk import Desk, playbook, scenario
 from petra.clock import FakeClock, settle
 from petra.tools.python import PythonTool
 from petra.tools.registry import Registry
-from petra.wire import Report
+from petra.wire import Iteration, Report
 from petra.wire import frames as f
 from petra.worker import Worker
 from petra.worker.results import TINY
+from petra.worker.stride import Stride, Strider
 
 
 class CountingPython(PythonTool):
@@ -87,12 +89,31 @@ def test_a_try_that_has_to_wait_is_left_to_the_loop_and_the_rest_goes_on() -> No
 
     async def play(desk: Desk, _worker: Worker, clock: FakeClock) -> None:
         desk.assign(playbook(loop(task)), items=[0, 1, 2, 3])
-        while not desk.reports or desk.reports[-1].more:
-            await settle()
-            await clock.advance(10)
+        await desk.until(lambda: desk.all(f.Retrying))
+        await clock.advance(30)
         chunk = await desk.chunk()
         assert results(chunk) == [0, 1, 2, 3]
         assert [len(one.report.attempts) for one in chunk.iterations] == [1, 2, 1, 1]
+
+    scenario(play, registry)
+
+
+@pytest.mark.spec("S5", "S13")
+def test_a_cancel_ends_tries_that_follow_each_other_without_a_pause() -> None:
+    registry, python = tools()
+    task = (
+        "{name: t, kind: python, code: 'result = 1 / 0',"
+        " spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\","
+        " then: {do: retry, attempts: 9000, delay: 0}}]}}}"
+    )
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        given = desk.assign(playbook(loop(task)), items=[1])
+        while not python.goes:
+            await settle()
+        desk.send(f.Cancel(leases=[given.lease], reason="enough"))
+        (only,) = (await desk.chunk()).iterations
+        assert _kind(only.report) == "cancelled"
 
     scenario(play, registry)
 
@@ -112,6 +133,19 @@ def test_a_result_without_room_is_left_to_the_loop() -> None:
         chunk = await desk.chunk()
         kinds = [one.report.error.kind if one.report.error else "" for one in chunk.iterations]
         assert kinds == ["", "limit", ""]  # there is no object store here
+
+    scenario(play, registry)
+
+
+def test_what_iterations_print_is_told_with_their_place() -> None:
+    registry, _ = tools()
+
+    async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
+        task = "{name: t, kind: python, args: {n: '{{ iter.item }}'}, code: 'print(n); result = n'}"
+        desk.assign(playbook(loop(task)), items=["a", "b"])
+        await desk.chunk()
+        lines = [line for frame in desk.all(f.Log) for line in frame.lines]
+        assert [(line.path, line.text.strip()) for line in lines] == [((0,), "a"), ((1,), "b")]
 
     scenario(play, registry)
 
@@ -160,6 +194,19 @@ def test_a_cancel_keeps_what_has_ended_and_reports_what_runs_as_cancelled() -> N
     finally:
         leave.set()
         del kit.STOPS  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("S13")
+def test_nothing_more_starts_once_it_is_stopped() -> None:
+    def never(*_: object) -> Any:
+        raise AssertionError("it was stopped")
+
+    stride = Stride(deque([Iteration(path=(0,), iter={})]))
+    Strider(
+        tools={}, clock=FakeClock(), make=never, clean=never, scrub=never, measure=never, goes_on=never,
+        stopped=lambda: True,
+    ).go(stride)  # fmt: skip
+    assert (len(stride.left), stride.ended, stride.at) == (1, [], None)
 
 
 def _kind(report: Report) -> str:

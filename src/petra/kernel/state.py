@@ -156,7 +156,6 @@ class Run(Struct, gc=False):
     loop: LoopState | None = None
     chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
-    chunks_made: int = 0
     waits: list[Wait] = []
     child: str = ""
     call: dict[str, Any] = {}

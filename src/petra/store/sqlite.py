@@ -298,7 +298,6 @@ class SqliteStore:
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
         gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
-        self._heads.clear()
         while await self._write(writing.purge_records):
             pass
         names = tuple(execution for execution, _ in gone)

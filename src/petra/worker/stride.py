@@ -68,7 +68,7 @@ class Strider:
         while stride.left and not self.stopped():
             stride.at = stride.left.popleft()
             stride.machine = self.make(stride.at)
-            stride.move = self._drive(stride, stride.machine)
+            stride.move = self._drive(stride, stride.machine, until)
             if not isinstance(stride.move, Finished):
                 return
             report = stride.move.report
@@ -80,12 +80,15 @@ class Strider:
             if not self.goes_on(report) or self.clock.monotonic() >= until:
                 return
 
-    def _drive(self, stride: Stride, machine: Machine) -> Next:
-        move = machine.start()
+    def _drive(self, stride: Stride, machine: Machine, until: float) -> Next:
+        """Make one try after the other; one that has to wait, or comes when the time is up, is the loop's."""
+        move, tried = machine.start(), False
         while isinstance(move, Run) and move.after_s <= 0:
             tool = self.tools[move.task.kind]
-            if not tool.blocks(move.spec):
+            late = tried and self.clock.monotonic() >= until
+            if late or self.stopped() or not tool.blocks(move.spec):
                 break
+            tried = True
             began = self.clock.monotonic()
             outcome = self.clean(call(tool, move.fields, self._context(stride, move)))
             move = machine.advance(outcome, (self.clock.monotonic() - began) * 1000)

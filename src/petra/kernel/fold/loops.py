@@ -43,7 +43,6 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
         chunk = Chunk(event.chunk, list(event.paths), at=event.paths[0][:-1])
         level_at(run.loop, event.paths[0]).chunks += 1
         run.chunks[event.chunk] = chunk
-        run.chunks_made += 1
         if event.armed is not None:
             arm(state, run, chunk, event.armed)
 
