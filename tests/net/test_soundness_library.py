@@ -6,7 +6,7 @@ import csv
 import io
 import tarfile
 from pathlib import Path
-from time import process_time
+from time import perf_counter
 
 import pytest
 
@@ -57,10 +57,10 @@ def test_every_industrial_net_gets_its_published_verdict_at_once(library: str) -
         }
     wrong, slowest = [], 0.0
     for row in rows:
-        begin = process_time()
+        begin = perf_counter()
         net = read_pnml(files[f"{row['net']}.pnml"])
         verdict = check(net, final=read_final(files[f"{row['net']}.final.json"]))
-        slowest = max(slowest, process_time() - begin)
+        slowest = max(slowest, perf_counter() - begin)
         if verdict.verdict != ANSWERS[row["sound"]]:
             wrong.append((row["net"], row["sound"], verdict.verdict))
     assert wrong == []
