@@ -1,6 +1,6 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-``local`` opens and runs it, ``result`` is what callers get back, ``beside`` keeps the worker.
+``local`` opens and runs it, ``result`` is what callers get back, ``keeper`` keeps the worker.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +24,7 @@ import msgspec
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
-from petra.embedded.beside import begun, end
+from petra.embedded.keeper import Keeper, begun
 from petra.embedded.result import (
     REST,
     Result,
@@ -52,9 +51,7 @@ from petra.store.base import Store
 from petra.store.opening import open_store
 from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
-from petra.wire.frames import Retrying
-from petra.worker.child import Child, start_child
-from petra.worker.transport import LostError, Transport
+from petra.worker.child import start_child
 
 DATABASE = "petra.db"
 OBJECTS = "objects"
@@ -83,8 +80,7 @@ class Local:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
-        self.worker: Child | None = None
-        self.watchers: list[Callable[[Retrying], None]] = []
+        self.keeper = Keeper(engine, clock)
         self._waiting: dict[str, list[_Waiter]] = {}
         engine.listeners.append(self._heard)
         engine.movers.append(self._moved)
@@ -121,45 +117,15 @@ class Local:
             try:
                 async with made as engine:
                     local = cls(engine, clock)
-                    keeper = asyncio.create_task(local._keep_worker(first, start))
-                    try:
-                        async with _heard_by_others(home, local, store):
-                            yield local
-                    finally:
-                        keeper.cancel()
-                        await asyncio.gather(keeper, return_exceptions=True)
+                    async with (
+                        local.keeper.keeping(first, start),
+                        _heard_by_others(home, local, store),
+                    ):
+                        yield local
             finally:
                 await made.store.close()
                 if made.in_order:
                     (home / CLOSED).touch()
-
-    async def _keep_worker(
-        self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
-    ) -> None:
-        """Keep one worker process running; a dead one is replaced, and its work handed out again."""
-        child = await asyncio.shield(first)
-        while True:
-            self.worker = child
-            try:
-                await self._talk(child.transport)
-                self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
-            finally:
-                await end(child)
-            await self.clock.sleep(0.05)
-            child = await start()
-
-    async def _talk(self, transport: Transport) -> None:
-        while True:
-            try:
-                frames = await transport.receive()
-            except LostError:
-                return
-            for frame in frames:
-                if isinstance(frame, Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self.engine.receive(transport, frame)  # type: ignore[arg-type]
 
     def _heard(self, entry: Entry, _records: list[Record]) -> None:
         """Wake who waits for an execution; most need not know of it while it goes on."""
