@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import Reference, checked, checked_key, decode, encode
+from petra.objects.base import checked, checked_key, decode, encode
+from petra.references import Reference
 
 
 class LocalObjects:
