@@ -17,7 +17,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, passes, runs_no_more
 from petra.kernel.cancel import leave_others
-from petra.kernel.ctx import fault
+from petra.kernel.ctx import accepted
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import closed_level
 from petra.kernel.runs import fail_tokens, start
@@ -82,10 +82,11 @@ def _late_merge(
 ) -> Write | None:
     """Merge again; an output that does not fit, or a conflict, leaves the merge as it was."""
     try:
-        merge = Write(key=spec.into, value=merged(spec, outputs, order))
+        merge = Write(key=spec.into, value=merged(turn, spec, outputs, order))
     except TransformError:
         return None
-    return merge if fault(turn, [merge], stack) is None else None
+    writes, broken = accepted(turn, [merge], stack)
+    return writes[0] if broken is None else None
 
 
 # Groups
@@ -223,29 +224,34 @@ def _fire(
     merge = None
     if plan.join.merge is not None:
         spec = plan.join.merge
-        merge = Write(key=spec.into, value=merged(spec, outputs, order))
-        if (error := fault(turn, [merge], stack)) is not None:
+        merge = Write(key=spec.into, value=merged(turn, spec, outputs, order))
+        writes, error = accepted(turn, [merge], stack)
+        if error is not None:
             if group is not None:
                 leave_others(turn, group, {token.id for token in tokens})
             fail_tokens(turn, plan, tokens, error, group)
             return
+        merge = writes[0]
     args: dict[str, Any] = {}
     for token in tokens:
         args.update(token.args)
     start(turn, plan, tokens, stack=stack, args=args, group=group, merge=merge)
 
 
-def merged(spec: Merge, outputs: dict[int, Any], order: list[int]) -> Any:
-    """Merge the outputs of the branches (S8)."""
-    picked = {index: _pick(outputs[index], spec.source) for index in sorted(outputs)}
-    match spec.strategy:
+def merged(turn: Turn, spec: Merge, outputs: dict[int, Any], order: list[int]) -> Any:
+    """Merge the outputs of the branches (S8); references are looked into only where that is needed."""
+    strategy = spec.strategy
+    picked = {index: _pick(turn, outputs[index], spec.source) for index in sorted(outputs)}
+    match strategy:
         case "append" | "collect":
             return list(picked.values())
         case "extend":
-            return [item for output in picked.values() for item in _as_list(output)]
+            return [item for output in picked.values() for item in _as_list(turn, output)]
         case "merge_object":
             return {
-                key: value for output in picked.values() for key, value in _as_map(output).items()
+                key: value
+                for output in picked.values()
+                for key, value in _as_map(turn, output).items()
             }
         case "keyed_by_branch":
             return {str(index): output for index, output in picked.items()}
@@ -253,8 +259,9 @@ def merged(spec: Merge, outputs: dict[int, Any], order: list[int]) -> Any:
             return picked[order[-1]] if order else None
 
 
-def _pick(output: Any, source: str | None) -> Any:
+def _pick(turn: Turn, output: Any, source: str | None) -> Any:
     for part in source.split(".") if source else ():
+        output = turn.follow(output, "merge.source")
         if isinstance(output, dict):
             output = output.get(part)
         elif isinstance(output, list) and part.isdigit() and int(part) < len(output):
@@ -264,7 +271,8 @@ def _pick(output: Any, source: str | None) -> Any:
     return output
 
 
-def _as_list(output: Any) -> list[Any]:
+def _as_list(turn: Turn, output: Any) -> list[Any]:
+    output = turn.follow(output, "merge 'extend'")
     if isinstance(output, list):
         return output
     if output is None:
@@ -274,7 +282,8 @@ def _as_list(output: Any) -> list[Any]:
     )
 
 
-def _as_map(output: Any) -> dict[str, Any]:
+def _as_map(turn: Turn, output: Any) -> dict[str, Any]:
+    output = turn.follow(output, "merge 'merge_object'")
     if isinstance(output, dict):
         return output
     if output is None:

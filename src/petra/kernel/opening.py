@@ -53,7 +53,7 @@ def items_of(
 ) -> tuple[list[Any], int]:
     """Evaluate the list of a loop and how many iterations may run at once."""
     extra = {"iter": iteration} if iteration is not None else {}
-    items = turn.render(loop.items, view, "loop.in", extra)
+    items = turn.follow(turn.render(loop.items, view, "loop.in", extra), "loop.in")
     if not isinstance(items, list):
         raise _wrong("loop.in is not a list")
     most = (
@@ -111,11 +111,10 @@ def arm(
     names.setdefault("_prev", None)
     given = turn.render(plan.fields, view, f"a field of step '{plan.name}'", names)
     place = _Place(turn, run_id, chunk, attempt)
-    if plan.mode == "human":
-        return place.human(given)
     if plan.mode == "playbook":
         return place.child(given)
-    return place.wait(given)
+    given = turn.whole(given, f"a field of step '{plan.name}'")
+    return place.human(given) if plan.mode == "human" else place.wait(given)
 
 
 class _Place:
@@ -137,7 +136,9 @@ class _Place:
         call = {
             "path": given["path"],
             "version": given.get("version"),
-            "workload": given.get("args") or {},
+            "workload": self.turn.keep(
+                self.turn.owned(given.get("args") or {}, "args"), "args of the sub-playbook"
+            ),
             "wait": given.get("wait", True),
             "on_failure": given.get("on_failure", "propagate"),
             "inherit_artifacts": given.get("inherit_artifacts", False),
@@ -191,7 +192,8 @@ class _Place:
         return e.NewTimer(id=made, due=due, kind=kind, run=self.run, group=self.chunk, index=index)
 
     def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
-        spec = {key: value for key, value in given.items() if key != "args"}
+        fields = {key: value for key, value in given.items() if key != "args"}
+        spec = self.turn.keep_all(fields, "the work item")
         item = e.NewItem(
             id=derive("item", self.run, self.chunk, self.attempt, index),
             spec=spec,
