@@ -48,6 +48,7 @@ from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
 from petra.objects import LocalObjects
 from petra.playbook import Playbook, read, read_bytes
+from petra.private import make_file, take
 from petra.store.base import Store
 from petra.store.opening import open_store
 from petra.store.rows import shard_of
@@ -111,7 +112,7 @@ class Local:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
         """
-        home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - once, before anything runs
+        take(home)
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
@@ -131,7 +132,7 @@ class Local:
             finally:
                 await made.store.close()
                 if made.in_order:
-                    (home / CLOSED).touch()
+                    make_file(home / CLOSED)
 
     async def _keep_worker(
         self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
