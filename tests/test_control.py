@@ -13,14 +13,12 @@ from petra.control import (
     ELSEWHERE,
     LINE_BYTES_MAX,
     SOCKET,
-    AnyRequest,
-    Ask,
     GoneError,
-    Reply,
     call,
     connected,
     listening,
 )
+from petra.desk import AnyRequest, Ask, Reply
 from petra.errors import UsageError
 from petra.kernel import commands as c
 

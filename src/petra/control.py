@@ -20,12 +20,11 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from petra.desk import AnyRequest, Reply
 from petra.errors import PetraError
-from petra.kernel.commands import AnyCommand
 from petra.private import open_file
 
 SOCKET = "petra.sock"
@@ -37,47 +36,6 @@ CALLERS_MAX = 64
 
 
 _log = logging.getLogger(__name__)
-
-
-class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that is asked of an execution. With ``rest``, the reply comes when it ends or rests."""
-
-    id: str
-    execution: str
-    rest: bool = True
-
-
-class Ask(Request, frozen=True, tag="ask"):
-    """Give a command to an execution; whoever carries it out puts the time in."""
-
-    command: AnyCommand
-
-
-class Begin(Request, frozen=True, tag="begin"):
-    """Start an execution of a playbook, given as text."""
-
-    playbook: str
-    workload: dict[str, Any] = {}
-
-
-class Branch(Request, frozen=True, tag="branch"):
-    """Start an execution with the past of another one: up to a record, or before a step was last started."""
-
-    origin: str
-    at: int | None = None
-    step: str | None = None
-    reason: str = ""
-
-
-AnyRequest = Ask | Begin | Branch
-
-
-class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a request: refused with a reason, an error, or what the execution has come to."""
-
-    refused: str = ""
-    error: str = ""
-    result: dict[str, Any] | None = None
 
 
 class GoneError(PetraError):

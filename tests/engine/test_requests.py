@@ -9,7 +9,7 @@ import pytest
 from engine_support import local, playbook
 
 from petra.clock import SystemClock
-from petra.control import Ask, Begin, Branch, Reply
+from petra.desk import Ask, Begin, Branch, Reply
 from petra.embedded import Local, open_item
 from petra.errors import UsageError
 from petra.kernel import commands as c

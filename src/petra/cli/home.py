@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 import click
 
-from petra.control import AnyRequest, GoneError, Reply, call
+from petra.control import GoneError, call
+from petra.desk import AnyRequest, Reply
 from petra.embedded import DATABASE, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError

@@ -29,7 +29,8 @@ from petra.cli.output import as_json, count, print_json, print_problem, problem_
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
-from petra.control import Begin, call
+from petra.control import call
+from petra.desk import Begin
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
 from petra.playbook import Playbook, to_yaml

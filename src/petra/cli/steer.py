@@ -21,7 +21,7 @@ from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
 from petra.cli.workload import workload_of
 from petra.clock import SystemClock
-from petra.control import AnyRequest, Ask, Branch
+from petra.desk import AnyRequest, Ask, Branch
 from petra.embedded import new_id
 from petra.kernel import commands as c
 from petra.wire import Error

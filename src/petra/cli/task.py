@@ -12,7 +12,7 @@ from petra.cli.home import find, home_option, json_value, look, request_id
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short
 from petra.cli.steer import carry_out
-from petra.control import Ask
+from petra.desk import Ask
 from petra.embedded import open_item
 from petra.engine.entries import Entries
 from petra.kernel import commands as c

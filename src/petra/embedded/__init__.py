@@ -1,23 +1,22 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-``local`` opens and runs it, ``result`` is what callers get back, ``beside`` keeps the worker.
+``folder`` is where everything lies, ``local`` opens and runs it, ``keeper`` keeps the worker.
 """
 
 from __future__ import annotations
 
-from petra.embedded.local import (
-    CLOSED,
-    DATABASE,
+from petra.desk import (
     FOLLOWED_S,
-    LOGS,
-    OBJECTS,
-    STORE,
-    Local,
+    REST,
+    Result,
     new_id,
-    read_file,
-    run_file,
+    open_item,
+    records_of,
+    result_data,
+    result_of,
 )
-from petra.embedded.result import REST, Result, open_item, records_of, result_data, result_of
+from petra.embedded.folder import CLOSED, DATABASE, LOGS, OBJECTS, STORE, Folder
+from petra.embedded.local import Local, read_file, run_file
 
 __all__ = [
     "CLOSED",
@@ -27,6 +26,7 @@ __all__ = [
     "OBJECTS",
     "REST",
     "STORE",
+    "Folder",
     "Local",
     "Result",
     "new_id",

@@ -10,72 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
-from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, assert_never
-
-import msgspec
+from typing import Any
 
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
-from petra.control import AnyRequest, Ask, Begin, Branch, Reply, listening
-from petra.embedded.beside import begun, end
-from petra.embedded.result import (
-    REST,
-    Result,
-    open_item,
-    records_of,
-    refusal,
-    result_data,
-    result_of,
-)
-from petra.engine import Answered, Engine
-from petra.engine.decider import tell
-from petra.engine.entries import Entry
-from petra.engine.limits import FOLLOW_S, SHARD_LEASE_S
-from petra.engine.logs import LogFiles
-from petra.engine.retention import Retention
-from petra.errors import PetraError, UsageError
+from petra.control import listening
+from petra.desk import AnyRequest, Desk, Reply, Result
+from petra.embedded.folder import Folder
+from petra.embedded.keeper import Keeper, begun
+from petra.engine import Engine
+from petra.engine.limits import SHARD_LEASE_S
 from petra.kernel import Record
-from petra.kernel import commands as c
-from petra.kernel.fork import fork, rerun
-from petra.kernel.human import ANY_ROLE
-from petra.objects import LocalObjects
-from petra.playbook import Playbook, read, read_bytes
-from petra.private import make_file, take
+from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
-from petra.store.opening import open_store
-from petra.store.rows import shard_of
 from petra.tools.registry import learn_plug_ins
-from petra.wire.frames import Retrying
-from petra.worker.child import Child, start_child
-from petra.worker.transport import LostError, Transport
+from petra.worker.child import start_child
 
-DATABASE = "petra.db"
-OBJECTS = "objects"
-LOGS = "logs"
-CLOSED = "closed-in-order"
-"""A file that says: whoever had the folder last closed it, so no delivery was lost."""
-STORE = "PETRA_STORE"
-"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 SLOTS = 64
-ID_TRIES = 1_000
-FOLLOWED_S = 60.0
-"""A timer that is due so soon is waited for; nobody else would fire it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiter:
-    """Somebody who waits for an execution; a curious one hears of every change."""
-
-    woken: asyncio.Future[None]
-    curious: bool
 
 
 class Local:
@@ -84,12 +39,8 @@ class Local:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
-        self.worker: Child | None = None
-        self.watchers: list[Callable[[Retrying], None]] = []
-        self._waiting: dict[str, list[_Waiter]] = {}
-        engine.listeners.append(self._heard)
-        engine.movers.append(self._moved)
-        engine.mourners.append(self._mourn)
+        self.desk = Desk(engine, clock)
+        self.keeper = Keeper(engine, clock)
 
     @classmethod
     @asynccontextmanager
@@ -112,84 +63,22 @@ class Local:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
         """
-        take(home)
+        folder = Folder(home, store)
+        folder.make()
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = partial(start_child, ["--slots", str(slots), "--objects", str(home / OBJECTS)])
-        async with begun(start) as first:
-            made = await _engine(home, store, clock, shard_lease_s, keep_s)
-            try:
-                async with made as engine:
-                    local = cls(engine, clock)
-                    keeper = asyncio.create_task(local._keep_worker(first, start))
-                    try:
-                        async with _heard_by_others(home, local, store):
-                            yield local
-                    finally:
-                        keeper.cancel()
-                        await asyncio.gather(keeper, return_exceptions=True)
-            finally:
-                await made.store.close()
-                if made.in_order:
-                    make_file(home / CLOSED)
-
-    async def _keep_worker(
-        self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
-    ) -> None:
-        """Keep one worker process running; a dead one is replaced, and its work handed out again."""
-        child = await asyncio.shield(first)
-        while True:
-            self.worker = child
-            try:
-                await self._talk(child.transport)
-                self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
-            finally:
-                await end(child)
-            await self.clock.sleep(0.05)
-            child = await start()
-
-    async def _talk(self, transport: Transport) -> None:
-        while True:
-            try:
-                frames = await transport.receive()
-            except LostError:
-                return
-            for frame in frames:
-                if isinstance(frame, Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self.engine.receive(transport, frame)  # type: ignore[arg-type]
-
-    def _heard(self, entry: Entry, _records: list[Record]) -> None:
-        """Wake who waits for an execution; most need not know of it while it goes on."""
-        waiting = self._waiting.get(entry.state.id)
-        if waiting is None:
-            return
-        goes_on = entry.shown[0] == "running"
-        kept = [one for one in waiting if goes_on and not one.curious]
-        for one in waiting:
-            if (one.curious or not goes_on) and not one.woken.done():
-                one.woken.set_result(None)
-        if kept:
-            self._waiting[entry.state.id] = kept
-        else:
-            del self._waiting[entry.state.id]
-
-    def _moved(self, shards: Collection[int]) -> None:
-        """Wake who waits for executions that another engine acts for now: they must look there."""
-        for execution in [key for key in self._waiting if shard_of(key) in shards]:
-            for one in self._waiting.pop(execution):
-                if not one.woken.done():
-                    one.woken.set_result(None)
-
-    def _mourn(self, error: PetraError) -> None:
-        """Tell who waits that the engine has stopped."""
-        for one in [one for waiting in self._waiting.values() for one in waiting]:
-            if not one.woken.done():
-                one.woken.set_exception(error)
-        self._waiting.clear()
+        start = partial(start_child, ["--slots", str(slots), "--objects", str(folder.objects)])
+        async with (
+            begun(start) as first,
+            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
+        ):
+            local = cls(engine, clock)
+            async with (
+                local.keeper.keeping(first, start),
+                _heard_by_others(folder, local.desk),
+            ):
+                yield local
 
     # Using it
 
@@ -202,12 +91,7 @@ class Local:
         until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
-        chosen = execution or self.new_id()
-        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
-        answered = await self.engine.start(model, workload, execution=chosen)
-        if answered.refused:
-            return refusal(chosen, model.metadata.name, answered.refused)
-        return await self._rest(chosen, until, new=True)
+        return await self.desk.run(_model(playbook), workload, execution=execution, until=until)
 
     async def start(
         self,
@@ -221,68 +105,25 @@ class Local:
         Raises:
             UsageError: it was refused; the message says why.
         """
-        chosen = execution or self.new_id()
-        model = playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
-        _accepted(await self.engine.start(model, workload, execution=chosen))
-        return chosen
+        return await self.desk.start(_model(playbook), workload, execution=execution)
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
-        return await self._rest(execution, until, new=False)
-
-    async def _rest(
-        self, execution: str, until: Callable[[Result], bool] | None, *, new: bool
-    ) -> Result:
-        wanted = until or (lambda result: result.status in REST)
-        while True:
-            self.engine.check()
-            if not self.engine.shards.owns(execution):
-                found = await self._follow(execution, wanted, new=new)
-                if found is not None:
-                    return found
-            woken = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
-            entry = await self.engine.entries.load(execution)
-            # while it is busy, the state is ahead of what is durable, and nobody may see it
-            if not entry.busy:
-                result = result_of(entry)
-                if wanted(result):
-                    return result
-            await woken
-
-    async def _follow(
-        self, execution: str, wanted: Callable[[Result], bool], *, new: bool
-    ) -> Result | None:
-        """Look at an execution of another engine now and then; None: this engine acts for it now.
-
-        Of a ``new`` one listeners hear everything from its beginning.
-        """
-        entries = self.engine.entries
-        entry = await (entries.blank(execution) if new else entries.read(execution))
-        while not self.engine.shards.owns(execution):
-            records = await entries.advance(entry)
-            if records:
-                tell(self.engine.listeners, entry, records)
-                continue
-            result = result_of(entry)
-            if wanted(result):
-                return result
-            await self.clock.sleep(FOLLOW_S)
-        return None
+        return await self.desk.rest(execution, until)
 
     async def get(self, execution: str) -> Result:
         """Return what an execution has come to so far."""
-        return await self.rest(execution, lambda _: True)
+        return await self.desk.get(execution)
 
     async def signal(
         self, execution: str, name: str, payload: Any = None, *, key: Any = None
     ) -> None:
         """Send a signal."""
-        await self._give(execution, c.SendSignal(now=0.0, name=name, key=key, payload=payload))
+        await self.desk.signal(execution, name, payload, key=key)
 
     async def cancel(self, execution: str, reason: str = "cancelled") -> None:
         """Stop everything an execution does; it ends aborted."""
-        await self._give(execution, c.Cancel(now=0.0, reason=reason))
+        await self.desk.cancel(execution, reason)
 
     async def complete(
         self, execution: str, step: str, action: str, *, actor: str, data: Any = None
@@ -292,88 +133,23 @@ class Local:
         Raises:
             UsageError: there is none, or the act was refused.
         """
-        entry = await self.engine.entries.load(execution)
-        item = open_item(entry, step)
-        act = c.Act(
-            now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
-        )  # fmt: skip
-        await self._give(execution, act)
+        await self.desk.complete(execution, step, action, actor=actor, data=data)
 
     async def records(self, execution: str) -> list[Record]:
         """Return the log of an execution."""
-        return await records_of(self.engine.store, execution)
-
-    async def _give(self, execution: str, command: c.AnyCommand) -> None:
-        _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
+        return await self.desk.records(execution)
 
     def rests_for_long(self, result: Result) -> bool:
         """Tell whether an execution has ended, or rests and time will not soon wake it."""
-        if result.status not in REST:
-            return False
-        if (result.status, result.reason) != ("waiting", "timer"):
-            return True
-        entry = self.engine.entries.cached(result.id)
-        due = entry.state.next_due() if entry is not None else None
-        return due is None or due - self.clock.now() > FOLLOWED_S
+        return self.desk.rests_for_long(result)
 
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
-        made = new_id(self.clock)
-        for _ in range(ID_TRIES):
-            if self.engine.shards.owns(made):
-                break
-            made = new_id(self.clock)
-        return made
-
-    # For other processes
+        return self.desk.new_id()
 
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
-        match request:
-            case Begin():
-                playbook = read(request.playbook, "the playbook").checked()
-                answered = await self.engine.start(
-                    playbook, request.workload, execution=request.execution, command=request.id
-                )
-                if answered.refused:
-                    refused = refusal(request.execution, playbook.metadata.name, answered.refused)
-                    return Reply(refused=answered.refused, result=result_data(refused))
-            case Branch():
-                answered = await self._branch(request)
-            case Ask():
-                answered = await self._ask(request)
-            case _:
-                assert_never(request)
-        until = self.rests_for_long if request.rest else lambda _: True
-        result = await self.rest(request.execution, until)
-        return Reply(refused=answered.refused, result=result_data(result))
-
-    async def _ask(self, request: Ask) -> Answered:
-        command = request.command
-        return await self.engine.ask(
-            request.execution, lambda now: at(command, now),
-            command=request.id, request=msgspec.to_builtins(command),
-        )  # fmt: skip
-
-    async def _branch(self, request: Branch) -> Answered:
-        records = await self.records(request.origin)
-        try:
-            if request.step is not None:
-                made = rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
-            else:
-                until = len(records) if request.at is None else request.at
-                made = fork(request.origin, records, until, now=0.0, reason=request.reason)
-        except ValueError as error:
-            raise UsageError(f"execution {request.origin}: {error}") from None
-        return await self.engine.fork(
-            request.origin, lambda now: at(made, now), execution=request.execution,
-            command=request.id, request=[request.at, request.step],
-        )  # fmt: skip
-
-
-def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
-    """Put the time into a command."""
-    return msgspec.structs.replace(command, now=now)
+        return await self.desk.carry_out(request)
 
 
 def read_file(file: Path) -> Playbook:
@@ -386,38 +162,13 @@ def read_file(file: Path) -> Playbook:
     return read_bytes(file.read_bytes(), str(file)).checked()
 
 
-def _accepted(answered: Answered) -> None:
-    if answered.refused:
-        raise UsageError(answered.refused)
+def _model(playbook: Playbook | str | Path) -> Playbook:
+    return playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
 
 
-def _heard_by_others(
-    home: Path, local: Local, store: Store | str | None
-) -> contextlib.AbstractAsyncContextManager[None]:
+def _heard_by_others(folder: Folder, desk: Desk) -> contextlib.AbstractAsyncContextManager[None]:
     """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
-    shares = os.environ.get(STORE) if store is None else isinstance(store, str)
-    return contextlib.nullcontext() if shares else listening(home, local.carry_out)
-
-
-async def _engine(
-    home: Path, store: Store | str | None, clock: Clock, shard_lease_s: float, keep_s: float | None
-) -> Engine:
-    """Make the engine of a folder, on the store that is there or is named."""
-    if store is None:
-        store = os.environ.get(STORE)
-    holder = new_name() if isinstance(store, str) and store else ""
-    if store is None or isinstance(store, str):
-        store = await open_store(store or home / DATABASE)
-    in_order = (home / CLOSED).exists()
-    (home / CLOSED).unlink(missing_ok=True)
-    retention = None
-    if keep_s is not None:
-        objects = LocalObjects(home / OBJECTS)
-        retention = Retention(store, keep_s, objects=objects, clock=clock)
-    return Engine(
-        store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-        retention=retention, logs=LogFiles(home / LOGS, clock),
-    )  # fmt: skip
+    return contextlib.nullcontext() if folder.shared else listening(folder.home, desk.carry_out)
 
 
 def run_file(
@@ -440,14 +191,3 @@ def run_file(
             return await local.run(playbook, workload)
 
     return asyncio.run(running())
-
-
-def new_name() -> str:
-    """Make a name for an engine that no other one has, and that says where it runs."""
-    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
-
-
-def new_id(clock: Clock) -> str:
-    """Make an id for an execution: time first, so that ids sort by age."""
-    stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
-    return f"{stamp}-{os.urandom(6).hex()}"

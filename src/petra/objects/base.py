@@ -1,4 +1,4 @@
-"""References, the protocol of object stores, and the view of one execution (S18)."""
+"""The protocol of object stores, and the view of one execution (S18)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.errors import ObjectError
+from petra.references import KEY, Reference, read_reference
 from petra.values import canonical
 
-KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
-"""What a key looks like: the execution, the checksum, and whether it is JSON or bytes."""
 _EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}")
-
-
-class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a large result is, and how to know it again. ``checksum`` is the SHA-256 of the content."""
-
-    store: str
-    key: str
-    checksum: str
-    size: int
-    schema_hint: str | None = None
-
-    def as_data(self) -> dict[str, Any]:
-        """Return what stands in an event in place of the value."""
-        return msgspec.structs.asdict(self)
 
 
 class Objects(Protocol):
@@ -120,30 +105,6 @@ def checked_key(key: str) -> str:
     return key
 
 
-def is_reference(value: Any) -> bool:
-    """Tell whether a value is a reference."""
-    return (
-        isinstance(value, dict)
-        and value.keys() - {"schema_hint"} == {"store", "key", "checksum", "size"}
-        and isinstance(value["key"], str)
-        and KEY.fullmatch(value["key"]) is not None
-    )
-
-
-def read_reference(value: Any) -> Reference:
-    """Read a reference from what stands in a result.
-
-    Raises:
-        ObjectError: it is none.
-    """
-    if isinstance(value, Reference):
-        return value
-    try:
-        return msgspec.convert(value, Reference)
-    except msgspec.ValidationError as error:
-        raise ObjectError("parse", f"this is no reference: {error}") from error
-
-
 class ExecutionObjects:
     """The objects of one execution; those of ``readable`` executions (a parent's) can be read too."""
 
@@ -174,7 +135,7 @@ class ExecutionObjects:
             ObjectError: it is none, or belongs to another execution.
         """
         found = read_reference(reference)
-        if found.key.partition("/")[0] not in self._readable:
+        if found.execution not in self._readable:
             raise ObjectError("denied", f"{found.key:.80} belongs to another execution")
         return found
 

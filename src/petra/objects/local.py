@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import Reference, checked, checked_key, decode, encode
+from petra.objects.base import checked, checked_key, decode, encode
 from petra.private import FILE, make_folder
+from petra.references import Reference
 
 
 class LocalObjects:

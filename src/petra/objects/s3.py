@@ -11,7 +11,8 @@ from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, 
 from obstore.store import S3Store
 
 from petra.errors import ObjectError
-from petra.objects.base import Reference, checked, checked_key, decode, encode
+from petra.objects.base import checked, checked_key, decode, encode
+from petra.references import Reference
 
 
 class S3Objects:

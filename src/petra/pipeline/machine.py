@@ -35,10 +35,10 @@ from petra.errors import ExpressionError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
-from petra.pipeline.references import Followed, IsReference, NeededError
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
 from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
+from petra.references import Followed, IsReference, NeededError
 from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Outcome, Report, Write
 
 NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
@@ -170,7 +170,7 @@ class Machine:
         return 3 if wanted is None else wanted if isinstance(wanted, int) else None
 
     def loaded(self, found: Any) -> Next:
-        """Take the object that was to be loaded, or the ``Error`` that reading it came to, and say what is next."""
+        """Take the object that was to be loaded, or the ``UnreadableError`` that reading it came to, and say what is next."""
         assert self._followed is not None, "only what was asked for is loaded"
         assert self._loading is not None, "only what was asked for is loaded"
         self._followed.put(self._loading, found)

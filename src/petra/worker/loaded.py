@@ -11,9 +11,8 @@ import asyncio
 from collections import OrderedDict
 from typing import Any, Final
 
-from petra.errors import ObjectError
+from petra.errors import ObjectError, UnreadableError
 from petra.objects import ExecutionObjects, Reference
-from petra.wire import RETRYABLE, Error
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
 
@@ -28,17 +27,16 @@ class Loaded:
         self._coming: dict[str, asyncio.Task[Any]] = {}
 
     async def read(self, objects: ExecutionObjects | None, reference: dict[str, Any]) -> Any:
-        """Return what a reference leads to, or the ``Error`` that reading it came to."""
+        """Return what a reference leads to, or the ``UnreadableError`` that reading it came to."""
         if objects is None:
             message = f"{reference['key']:.80}: this worker has no object store"
-            return Error(kind="not_found", message=message, retryable=False)
+            return UnreadableError("not_found", message)
         try:
             return await self._get(objects, objects.checked(reference))
         except ObjectError as error:
-            kind, message = error.kind, error.message
+            return error
         except Exception as error:  # noqa: BLE001 - whatever a store does, the run has an outcome
-            kind, message = "connection", f"{reference['key']:.80}: {type(error).__name__}"
-        return Error(kind=kind, message=message, retryable=kind in RETRYABLE)
+            return UnreadableError("connection", f"{reference['key']:.80}: {type(error).__name__}")
 
     async def _get(self, objects: ExecutionObjects, reference: Reference) -> Any:
         key = reference.key

@@ -1,0 +1,50 @@
+"""What is asked at the desk, as data: the same from a program, from another process, over a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.kernel.commands import AnyCommand
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that is asked of an execution. With ``rest``, the reply comes when it ends or rests."""
+
+    id: str
+    execution: str
+    rest: bool = True
+
+
+class Ask(Request, frozen=True, tag="ask"):
+    """Give a command to an execution; whoever carries it out puts the time in."""
+
+    command: AnyCommand
+
+
+class Begin(Request, frozen=True, tag="begin"):
+    """Start an execution of a playbook, given as text."""
+
+    playbook: str
+    workload: dict[str, Any] = {}
+
+
+class Branch(Request, frozen=True, tag="branch"):
+    """Start an execution with the past of another one: up to a record, or before a step was last started."""
+
+    origin: str
+    at: int | None = None
+    step: str | None = None
+    reason: str = ""
+
+
+AnyRequest = Ask | Begin | Branch
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a request: refused with a reason, an error, or what the execution has come to."""
+
+    refused: str = ""
+    error: str = ""
+    result: dict[str, Any] | None = None

@@ -1,0 +1,100 @@
+"""The folder: where a store, large results and the logs of runs lie, and how an engine opens and leaves it.
+
+Rule 1: who has the lock of the store has the folder.
+Rule 2: who leaves it in order says so with a file; where that file is missing, deliveries were lost.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from petra.clock import Clock
+from petra.engine import Engine
+from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.logs import LogFiles
+from petra.engine.retention import Retention
+from petra.objects import LocalObjects
+from petra.private import make_file, take
+from petra.store.base import Store
+from petra.store.opening import open_store
+
+DATABASE = "petra.db"
+OBJECTS = "objects"
+LOGS = "logs"
+CLOSED = "closed-in-order"
+"""A file that says: whoever had the folder last closed it, so no delivery was lost."""
+STORE = "PETRA_STORE"
+"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, and the store that holds its executions: its own, one that is given, or a database elsewhere."""
+
+    home: Path
+    store: Store | str | None = None
+
+    @property
+    def objects(self) -> Path:
+        """Where large results are."""
+        return self.home / OBJECTS
+
+    @property
+    def shared(self) -> bool:
+        """Whether its executions are in a database that other engines may share."""
+        return bool(self._address()) if self.store is None else isinstance(self.store, str)
+
+    def make(self) -> None:
+        """Make the folder, if it is not there, for us alone.
+
+        Raises:
+            UsageError: it belongs to somebody else.
+        """
+        take(self.home)
+
+    @asynccontextmanager
+    async def opened(
+        self, clock: Clock, *, shard_lease_s: float = SHARD_LEASE_S, keep_s: float | None = None
+    ) -> AsyncIterator[Engine]:
+        """Open the store and give an engine on it that takes up what is left; close both in the end.
+
+        Raises:
+            HeldError: another process has the folder open.
+            UnavailableError: the database cannot be reached.
+        """
+        engine = await self._engine(clock, shard_lease_s, keep_s)
+        try:
+            async with engine:
+                yield engine
+        finally:
+            await engine.store.close()
+            if engine.in_order:
+                make_file(self.home / CLOSED)
+
+    async def _engine(self, clock: Clock, shard_lease_s: float, keep_s: float | None) -> Engine:
+        store = self._address() if self.store is None else self.store
+        holder = new_name() if isinstance(store, str) and store else ""
+        if store is None or isinstance(store, str):
+            store = await open_store(store or self.home / DATABASE)
+        in_order = (self.home / CLOSED).exists()
+        (self.home / CLOSED).unlink(missing_ok=True)
+        retention = None
+        if keep_s is not None:
+            retention = Retention(store, keep_s, objects=LocalObjects(self.objects), clock=clock)
+        return Engine(
+            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+            retention=retention, logs=LogFiles(self.home / LOGS, clock),
+        )  # fmt: skip
+
+    def _address(self) -> str | None:
+        return os.environ.get(STORE)
+
+
+def new_name() -> str:
+    """Make a name for an engine that no other one has, and that says where it runs."""
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"

@@ -1,0 +1,162 @@
+"""References: what stands in the log, and in a scope, in place of a value that is too large to travel (S18).
+
+Rule 1: a reference is its value. Who reads a scope that has one looks through it (``Followed``); nobody is to mistake
+the reference for the data.
+Rule 2: a part of a referenced value is the same reference with a ``path``; nothing is copied, and ``size`` and
+``checksum`` stay those of the whole object.
+Rule 3: nothing here reads an object. Who needs one stops with ``NeededError``, and goes on when somebody brought it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from petra.errors import ObjectError, PetraError, UnreadableError
+
+KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
+"""What a key looks like: the execution, the checksum, and whether it is JSON or bytes."""
+MAX_PATH: Final = 64
+"""Keys and indices in the path of one reference."""
+
+_NEEDED: Final = frozenset(("store", "key", "checksum", "size"))
+_OPTIONAL: Final = frozenset(("schema_hint", "path"))
+
+IsReference = Callable[[Any], bool]
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a large value is, and how to know it again. ``checksum`` is the SHA-256 of the content.
+
+    ``path`` leads from the whole object to the part that is meant.
+    """
+
+    store: str
+    key: str
+    checksum: str
+    size: int
+    schema_hint: str | None = None
+    path: list[str | int] = []
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what stands in an event in place of the value."""
+        data = msgspec.structs.asdict(self)
+        if not self.path:
+            del data["path"]
+        return data
+
+    @property
+    def execution(self) -> str:
+        """The execution that the object belongs to."""
+        return self.key.partition("/")[0]
+
+
+def is_reference(value: Any) -> bool:
+    """Tell whether a value is a reference."""
+    if not isinstance(value, dict) or not value.keys() >= _NEEDED:
+        return False
+    key = value["key"]
+    return (
+        value.keys() - _OPTIONAL == _NEEDED
+        and isinstance(key, str)
+        and KEY.fullmatch(key) is not None
+        and is_path(value.get("path", []))
+    )
+
+
+def is_path(value: Any) -> bool:
+    """Tell whether a value is a path of keys and indices."""
+    return (
+        isinstance(value, list)
+        and len(value) <= MAX_PATH
+        and all(type(part) is str or type(part) is int for part in value)
+    )
+
+
+def read_reference(value: Any) -> Reference:
+    """Read a reference from what stands in a result.
+
+    Raises:
+        ObjectError: it is none.
+    """
+    if isinstance(value, Reference):
+        return value
+    try:
+        return msgspec.convert(value, Reference)
+    except msgspec.ValidationError as error:
+        raise ObjectError("parse", f"this is no reference: {error}") from error
+
+
+def part_of(reference: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
+    """Return the reference to a part of what a reference leads to."""
+    return {**reference, "path": [*reference.get("path", ()), *path]}
+
+
+def walk(reference: Mapping[str, Any], found: Any) -> Any:
+    """Return the part of an object that a reference means.
+
+    Raises:
+        UnreadableError: the object has no such part.
+    """
+    path = reference.get("path")
+    if not path:
+        return found
+    part = found
+    for key in path:
+        try:
+            if type(part) is dict or type(key) is int:
+                part = part[key]
+                continue
+        except (KeyError, IndexError, TypeError):
+            pass
+        message = f"{reference['key']:.80} has nothing at {'.'.join(map(str, path))}"
+        raise UnreadableError("not_found", message)
+    return part
+
+
+class NeededError(PetraError):
+    """Somebody who cannot read objects needs what a reference leads to."""
+
+    def __init__(self, reference: dict[str, Any]) -> None:
+        super().__init__("an object is needed")
+        self.reference = reference
+
+
+class Followed:
+    """The objects that were brought so far, by their keys; what could not be read is kept as its error."""
+
+    def __init__(self, is_reference: IsReference = is_reference) -> None:
+        self._is_reference = is_reference
+        self._objects: dict[str, Any] = {}
+        self._failed: dict[str, UnreadableError] = {}
+
+    def __call__(self, value: dict[str, Any]) -> Any:
+        """Return what a reference leads to; any other value as it is.
+
+        Raises:
+            NeededError: it has not been asked for.
+            UnreadableError: it cannot be had.
+        """
+        if not self._is_reference(value):
+            return value
+        key = value["key"]
+        if key in self._objects:
+            return walk(value, self._objects[key])
+        if key in self._failed:
+            error = self._failed[key]
+            raise UnreadableError(error.kind, error.message)
+        raise NeededError(value)
+
+    def put(self, reference: Mapping[str, Any], found: Any) -> None:
+        """Keep a whole object, or the ``UnreadableError`` that reading it came to."""
+        if isinstance(found, UnreadableError):
+            self._failed[reference["key"]] = found
+        else:
+            self._objects[reference["key"]] = found
+
+    def try_again(self) -> None:
+        """Forget what could not be read."""
+        self._failed.clear()
