@@ -37,10 +37,11 @@ def accepted(
         if write.key == "_last_error":
             made.append(write)
             continue
+        value: Any = None
         try:
             broken = _conflict(turn, write, stack, loop)
             if broken is None:
-                recorded, value = _recorded(turn, write, ctx)
+                write, value = _recorded(turn, write, ctx)  # noqa: PLW2901 - from here on as recorded
                 broken = _schema(turn, write.key, value)
         except ValueError as error:
             message = f"ctx.{write.key}: {error} (ctx.reduce)"
@@ -49,7 +50,7 @@ def accepted(
             broken = error.error
         if broken is not None:
             return [], broken
-        made.append(recorded)
+        made.append(write)
         ctx[write.key] = value
     return made, None
 
@@ -73,7 +74,10 @@ def _recorded(turn: Turn, write: Write, changed: dict[str, Any]) -> tuple[Write,
     if reducer in (None, "first", "last"):
         value = turn.keep(write.value, what)
         return Write(key=write.key, value=value), old if reducer == "first" and present else value
-    seen = turn.follow(old, what), write.value if reducer == "append" else turn.follow(write.value, what)
+    seen = (
+        turn.follow(old, what),
+        write.value if reducer == "append" else turn.follow(write.value, what),
+    )
     value = reduce_value(reducer, *seen, present=present)  # type: ignore[arg-type]
     kept = turn.keep(value, what)
     if kept is value and seen[0] is old and seen[1] is write.value:

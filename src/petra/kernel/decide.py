@@ -436,9 +436,7 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
         arrives=arrival(turn, arc.arc.step, stack, None, group.step),
     )  # fmt: skip
     turn.emit(
-        e.GroupChanged(
-            group=group.id, change="add", produced=token, item=item, actor=command.actor
-        )
+        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
     )
     turn.agenda.add(turn.state.ready[token.id])
 

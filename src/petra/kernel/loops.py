@@ -78,7 +78,7 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        first, *rest = in_pieces(items)
+        first, *rest = in_pieces(turn, items)
         turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
         for further in rest:
             turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))

@@ -32,7 +32,7 @@ class Shelf(Protocol):
     store: str
     """The name of the store that new objects go to."""
 
-    def __call__(self, reference: dict[str, Any]) -> Any:
+    def __call__(self, reference: dict[str, Any], /) -> Any:
         """Return what a reference leads to.
 
         Raises:

@@ -66,23 +66,19 @@ def items_of(
     return items, most
 
 
-def in_pieces(items: list[Any]) -> list[list[Any]]:
-    """Cut a list into pieces that fit into one event each.
+def in_pieces(turn: Turn, items: list[Any]) -> list[list[Any]]:
+    """Cut a list into pieces that fit into one event each; an item that alone does not fit is a reference.
 
     Raises:
-        TransformError: an item alone does not fit (kind limit).
+        TransformError: there is no store for such an item (kind limit).
     """
     if len(_encode(items)) <= PIECE:
         return [items]
     pieces: list[list[Any]] = [[]]
     size = 0
     for index, item in enumerate(items):
+        item = turn.keep(item, f"loop.in[{index}]")  # noqa: PLW2901 - as it stands in the event
         length = len(_encode(item)) + 1
-        if length > PIECE:
-            message = (
-                f"loop.in[{index}] has {length:,} bytes; at most {PIECE:,} fit, use a reference"
-            )
-            raise TransformError(Error(kind="limit", code="payload", message=message))
         if size + length > PIECE and pieces[-1]:
             pieces.append([])
             size = 0

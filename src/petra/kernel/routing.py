@@ -89,7 +89,9 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
         return [(arc, {}, None)]
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
-        items = turn.follow(turn.render(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}")
+        items = turn.follow(
+            turn.render(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}"
+        )
         if not isinstance(items, list):
             raise TransformError(
                 Error(kind="transform", message=f"foreach of {what} is not a list")

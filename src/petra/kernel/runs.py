@@ -56,7 +56,7 @@ def start(
     pieces: list[Any] = [None]
     try:
         found = opened(turn, plan, view, run_id)
-        pieces = in_pieces(found.items) if found.items is not None else [None]
+        pieces = in_pieces(turn, found.items) if found.items is not None else [None]
     except TransformError as error:
         trouble = error.error
     turn.emit(

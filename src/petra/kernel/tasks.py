@@ -304,8 +304,8 @@ def _child_outcome(turn: Turn, command: ChildEnded, call: dict[str, Any]) -> Out
     if command.status in ("completed", "partial"):
         try:
             output = turn.objects.reading(command.child).whole(command.output)
-        except UnreadableError as error:
-            return Outcome(status="error", error=unreadable("the output of the child", error))
+        except UnreadableError as trouble:
+            return Outcome(status="error", error=unreadable("the output of the child", trouble))
         return Outcome(status="ok", result=output)
     error = command.error or Error(
         kind="unknown", message=f"the sub-playbook ended {command.status}"
