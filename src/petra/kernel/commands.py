@@ -34,6 +34,19 @@ class Fork(Command, frozen=True, tag="fork"):
     reason: str = ""
 
 
+class Migrate(Command, frozen=True, tag="migrate"):
+    """Go on with the definition of that digest, whose steps have other names as ``renamed`` says.
+
+    ``at`` is the version that the plan was made for; an execution that has moved on refuses.
+    """
+
+    digest: str
+    renamed: dict[str, str] = {}
+    at: int | None = None
+    actor: str = ""
+    reason: str = ""
+
+
 class StepReport(Command, frozen=True, tag="report"):
     """A worker reports a step run. ``delivery`` is the grant it worked under."""
 
@@ -180,4 +193,5 @@ AnyCommand = (
     | Resume
     | Cancel
     | Override
+    | Migrate
 )

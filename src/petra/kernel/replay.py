@@ -87,7 +87,7 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901 - a table
+def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901, PLR0912 - a table
     """Say what an event did to the marking."""
     transition, consumed, produced, writes = "", [], [], []
     match event:
@@ -103,6 +103,8 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             transition, produced = "start", [event.entry.id]
         case e.ExecutionForked():
             transition = "fork"
+        case e.ExecutionMigrated():
+            transition = "migrate"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():

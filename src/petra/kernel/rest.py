@@ -35,9 +35,9 @@ class Rest:
 
 def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
-    steps = program.steps
+    plan_of = program.plan_of
     for run in state.runs.values():
-        if not run.incident and (run.compensates or steps[run.step].mode in ("worker", "router")):
+        if not run.incident and (run.compensates or plan_of(run).mode in ("worker", "router")):
             return True
     return False
 

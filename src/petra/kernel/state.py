@@ -32,6 +32,13 @@ class Branch(NamedTuple):
 Stack = tuple[Branch, ...]
 
 
+class Began(NamedTuple):
+    """A step of an earlier definition: the digest of its playbook, and its name there."""
+
+    digest: str
+    step: str
+
+
 class Activation(Struct, gc=False):
     """A step run that is over: what templates and joins see of it."""
 
@@ -170,6 +177,8 @@ class Run(Struct, gc=False):
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
+    began: Began | None = None
+    """The definition it goes by, where that is not the execution's of today (S23)."""
 
 
 class Group(Struct, gc=False):
@@ -252,6 +261,7 @@ class Undo(Struct, gc=False):
     args: dict[str, Any]
     seen: Seen
     stack: Stack
+    began: Began | None = None
 
 
 class State(Struct, gc=False):
