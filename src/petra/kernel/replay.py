@@ -87,7 +87,7 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901, PLR0912 - a table
+def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901 - a table
     """Say what an event did to the marking."""
     transition, consumed, produced, writes = "", [], [], []
     match event:
@@ -101,10 +101,8 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             writes = [write.key for write in event.writes]
         case e.ExecutionStarted():
             transition, produced = "start", [event.entry.id]
-        case e.ExecutionForked():
-            transition = "fork"
-        case e.ExecutionMigrated():
-            transition = "migrate"
+        case e.ExecutionForked() | e.ExecutionMigrated():
+            transition = "fork" if isinstance(event, e.ExecutionForked) else "migrate"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():
