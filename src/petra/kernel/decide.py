@@ -44,7 +44,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
     refused = ""
-    if state.timers and not state.terminal:
+    if state.due and not state.terminal:
         _fire_due(turn, before=command.now)
     if state.terminal:
         return Decision(
@@ -164,7 +164,7 @@ def _last_resort(turn: Turn) -> bool:
 
 
 def _waits_for_world(state: State) -> bool:
-    return bool(state.runs) and any(not run.incident for run in state.runs.values())
+    return len(state.runs) > len(state.incidents)
 
 
 # Commands
@@ -396,17 +396,13 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
 
 
 def _fire_due(turn: Turn, before: float | None) -> None:
-    """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
-    while turn.state.timers and not turn.state.terminal:
-        due = [
-            timer
-            for timer in turn.state.timers.values()
-            if (timer.due < before if before is not None else timer.due <= turn.now)
-        ]
-        if not due:
+    """Fire timers that are due, earliest first, then as they came; with ``before``, only those due strictly earlier."""
+    state = turn.state
+    while state.due and not state.terminal:
+        due, _, timer = state.due[0]
+        if due >= before if before is not None else due > turn.now:
             return
-        timer = min(due, key=lambda timer: (timer.due, timer.id))
-        _fire_timer(turn, timer)
+        _fire_timer(turn, state.timers[timer])
         settle(turn)
 
 

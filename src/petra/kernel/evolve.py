@@ -63,11 +63,14 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
         run.chunks[event.chunk].delivery = event.delivery
     else:
         run.delivery = event.delivery
-    run.incident = False
+    if run.incident:
+        run.incident = False
+        del state.incidents[run.id]
 
 
 def _incident(state: State, event: e.IncidentRaised) -> None:
     state.runs[event.run].incident = True
+    state.incidents[event.run] = None
 
 
 def _timer_fired(state: State, event: e.TimerFired) -> None:
@@ -108,8 +111,7 @@ def _ended(state: State, event: e.ExecutionEnded) -> None:
     state.error = event.error
     state.reason = event.reason
     state.phase = "over"
-    state.timers.clear()
-    state.timers_of.clear()
+    state.drop_all_timers()
 
 
 def _nothing(_state: State, _event: Any) -> None:

@@ -256,7 +256,13 @@ class Program:
         self.conditional = [
             p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps
         ]
+        self.served = [
+            p.name for p in self.steps.values() if p.mode not in ("router", "worker")
+        ]
         self.gated = [plan for plan in self.steps.values() if plan.gated]
+        self.gates = [
+            p for p in self.steps.values() if p.join_reads.ctx or (p.rules and p.reads.ctx)
+        ]
         self.watches_steps = bool(self.gated or self.conditional)
         self.reducers: dict[str, str] = {
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
