@@ -32,12 +32,16 @@ from petra.wire import Error, Report
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events."""
+    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events.
+
+    ``items`` are the work items that are not as they were.
+    """
 
     events: list[e.AnyEvent]
     effects: list[AnyEffect]
     markings: list[tuple[int, int]]
     refused: str = ""
+    items: dict[str, None] = {}
 
 
 def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
@@ -48,7 +52,11 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         _fire_due(turn, before=command.now)
     if state.terminal:
         return Decision(
-            turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
+            turn.events,
+            _wanted(turn),
+            turn.markings,
+            f"the execution is {state.terminal}",
+            turn.items,
         )
     try:
         _COMMANDS[type(command)](turn, command)
@@ -57,7 +65,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         if not state.seq:  # there is no execution, and nothing to settle
             return Decision([], [], [], refused)
     settle(turn)
-    return Decision(turn.events, _wanted(turn), turn.markings, refused)
+    return Decision(turn.events, _wanted(turn), turn.markings, refused, turn.items)
 
 
 _HANDED_OUT = (Assign, Extend)
@@ -127,10 +135,12 @@ def _freed(turn: Turn) -> None:
     if not turn.freed:
         return
     freed, turn.freed = turn.freed, set()
+    concerned = [
+        plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
+    ]
     turn.agenda.add_waiting(
-        plan.name
-        for plan in turn.program.steps.values()
-        if any(name in freed for name, _, _ in plan.resources)
+        (plan.name for plan in concerned),
+        {plan.name: runs.room_for(turn, plan) for plan in concerned},
     )
 
 

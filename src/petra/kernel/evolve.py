@@ -28,6 +28,8 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     state.stuck = ""
     state.now = max(state.now, at)
     state.touched = {}
+    if state.touched_items:
+        state.touched_items = {}
     _APPLY[type(event)](state, event)
     return settle_groups(state)
 

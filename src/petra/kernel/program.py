@@ -256,10 +256,9 @@ class Program:
         self.conditional = [
             p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps
         ]
-        self.served = [
-            p.name for p in self.steps.values() if p.mode not in ("router", "worker")
-        ]
+        self.served = [p.name for p in self.steps.values() if p.mode not in ("router", "worker")]
         self.gated = [plan for plan in self.steps.values() if plan.gated]
+        self.holders = [plan for plan in self.steps.values() if plan.resources]
         self.gates = [
             p for p in self.steps.values() if p.join_reads.ctx or (p.rules and p.reads.ctx)
         ]

@@ -37,7 +37,7 @@ class Rest:
 def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
     if state.phase == "compensating":
-        return bool(state.runs)  # nothing else runs meanwhile
+        return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
     steps, busy = program.steps, len(state.runs)
     for name in program.served:
         busy -= len(state.runs_at.get(name, ()))

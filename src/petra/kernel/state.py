@@ -328,6 +328,9 @@ class State(Struct, gc=False):
     """The part of each live token in the hash of the marking; None while a replay leaves that out."""
     reducers: dict[str, str] = {}
     touched: dict[str, dict[int, str]] = {}
+    """What the last event touched: branches of groups, by where."""
+    touched_items: dict[str, None] = {}
+    """The work items that the last event touched."""
 
     # Tokens
 

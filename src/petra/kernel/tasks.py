@@ -200,9 +200,7 @@ def signal(turn: Turn, command: SendSignal) -> None:
         run_id, _, chunk_id = place.partition("/")
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
-        wait = next(
-            w for w in (chunk or run).waits if _matches(w, command.name, command.key)
-        )
+        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
         turn.emit(
             e.SignalReceived(
                 name=command.name, key=command.key, payload=command.payload, run=run.id

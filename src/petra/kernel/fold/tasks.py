@@ -29,6 +29,7 @@ def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
     if armed.child:
         state.children[armed.child] = run.id
     for new in armed.items:
+        state.touched_items[new.id] = None
         state.items[new.id] = WorkItem(
             id=new.id, run=run.id, step=run.step, state="offered", spec=new.spec, offered_at=state.now,
             chunk=chunk.id if chunk else "", attempt=new.attempt,
@@ -70,6 +71,7 @@ def attempt_started(state: State, event: e.AttemptStarted) -> None:
 def item_changed(state: State, event: e.ItemChanged) -> None:
     """An act on a work item, or something time did to it."""
     item = state.items[event.item]
+    state.touched_items[item.id] = None
     if event.act == "suspend":
         item.resumed_state = item.state
     item.state = event.state  # type: ignore[assignment]

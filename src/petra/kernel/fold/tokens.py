@@ -104,3 +104,4 @@ def withdraw_items(state: State, *holders: Run | Chunk) -> None:
             item = state.items.get(wait.item)
             if item is not None and item.is_open:
                 item.state = "withdrawn"
+                state.touched_items[item.id] = None
