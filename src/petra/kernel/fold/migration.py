@@ -12,6 +12,7 @@ def migrated(state: State, event: e.ExecutionMigrated) -> None:
     """Go on with another definition; what runs, and what may be undone, keeps the one it began with."""
     for run in state.runs.values():
         run.began = run.began or Began(state.digest, run.step)
+        state.carried[run.id] = None
     for undo in state.undo:
         undo.began = undo.began or Began(state.digest, undo.step)
     state.digest = event.digest
