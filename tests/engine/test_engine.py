@@ -165,7 +165,7 @@ def test_an_unknown_execution_is_an_error_and_the_engine_goes_on(tmp_path: Path)
     async def scenario() -> None:
         async with opened("memory", tmp_path) as store, local(store) as petra:
             with pytest.raises(Exception, match="there is no execution 'nobody'"):
-                await petra.engine.ask("nobody", lambda now: c.Tick(now=now))
+                await petra.engine.ask("nobody", lambda now: c.Pause(now=now))
             entry_result = await petra.run(chain(1), execution="e1")
             assert entry_result == result_of(await petra.engine.entries.load("e1"))
 

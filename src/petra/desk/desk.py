@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
@@ -196,7 +196,7 @@ class Desk:
         """Return the log of an execution."""
         return await records_of(self.engine.store, execution)
 
-    async def _give(self, execution: str, command: c.AnyCommand) -> None:
+    async def _give(self, execution: str, command: c.CallerCommand) -> None:
         _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
 
     def rests_for_long(self, result: Result) -> bool:
@@ -264,7 +264,10 @@ class Desk:
         )  # fmt: skip
 
 
-def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
+C = TypeVar("C", bound=c.Command)
+
+
+def at(command: C, now: float) -> C:
     """Put the time into a command."""
     return msgspec.structs.replace(command, now=now)
 

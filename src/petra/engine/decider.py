@@ -24,11 +24,10 @@ from petra.engine.draft import (
     Request,
     answer_of,
     known_answer,
-    note_assigned,
-    note_extended,
     note_released,
     refused_act,
 )
+from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
@@ -37,7 +36,6 @@ from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Record, State, decide
-from petra.kernel import effects as f
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -170,12 +168,7 @@ class Decider:
             draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
         for effect in decision.effects:
-            if isinstance(effect, f.Assign):
-                note_assigned(draft, entry, effect)
-            elif isinstance(effect, f.Extend):
-                note_extended(draft, entry, effect)
-            else:
-                draft.effects.append(effect)
+            note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
             refused = refused_act(decision.events)
@@ -300,9 +293,8 @@ class Decider:
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
-        for effect in draft.effects:
-            if isinstance(effect, f.Stop):
-                self._dispatcher.stop(entry.state.id, effect.run, "withdrawn")
+        for run in draft.stopped:
+            self._dispatcher.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._dispatcher.offer(row, given, entry.program)

@@ -27,6 +27,8 @@ from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
 Make = Callable[[float], c.AnyCommand]
+Asked = Callable[[float], c.CallerCommand]
+"""What callers give: a command that they may give, once the time is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,9 @@ class Draft(msgspec.Struct):
     expected: int
     records: list[Record] = []
     lines: list[rows.Record] = []
-    effects: list[f.AnyEffect] = []
+    stopped: list[str] = []
+    mail: list[tuple[str, bytes]] = []
+    told: list[f.Notify] = []
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
     extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
     released: dict[tuple[str, str], None] = {}

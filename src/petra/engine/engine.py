@@ -24,6 +24,7 @@ from petra.engine.decider import Decider, Listener
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
+    Asked,
     Make,
     Request,
     known_answer,
@@ -185,7 +186,7 @@ class Engine:
         return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def ask(
-        self, execution: str, make: Make, *, command: str = "", request: Any = None
+        self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
         return await self._ask(execution, make, command=command, request=request_hash(request))
