@@ -108,6 +108,17 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
+def taken_back(row: rows.PendingRow) -> Request:
+    """Return the request that a run makes whose worker was ended in order."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.TakeBack(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
+
+
 class Draft(msgspec.Struct):
     """What a batch will do to one execution."""
 
