@@ -94,13 +94,8 @@ class Engine:
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
         self._post = Post(
-            store,
-            self.entries,
-            self.shards,
-            self.clock,
-            self._inbox.push,
-            self.life.errand,
-        )
+            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand
+        )  # fmt: skip
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._retention = retention
         self.logs = RunLogs(logs)
@@ -365,5 +360,5 @@ class Engine:
         for told in self.mourners:
             try:
                 told(why)
-            except Exception:
+            except Exception:  # noqa: BLE001 - the others are told all the same
                 _log.exception("somebody could not be told that the engine has stopped")

@@ -40,12 +40,13 @@ _log = logging.getLogger(__name__)
 class Post:
     """Takes the letters of an engine's executions, and sends those for others."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
         store: Store,
         entries: Entries,
         shards: Shards,
         clock: Clock,
+        *,
         push: Callable[[Request], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], object],
     ) -> None:
