@@ -108,8 +108,8 @@ class Profiles:
 async def measure(folder: Path, only: str | None, profiles: Profiles | None) -> None:
     async with Local.open(folder / "home") as petra:
         await completed(petra, chain(20))  # the worker is up, and what is loaded late is loaded
-        assert petra.worker is not None
-        pid = petra.worker.pid
+        assert petra.keeper.worker is not None
+        pid = petra.keeper.worker.pid
         for load in workloads():
             if only is not None and load.name.lower() != only.lower():
                 continue

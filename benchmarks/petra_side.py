@@ -42,8 +42,8 @@ async def opened(store: str, folder: Path) -> AsyncIterator[Local]:
 
 
 def pids(petra: Local) -> list[int]:
-    assert petra.worker is not None
-    return [os.getpid(), petra.worker.pid]
+    assert petra.keeper.worker is not None
+    return [os.getpid(), petra.keeper.worker.pid]
 
 
 async def completed(petra: Local, book: Playbook) -> None:

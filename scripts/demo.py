@@ -42,10 +42,10 @@ async def tour(home: Path, url: str) -> Result:
         tell(petra, "tour-1")
         await petra.engine.start(playbook, {"api": url}, execution="tour-1")
         await petra.rest("tour-1", lambda found: found.counts.get("done", 0) >= 2)
-        assert petra.worker is not None
+        assert petra.keeper.worker is not None
         await asyncio.sleep(0.15)
         click.secho("  ☠ kill -9 of the worker, in the middle of the loop", fg="red")
-        petra.worker.kill()
+        petra.keeper.worker.kill()
         await petra.rest("tour-1")
         entry = await petra.engine.entries.load("tour-1")
         for waiting in explain(entry.program, entry.state).waiting:

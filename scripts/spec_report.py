@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "conformance.md"
 LEDGER = ROOT.parent / "shared" / "design" / "ledger.md"
-RULES = [f"S{number}" for number in range(1, 23)]
+RULES = [f"S{number}" for number in range(1, 25)]
 _ROW = re.compile(r"^\| (\d{3}§\S+) \|.*?\| must \|", re.MULTILINE)
 
 
@@ -32,6 +32,12 @@ def markers(tests: Path) -> dict[str, list[str]]:
     for path in sorted(tests.rglob("S[0-9][0-9]*.test.yaml")):  # a file of cases per chapter
         for case in re.findall(r"^  - name: (.+)$", path.read_text("utf-8"), re.MULTILINE):
             found[f"S{int(path.name[1:3])}"].add(f"{path.relative_to(tests)}::{case}")
+    for path in sorted(tests.glob("obligations/*.yaml")):  # a case names its rows in brackets
+        for rows, case in re.findall(
+            r'^  - name: "\[(.+?)\] (.+)"$', path.read_text("utf-8"), re.MULTILINE
+        ):
+            for row in rows.split():
+                found[row].add(f"{path.relative_to(tests)}::{case}")
     return {rule: sorted(names) for rule, names in found.items()}
 
 

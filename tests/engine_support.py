@@ -83,7 +83,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
             clock=chosen,
         )
         working = asyncio.create_task(worker.run())
-        talking = asyncio.create_task(found._talk(server))
+        talking = asyncio.create_task(found.keeper.talk(server))
         try:
             yield found
         finally:

@@ -102,8 +102,8 @@ def test_killing_the_worker_in_the_middle_costs_a_delivery_and_nothing_else(tmp_
         async with Local.open(tmp_path / "home") as petra:
             await petra.engine.start(book, execution="e1")
             await petra.rest("e1", lambda found: found.counts.get("done", 0) >= 2)
-            assert petra.worker is not None
-            petra.worker.kill()
+            assert petra.keeper.worker is not None
+            petra.keeper.worker.kill()
             result = await petra.rest("e1")
             assert result.status == "completed"
             assert result.counts == {"started": 6, "done": 6}

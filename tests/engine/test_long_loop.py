@@ -59,8 +59,8 @@ def test_a_local_loop_of_20_000_holds_memory_flat_and_no_event_is_too_large(tmp_
 
             def listen(_entry: object, found: list[Record]) -> None:
                 seen.update(done_in(found))
-                if petra.worker is not None and len(seen) // 5_000 > len(peaks):
-                    peaks.append(peak_mb(petra.worker.pid))
+                if petra.keeper.worker is not None and len(seen) // 5_000 > len(peaks):
+                    peaks.append(peak_mb(petra.keeper.worker.pid))
 
             seen: set[int] = set()
             petra.engine.listeners.append(listen)
@@ -96,8 +96,8 @@ def test_a_worker_killed_half_way_repeats_only_what_was_not_reported(tmp_path: P
             petra.engine.listeners.append(listen)
             await petra.engine.start(playbook(book(code)), execution="e1")
             await half.wait()
-            assert petra.worker is not None
-            petra.worker.kill()
+            assert petra.keeper.worker is not None
+            petra.keeper.worker.kill()
             result = await petra.rest("e1")
             assert result.status == "completed", result
             found = await records(petra)

@@ -54,7 +54,7 @@ async def _records(store: Store, execution: str) -> list[Record]:
 async def _hired(petra: Local) -> AsyncIterator[Child]:
     """Give a worker process that talks to the engine."""
     child = await start_child(["--slots", "1"])
-    talking = asyncio.create_task(petra._talk(child.transport))
+    talking = asyncio.create_task(petra.keeper.talk(child.transport))
     try:
         yield child
     finally:

@@ -126,7 +126,7 @@ class Feed:
     def listen(self, local: Local) -> None:
         """Listen to an engine of our own, and to its worker."""
         local.engine.listeners.append(self.heard)
-        local.watchers.append(self.noticed)
+        local.keeper.watchers.append(self.noticed)
 
     def noticed(self, notice: Retrying) -> None:
         """Pass on what a worker says."""

@@ -1,6 +1,6 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-``folder`` is where everything lies, ``local`` opens and runs it, ``beside`` keeps the worker.
+``folder`` is where everything lies, ``local`` opens and runs it, ``keeper`` keeps the worker.
 """
 
 from __future__ import annotations

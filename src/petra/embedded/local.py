@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,17 +20,15 @@ from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Reply, Result
-from petra.embedded.beside import begun, end
 from petra.embedded.folder import Folder
+from petra.embedded.keeper import Keeper, begun
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
-from petra.wire.frames import Retrying
-from petra.worker.child import Child, start_child
-from petra.worker.transport import LostError, Transport
+from petra.worker.child import start_child
 
 SLOTS = 64
 
@@ -43,8 +40,7 @@ class Local:
         self.engine = engine
         self.clock = clock
         self.desk = Desk(engine, clock)
-        self.worker: Child | None = None
-        self.watchers: list[Callable[[Retrying], None]] = []
+        self.keeper = Keeper(engine, clock)
 
     @classmethod
     @asynccontextmanager
@@ -78,41 +74,11 @@ class Local:
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
             local = cls(engine, clock)
-            keeper = asyncio.create_task(local._keep_worker(first, start))
-            try:
-                async with _heard_by_others(folder, local.desk):
-                    yield local
-            finally:
-                keeper.cancel()
-                await asyncio.gather(keeper, return_exceptions=True)
-
-    async def _keep_worker(
-        self, first: Task[Child], start: Callable[[], Coroutine[None, None, Child]]
-    ) -> None:
-        """Keep one worker process running; a dead one is replaced, and its work handed out again."""
-        child = await asyncio.shield(first)
-        while True:
-            self.worker = child
-            try:
-                await self._talk(child.transport)
-                self.engine.lost(child.transport)  # not when we are closing: then nothing was lost
-            finally:
-                await end(child)
-            await self.clock.sleep(0.05)
-            child = await start()
-
-    async def _talk(self, transport: Transport) -> None:
-        while True:
-            try:
-                frames = await transport.receive()
-            except LostError:
-                return
-            for frame in frames:
-                if isinstance(frame, Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self.engine.receive(transport, frame)  # type: ignore[arg-type]
+            async with (
+                local.keeper.keeping(first, start),
+                _heard_by_others(folder, local.desk),
+            ):
+                yield local
 
     # Using it
 

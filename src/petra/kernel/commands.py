@@ -71,6 +71,14 @@ class LeaseExpired(Command, frozen=True, tag="lease.expired"):
     chunk: str = ""
 
 
+class TakeBack(Command, frozen=True, tag="take.back"):
+    """A run was taken back from its worker in order, and will be handed out again."""
+
+    run: str
+    delivery: int
+    chunk: str = ""
+
+
 class Tick(Command, frozen=True, tag="tick"):
     """Time has passed."""
 
@@ -161,6 +169,7 @@ AnyCommand = (
     | StepReport
     | ChunkReport
     | LeaseExpired
+    | TakeBack
     | Tick
     | SendSignal
     | PatchCtx

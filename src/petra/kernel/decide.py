@@ -269,14 +269,27 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
 
 
 def _lease_expired(turn: Turn, command: c.LeaseExpired) -> None:
+    held = _held(turn, command)
+    if held is not None:
+        runs.redeliver(turn, *held)
+
+
+def _take_back(turn: Turn, command: c.TakeBack) -> None:
+    held = _held(turn, command)
+    if held is not None:
+        runs.take_back(turn, *held)
+
+
+def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[Run, Chunk | None] | None:
+    """Return the run whose delivery a command names, if that is still the one that is out."""
     run = turn.state.runs.get(command.run)
     if run is None or run.incident:
-        return
+        return None
     chunk = run.chunks.get(command.chunk) if command.chunk else None
     current = chunk.delivery if chunk is not None else run.delivery
     if current != command.delivery or (command.chunk and chunk is None):
-        return
-    runs.redeliver(turn, run, chunk)
+        return None
+    return run, chunk
 
 
 def _tick(turn: Turn, _command: c.Tick) -> None:
@@ -470,6 +483,7 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.StepReport: _report,
     c.ChunkReport: _chunk_report,
     c.LeaseExpired: _lease_expired,
+    c.TakeBack: _take_back,
     c.Tick: _tick,
     c.SendSignal: tasks.signal,
     c.PatchCtx: _patch,

@@ -241,6 +241,10 @@ class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
     chunk: str = ""
 
 
+class RunTakenBack(RunRedelivered, frozen=True, tag="run.taken_back"):
+    """An engine that closed took the run back from its worker; it is handed out again, and no delivery was lost."""
+
+
 class ReportRejected(Event, frozen=True, tag="report.rejected"):
     """A report came too late, or for something that is over; it changes nothing."""
 
@@ -404,6 +408,7 @@ AnyEvent = (
     | Withdrawn
     | RunReturned
     | RunRedelivered
+    | RunTakenBack
     | ReportRejected
     | IncidentRaised
     | AttemptEnded

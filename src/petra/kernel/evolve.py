@@ -66,6 +66,13 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
     run.incident = False
 
 
+def _taken_back(state: State, event: e.RunTakenBack) -> None:
+    run = state.runs[event.run]
+    holder = run.chunks[event.chunk] if event.chunk else run
+    holder.delivery = event.delivery
+    holder.taken_back += 1
+
+
 def _incident(state: State, event: e.IncidentRaised) -> None:
     state.runs[event.run].incident = True
 
@@ -130,6 +137,7 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.Withdrawn: withdrawn,
     e.RunReturned: returned,
     e.RunRedelivered: _redelivered,
+    e.RunTakenBack: _taken_back,
     e.ReportRejected: _nothing,
     e.IncidentRaised: _incident,
     e.AttemptEnded: attempt_ended,

@@ -166,14 +166,22 @@ def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
 
 def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Hand out again what a worker did not bring to its end; after too many times a person must look."""
-    current = chunk.delivery if chunk is not None else run.delivery
-    if current >= DELIVERIES_MAX:
+    holder = chunk if chunk is not None else run
+    current = holder.delivery
+    if current - holder.taken_back >= DELIVERIES_MAX:
         message = f"{DELIVERIES_MAX} deliveries were lost"
         turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message))
         return
     place = chunk.id if chunk is not None else ""
     turn.emit(e.RunRedelivered(run=run.id, delivery=current + 1, chunk=place))
     turn.effect(Assign(run=run.id, delivery=current + 1, chunk=place))
+
+
+def take_back(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+    """Hand out again what was taken back from its worker; nothing was lost, so it counts towards no incident."""
+    holder, place = (chunk, chunk.id) if chunk is not None else (run, "")
+    turn.emit(e.RunTakenBack(run=run.id, delivery=holder.delivery + 1, chunk=place))
+    turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
 
 
 # The boundary event

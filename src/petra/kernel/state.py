@@ -131,6 +131,7 @@ class Chunk(Struct, gc=False):
     at: tuple[int, ...] = ()
     gather: bool = False
     delivery: int = 1
+    taken_back: int = 0
     waits: list[Wait] = []
     child: str = ""
     call: dict[str, Any] = {}
@@ -151,6 +152,8 @@ class Run(Struct, gc=False):
     seq: int
     token: str
     delivery: int = 1
+    taken_back: int = 0
+    """How many of the deliveries were taken back in order, and not lost."""
     attempt: int = 1
     resources: list[tuple[str, str, int]] = []
     loop: LoopState | None = None

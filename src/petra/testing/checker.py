@@ -7,6 +7,7 @@ rest) comes from the playbook.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +61,7 @@ class Checker:
         self._items: dict[str, str] = {}
         self._held: dict[str, list[tuple[str, str, int]]] = {}
         self._deliveries: dict[tuple[str, str], int] = {}
+        self._kept: Counter[tuple[str, str]] = Counter()
         self._writers: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._reducers: dict[str, Any] = {}
         self._finals = 0
@@ -282,9 +284,14 @@ class Checker:
         known = self._deliveries.get((event.run, event.chunk), 1)
         if event.run not in self._runs:
             self._fault("I12", f"run {event.run} is handed out again and is over")
-        if event.delivery != known + 1 or event.delivery > DELIVERIES_MAX:
+        kept = self._kept[event.run, event.chunk]
+        if event.delivery != known + 1 or event.delivery - kept > DELIVERIES_MAX:
             self._fault("I14", f"delivery {event.delivery} after {known}")
         self._deliveries[event.run, event.chunk] = event.delivery
+
+    def _taken_back(self, event: e.RunTakenBack) -> None:
+        self._kept[event.run, event.chunk] += 1
+        self._redelivered(event)
 
     def _iterations_started(self, event: e.IterationsStarted) -> None:
         loop = self._loops.get(event.run)
@@ -404,6 +411,7 @@ _HANDLERS: dict[type, str] = {
     e.RunReturned: "_returned",
     e.GroupChanged: "_group_changed",
     e.RunRedelivered: "_redelivered",
+    e.RunTakenBack: "_taken_back",
     e.IterationsStarted: "_iterations_started",
     e.IterationsEnded: "_iterations_ended",
     e.TimerFired: "_timer_fired",
