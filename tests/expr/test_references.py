@@ -249,7 +249,7 @@ def test_any_filter_over_any_value_is_the_same(shape: str, name: str, a: Json, b
 
 def test_only_what_is_used_is_read() -> None:
     shelf = Shelf()
-    scope = {"a": shelf.put([1]), "b": shelf.put([2]), "n": 3}
+    scope: dict[str, Any] = {"a": shelf.put([1]), "b": shelf.put([2]), "n": 3}
     for source in ("{{ n }}", "{{ a is defined }}", "{{ a if n else b }}", "{{ a|default(b) }}"):
         template = compile_template(source, Profile.SERVER)
         shelf.follow(lambda scope, template=template: template.hand_on(scope), scope)
@@ -270,7 +270,7 @@ def test_many_references_are_asked_for_together() -> None:
 def test_ref_is_the_reference_itself_and_reads_nothing() -> None:
     shelf = Shelf()
     page = {"rows": list(range(100)), "n": 1}
-    scope = {"page": shelf.put(page), "small": [1]}
+    scope: dict[str, Any] = {"page": shelf.put(page), "small": [1]}
     render = compile_value(
         {"whole": "{{ ref(page) }}", "at": ["{{ {'x': ref(page)} }}"], "small": "{{ ref(small) }}"},
         Profile.WORKER,
