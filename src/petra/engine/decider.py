@@ -169,6 +169,8 @@ class Decider:
             draft.records.append(record)
             draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
+        if decision.items:
+            draft.items.update(decision.items)
         for effect in decision.effects:
             if isinstance(effect, f.Assign):
                 note_assigned(draft, entry, effect)
