@@ -133,15 +133,28 @@ class Desk:
                 found = await self._follow(execution, wanted, new=new)
                 if found is not None:
                     return found
-            woken = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
             entry = await self.engine.entries.load(execution)
+            self.engine.check()
             # while it is busy, the state is ahead of what is durable, and nobody may see it
             if not entry.busy:
                 result = result_of(entry)
                 if wanted(result):
                     return result
+            await self._change(execution, curious=until is not None)
+
+    async def _change(self, execution: str, *, curious: bool) -> None:
+        """Wait until an execution comes to rest; a curious one waits for any change."""
+        woken = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(woken, curious)
+        self._waiting.setdefault(execution, []).append(waiter)
+        try:
             await woken
+        finally:
+            waiting = self._waiting.get(execution, [])
+            if waiter in waiting:  # nobody woke it: its caller waits no longer
+                waiting.remove(waiter)
+                if not waiting:
+                    del self._waiting[execution]
 
     async def _follow(
         self, execution: str, wanted: Callable[[Result], bool], *, new: bool

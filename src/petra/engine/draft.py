@@ -110,6 +110,17 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
+def taken_back(row: rows.PendingRow) -> Request:
+    """Return the request that a run makes whose worker was ended in order."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.TakeBack(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
+
+
 class Draft(msgspec.Struct):
     """What a batch will do to one execution."""
 
@@ -128,6 +139,7 @@ class Draft(msgspec.Struct):
     created: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
+    items: dict[str, None] = {}
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -152,7 +164,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         records=tuple(draft.lines),
         row=row,
         wake=UNSET if due == known else due,
-        items=changed_items(entry),
+        items=tuple(item_row(state, state.items[item]) for item in draft.items),
         assigned=tuple(pending for pending, _ in draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
         snapshot=entry.snapshot_at(draft.version),
@@ -190,17 +202,6 @@ def known_answer(known: rows.Answer, request: bytes) -> Answered:
             f"command id '{known.command}' was used before for a different request; use a fresh id"
         )
     return msgspec.json.decode(known.body, type=Answered)
-
-
-def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
-    """Return the rows of work items that are not as they were written last."""
-    changed = []
-    for item in entry.state.items.values():
-        mark = f"{item.state}\0{item.holder}\0{item.spec.get('assignees')}\0{len(item.comments)}\0{item.draft}"
-        if entry.items.get(item.id) != mark:
-            entry.items[item.id] = mark
-            changed.append(item_row(entry.state, item))
-    return tuple(changed)
 
 
 def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:

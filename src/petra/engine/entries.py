@@ -43,7 +43,6 @@ class Entry:
     state: State
     ledger: Ledger
     shown: tuple[str, str] = ("", "")
-    items: dict[str, str] = field(default_factory=dict)
     out: dict[str, set[str]] = field(default_factory=dict)
     wake: float | UnsetType | None = UNSET
     """The wake-up that is stored; unset while that is not known."""

@@ -32,23 +32,31 @@ from petra.wire import Error, Report
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events."""
+    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events.
+
+    ``items`` are the work items that are not as they were.
+    """
 
     events: list[e.AnyEvent]
     effects: list[AnyEffect]
     markings: list[tuple[int, int]]
     refused: str = ""
+    items: dict[str, None] = {}
 
 
 def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
     refused = ""
-    if state.timers and not state.terminal:
+    if state.due and not state.terminal:
         _fire_due(turn, before=command.now)
     if state.terminal:
         return Decision(
-            turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
+            turn.events,
+            _wanted(turn),
+            turn.markings,
+            f"the execution is {state.terminal}",
+            turn.items,
         )
     try:
         _COMMANDS[type(command)](turn, command)
@@ -57,7 +65,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         if not state.seq:  # there is no execution, and nothing to settle
             return Decision([], [], [], refused)
     settle(turn)
-    return Decision(turn.events, _wanted(turn), turn.markings, refused)
+    return Decision(turn.events, _wanted(turn), turn.markings, refused, turn.items)
 
 
 _HANDED_OUT = (Assign, Extend)
@@ -127,10 +135,12 @@ def _freed(turn: Turn) -> None:
     if not turn.freed:
         return
     freed, turn.freed = turn.freed, set()
+    concerned = [
+        plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
+    ]
     turn.agenda.add_waiting(
-        plan.name
-        for plan in turn.program.steps.values()
-        if any(name in freed for name, _, _ in plan.resources)
+        (plan.name for plan in concerned),
+        {plan.name: runs.room_for(turn, plan) for plan in concerned},
     )
 
 
@@ -164,7 +174,7 @@ def _last_resort(turn: Turn) -> bool:
 
 
 def _waits_for_world(state: State) -> bool:
-    return bool(state.runs) and any(not run.incident for run in state.runs.values())
+    return len(state.runs) > len(state.incidents)
 
 
 # Commands
@@ -409,17 +419,13 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
 
 
 def _fire_due(turn: Turn, before: float | None) -> None:
-    """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
-    while turn.state.timers and not turn.state.terminal:
-        due = [
-            timer
-            for timer in turn.state.timers.values()
-            if (timer.due < before if before is not None else timer.due <= turn.now)
-        ]
-        if not due:
+    """Fire timers that are due, earliest first, then as they came; with ``before``, only those due strictly earlier."""
+    state = turn.state
+    while state.due and not state.terminal:
+        due, _, timer = state.due[0]
+        if due >= before if before is not None else due > turn.now:
             return
-        timer = min(due, key=lambda timer: (timer.due, timer.id))
-        _fire_timer(turn, timer)
+        _fire_timer(turn, state.timers[timer])
         settle(turn)
 
 

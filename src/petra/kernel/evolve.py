@@ -28,6 +28,8 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     state.stuck = ""
     state.now = max(state.now, at)
     state.touched = {}
+    if state.touched_items:
+        state.touched_items = {}
     _APPLY[type(event)](state, event)
     return settle_groups(state)
 
@@ -63,7 +65,9 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
         run.chunks[event.chunk].delivery = event.delivery
     else:
         run.delivery = event.delivery
-    run.incident = False
+    if run.incident:
+        run.incident = False
+        del state.incidents[run.id]
 
 
 def _taken_back(state: State, event: e.RunTakenBack) -> None:
@@ -75,6 +79,7 @@ def _taken_back(state: State, event: e.RunTakenBack) -> None:
 
 def _incident(state: State, event: e.IncidentRaised) -> None:
     state.runs[event.run].incident = True
+    state.incidents[event.run] = None
 
 
 def _timer_fired(state: State, event: e.TimerFired) -> None:
@@ -115,8 +120,7 @@ def _ended(state: State, event: e.ExecutionEnded) -> None:
     state.error = event.error
     state.reason = event.reason
     state.phase = "over"
-    state.timers.clear()
-    state.timers_of.clear()
+    state.drop_all_timers()
 
 
 def _nothing(_state: State, _event: Any) -> None:

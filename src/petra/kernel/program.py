@@ -247,6 +247,14 @@ class Program:
             for arc in plan.arcs:
                 self.steps[arc.arc.step].incoming.append((plan.name, arc.number))
         self.entry = playbook.entry
+        self._answer()
+        self.reducers: dict[str, str] = {
+            key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
+        }
+        self.output = compiled(self.spec.output) if self.spec.output is not None else None
+
+    def _answer(self) -> None:
+        """Answer once what decisions ask about all steps."""
         self.has_blocking_joins = any(
             p.join is not None and p.join.blocking for p in self.steps.values()
         )
@@ -256,12 +264,13 @@ class Program:
         self.conditional = [
             p for p in self.steps.values() if p.join_reads.ctx or p.join_reads.steps
         ]
+        self.served = [p.name for p in self.steps.values() if p.mode not in ("router", "worker")]
         self.gated = [plan for plan in self.steps.values() if plan.gated]
+        self.holders = [plan for plan in self.steps.values() if plan.resources]
+        self.gates = [
+            p for p in self.steps.values() if p.join_reads.ctx or (p.rules and p.reads.ctx)
+        ]
         self.watches_steps = bool(self.gated or self.conditional)
-        self.reducers: dict[str, str] = {
-            key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
-        }
-        self.output = compiled(self.spec.output) if self.spec.output is not None else None
 
     def _plan(self, number: int, step: Step) -> StepPlan:
         policy = step.spec.policy

@@ -38,7 +38,7 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "judged",
+        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
         "markings", "now", "program", "state",
     )  # fmt: skip
 
@@ -49,6 +49,7 @@ class Turn:
         self.events: list[e.AnyEvent] = []
         self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
+        self.items: dict[str, None] = {}
         self.agenda = Agenda(program, state)
         self.judged: deque[str] = deque()
         self.changed_ctx: set[str] = set()
@@ -68,6 +69,8 @@ class Turn:
                 self.judged.append(group)
             elif self.program.has_blocking_joins:
                 self.judged.extend(state.groups)  # one of them may have waited for this one
+        if state.touched_items:
+            self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
 
