@@ -176,22 +176,12 @@ class Override(Command, frozen=True, tag="override"):
     reason: str = ""
 
 
-AnyCommand = (
-    Start
-    | Fork
-    | StepReport
-    | ChunkReport
-    | LeaseExpired
-    | TakeBack
-    | Tick
-    | SendSignal
-    | PatchCtx
-    | Act
-    | ChangeGroup
-    | ChildEnded
-    | Pause
-    | Resume
-    | Cancel
-    | Override
-    | Migrate
+CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override
+"""What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
+
+EngineCommand = (
+    Start | Fork | StepReport | ChunkReport | LeaseExpired | TakeBack | Tick | ChildEnded | Migrate
 )
+"""What only an engine says: that time passed, what its workers and its other executions report."""
+
+AnyCommand = CallerCommand | EngineCommand
