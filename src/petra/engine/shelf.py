@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from petra.clock import Clock
@@ -123,15 +123,21 @@ class Porter:
     """Brings what decisions lack, and stores what they make."""
 
     def __init__(
-        self, objects: Objects | None, clock: Clock, again: Callable[[list[Request]], None]
+        self,
+        objects: Objects | None,
+        clock: Clock,
+        errand: Callable[[str, Coroutine[Any, Any, None]], object],
+        again: Callable[[list[Request]], None],
     ) -> None:
         """Make one; ``again`` takes requests that are to be decided now, in their order."""
         self._objects = objects
         self._clock = clock
+        self._errand = errand
         self._again = again
         self.shelf = Shelf(objects.name) if objects is not None else None
         self._held: dict[str, list[Request]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._rested = asyncio.Event()
+        self._rested.set()
         self._room = asyncio.Semaphore(BRING_AT_ONCE)
 
     def __len__(self) -> int:
@@ -151,9 +157,8 @@ class Porter:
         if request.hand is None:
             request.hand = Hand(self.shelf)
         self._held[request.execution] = [*before, request]
-        task = asyncio.create_task(self._bring(request, request.hand, lack.reference))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._rested.clear()
+        self._errand("bring", self._bring(request, request.hand, lack.reference))
 
     async def _bring(self, request: Request, hand: Hand, reference: dict[str, Any]) -> None:
         try:
@@ -164,6 +169,8 @@ class Porter:
             hand.take(reference, found)
         finally:
             self._again(self._held.pop(request.execution))
+            if not self._held:
+                self._rested.set()
 
     async def _read(self, reference: dict[str, Any]) -> Any:
         assert self._objects is not None
@@ -198,8 +205,6 @@ class Porter:
             else:
                 return
 
-    async def close(self) -> None:
-        """Stop bringing."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def rest(self) -> None:
+        """Wait until nothing is being brought."""
+        await self._rested.wait()

@@ -18,6 +18,7 @@ from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
 from petra.kernel.ctx import accepted
 from petra.kernel.effects import Notify, StartChild
+from petra.kernel.fold.waits import address, kept_for, who_waits
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.objects import unreadable
 from petra.kernel.opening import DEPTH_MAX, arm
@@ -66,7 +67,7 @@ def attempt_over(
     turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
 ) -> None:
     """Let the policy decide about the outcome of an attempt."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     task = plan.step.tool[0]
     holder: Holder = chunk or run
     number = holder.attempt
@@ -129,7 +130,7 @@ def _again(
 
 def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Set up the next attempt, with the last error in ``_prev``."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     holder: Holder = chunk or run
     last = run.errors[-1].as_data() if run.errors else None
     extra: dict[str, Any] = {"_prev": last}
@@ -208,35 +209,32 @@ def signal(turn: Turn, command: SendSignal) -> None:
         payload = turn.keep(command.payload, f"the payload of '{command.name}'")
     except TransformError as error:
         raise RefusedError(error.error.message) from None
-    for run in list(turn.state.runs.values()):
-        for chunk in [None, *run.chunks.values()]:
-            holder: Holder = chunk or run
-            wait = next((w for w in holder.waits if _matches(w, command.name, command.key)), None)
-            if wait is not None:
-                turn.emit(
-                    e.SignalReceived(
-                        name=command.name, key=command.key, payload=payload, run=run.id
-                    )
-                )
-                _won(turn, run, chunk, wait, payload)
-                return
+    place = who_waits(turn.state, command.name, command.key)
+    if place is not None:
+        run_id, _, chunk_id = place.partition("/")
+        run = turn.state.runs[run_id]
+        chunk = run.chunks[chunk_id] if chunk_id else None
+        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
+        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        _won(turn, run, chunk, wait, payload)
+        return
     kept = not _all_transient(turn, command.name)
     turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
 
 
 def _matches(wait: Wait, name: str, key: Any) -> bool:
-    return wait.kind == "signal" and wait.name == name and (wait.key is None or wait.key == key)
+    if wait.kind != "signal" or wait.name != name:
+        return False
+    return wait.key is None or address(name, wait.key) == address(name, key)
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
-    for kept in turn.state.mailbox:
-        if _matches(wait, kept.name, kept.key):
-            turn.emit(
-                e.SignalReceived(name=kept.name, key=kept.key, payload=kept.payload, run=run.id)
-            )
-            _won(turn, run, chunk, wait, kept.payload)
-            return True
-    return False
+    kept = kept_for(turn.state, wait.name, wait.key)
+    if kept is None:
+        return False
+    turn.emit(e.SignalReceived(name=kept.name, key=kept.key, payload=kept.payload, run=run.id))
+    _won(turn, run, chunk, wait, kept.payload)
+    return True
 
 
 def _all_transient(turn: Turn, name: str) -> bool:
@@ -254,7 +252,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
     chunk = run.chunks[item.chunk] if item.chunk else None
     holder: Holder = chunk or run
     wait = next(wait for wait in holder.waits if wait.item == item_id)
-    if turn.plan(run.step).mode == "wait" and outcome.status == "ok":
+    if turn.plan_of(run).mode == "wait" and outcome.status == "ok":
         _won(turn, run, chunk, wait, outcome.result, actor)
     else:
         attempt_over(turn, run, chunk, outcome, actor)
