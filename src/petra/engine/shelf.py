@@ -68,7 +68,7 @@ class Shelf:
         return len(self._found)
 
     @property
-    def size(self) -> int:
+    def brought(self) -> int:
         """Bytes of what is kept, as it is stored."""
         return self._size
 
@@ -91,6 +91,11 @@ class Hand:
         if (error := self._failed.get(key)) is not None:
             raise UnreadableError(error.kind, error.message)
         return self._shelf(reference)
+
+    @property
+    def brought(self) -> int:
+        """Bytes of what is at hand, as it is stored."""
+        return self._size + self._shelf.brought
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object that was made."""
@@ -158,15 +163,18 @@ class Porter:
             request.hand = Hand(self.shelf)
         self._held[request.execution] = [*before, request]
         self._rested.clear()
-        self._errand("bring", self._bring(request, request.hand, lack.reference))
+        self._errand("bring", self._bring(request, request.hand, lack.references))
 
-    async def _bring(self, request: Request, hand: Hand, reference: dict[str, Any]) -> None:
+    async def _bring(
+        self, request: Request, hand: Hand, references: tuple[dict[str, Any], ...]
+    ) -> None:
         try:
-            found: Any = hand.refuses(reference)
-            if found is None:
-                async with self._room:
-                    found = await self._read(reference)
-            hand.take(reference, found)
+            for reference in references:
+                found: Any = hand.refuses(reference)
+                if found is None:
+                    async with self._room:
+                        found = await self._read(reference)
+                hand.take(reference, found)
         finally:
             self._again(self._held.pop(request.execution))
             if not self._held:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from petra.errors import UnreadableError
-from petra.references import Followed, is_reference
+from petra.references import SERVER_ROOM, Followed, is_reference, resolved
 from petra.wire import Error
 
 _encode = msgspec.json.Encoder().encode
@@ -31,6 +31,10 @@ class Shelf(Protocol):
 
     store: str
     """The name of the store that new objects go to."""
+
+    @property
+    def brought(self) -> int:
+        """How many bytes of objects are here for the decision to be made."""
 
     def __call__(self, reference: dict[str, Any], /) -> Any:
         """Return what a reference leads to.
@@ -65,6 +69,8 @@ class Objects:
 
     __slots__ = ("_execution", "_may_read", "_shelf", "made")
 
+    room = SERVER_ROOM
+
     def __init__(self, execution: str, shelf: Shelf | None, may_read: Collection[str] = ()) -> None:
         self._execution = execution
         self._shelf = shelf
@@ -76,7 +82,12 @@ class Objects:
         """Whether there is a store for large values."""
         return self._shelf is not None
 
-    def follow(self, value: Any) -> Any:
+    @property
+    def brought(self) -> int:
+        """How many bytes of objects are at hand."""
+        return self._shelf.brought if self._shelf is not None else 0
+
+    def __call__(self, value: Any) -> Any:
         """Return what a reference leads to; any other value as it is.
 
         Raises:
@@ -95,12 +106,7 @@ class Objects:
 
     def whole(self, value: Any) -> Any:
         """Return a value with every reference inside it replaced by what it leads to."""
-        value = self.follow(value)
-        if type(value) is dict:
-            return {key: self.whole(item) for key, item in value.items()}
-        if type(value) is list:
-            return [self.whole(item) for item in value]
-        return value
+        return resolved(self, value)
 
     def owned(self, value: Any) -> Any:
         """Return a value with every reference of another execution replaced by what it leads to."""

@@ -53,7 +53,7 @@ def items_of(
 ) -> tuple[list[Any], int]:
     """Evaluate the list of a loop and how many iterations may run at once."""
     extra = {"iter": iteration} if iteration is not None else {}
-    items = turn.follow(turn.render(loop.items, view, "loop.in", extra), "loop.in")
+    items = turn.follow(turn.hand_on(loop.items, view, "loop.in", extra), "loop.in")
     if not isinstance(items, list):
         raise _wrong("loop.in is not a list")
     most = (
@@ -105,11 +105,11 @@ def arm(
     assert plan.fields is not None
     names = {**(extra or {}), "_attempt": attempt}
     names.setdefault("_prev", None)
-    given = turn.render(plan.fields, view, f"a field of step '{plan.name}'", names)
+    render = turn.hand_on if plan.mode == "playbook" else turn.render
+    given = render(plan.fields, view, f"a field of step '{plan.name}'", names)
     place = _Place(turn, run_id, chunk, attempt)
     if plan.mode == "playbook":
         return place.child(given)
-    given = turn.whole(given, f"a field of step '{plan.name}'")
     return place.human(given) if plan.mode == "human" else place.wait(given)
 
 

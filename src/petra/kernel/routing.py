@@ -90,7 +90,7 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
         items = turn.follow(
-            turn.render(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}"
+            turn.hand_on(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}"
         )
         if not isinstance(items, list):
             raise TransformError(
@@ -113,7 +113,7 @@ def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any])
     """Render the arguments of one token; the item of a ``foreach`` is one of them."""
     if arc.args.constant and not arc.args.value and not item:
         return {}
-    args: dict[str, Any] = {**item, **turn.render(arc.args, view, f"args of {what}", item)}
+    args: dict[str, Any] = {**item, **turn.hand_on(arc.args, view, f"args of {what}", item)}
     return turn.keep_all(args, f"args of {what}")
 
 

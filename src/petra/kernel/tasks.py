@@ -171,7 +171,7 @@ def _scope(
         "_prev": None,
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
-        FOLLOW: turn.objects.follow,
+        FOLLOW: turn.objects,
     }
 
 

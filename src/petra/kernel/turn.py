@@ -125,11 +125,24 @@ class Turn:
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
 
+    def hand_on(
+        self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
+    ) -> Any:
+        """Render a value that is kept and not looked into: what is large stays a reference."""
+        if value.constant:
+            return value.value
+        try:
+            return value.hand_on(self._scope(value.names, view, extra))
+        except ExpressionError as error:
+            raise TransformError(transform(what, error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
     def _scope(
         self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
     ) -> dict[str, Any]:
         found = scope(self.state, names, view, extra)
-        found[FOLLOW] = self.objects.follow
+        found[FOLLOW] = self.objects
         return found
 
     # Large values (S18)
@@ -139,7 +152,7 @@ class Turn:
         if type(value) is not dict:
             return value
         try:
-            return self.objects.follow(value)
+            return self.objects(value)
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
 
