@@ -235,11 +235,15 @@ def _start(turn: Turn, command: c.Start) -> None:
 
 
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
-    """Return the defaults with what was given; what a parent gives by reference becomes the child's own."""
+    """Return the defaults with what was given; what a parent gives by reference becomes the child's own.
+
+    A child that inherits can read it where it is.
+    """
     given = command.workload
     if command.parent:
+        objects = turn.objects.reading(command.parent)
         try:
-            given = turn.objects.reading(command.parent).whole(given)
+            given = objects(given) if command.inherits else objects.whole(given)
         except UnreadableError as error:
             raise RefusedError(f"the workload: {error.message}") from None
     return merge(turn.program.playbook.workload, given)
