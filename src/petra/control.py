@@ -25,6 +25,7 @@ import msgspec
 
 from petra.desk import AnyRequest, Reply
 from petra.errors import PetraError
+from petra.private import open_file
 
 SOCKET = "petra.sock"
 ELSEWHERE = "petra.sock.path"
@@ -144,7 +145,8 @@ def _place(home: Path) -> Path:
     if len(os.fsencode(path)) <= PATH_BYTES_MAX:
         return path
     path = Path(tempfile.mkdtemp(prefix="petra-", dir="/tmp")) / SOCKET
-    (home / ELSEWHERE).write_text(str(path), encoding="utf-8")
+    with os.fdopen(open_file(home / ELSEWHERE, os.O_WRONLY), "w", encoding="utf-8") as file:
+        file.write(str(path))
     return path
 
 

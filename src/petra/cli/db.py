@@ -13,6 +13,7 @@ from petra.cli.output import as_json, print_json
 from petra.embedded import DATABASE, STORE
 from petra.engine.entries import Entries
 from petra.errors import UsageError
+from petra.private import take
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.opening import open_store
@@ -32,6 +33,7 @@ def migrate(home: Path, output: str) -> None:
     """Bring the store up to date; make it if it is not there."""
 
     async def migrating() -> None:
+        take(home)
         store = await open_store(os.environ.get(STORE) or home / DATABASE)
         await store.close()
 

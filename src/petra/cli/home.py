@@ -22,6 +22,7 @@ from petra.desk import AnyRequest, Reply
 from petra.embedded import DATABASE, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
+from petra.private import refuse_foreign
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.opening import open_store
@@ -77,6 +78,8 @@ def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
 async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
     address = os.environ.get(STORE)
+    if not address:
+        refuse_foreign(home)
     if not address and not (home / DATABASE).exists():
         raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
     store = await open_store(address or home / DATABASE, readonly=True)

@@ -19,6 +19,7 @@ from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
 from petra.objects import LocalObjects
+from petra.private import make_file, take
 from petra.store.base import Store
 from petra.store.opening import open_store
 
@@ -49,8 +50,12 @@ class Folder:
         return bool(self._address()) if self.store is None else isinstance(self.store, str)
 
     def make(self) -> None:
-        """Make the folder, if it is not there."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        """Make the folder, if it is not there, for us alone.
+
+        Raises:
+            UsageError: it belongs to somebody else.
+        """
+        take(self.home)
 
     @asynccontextmanager
     async def opened(
@@ -69,7 +74,7 @@ class Folder:
         finally:
             await engine.store.close()
             if engine.in_order:
-                (self.home / CLOSED).touch()
+                make_file(self.home / CLOSED)
 
     async def _engine(self, clock: Clock, shard_lease_s: float, keep_s: float | None) -> Engine:
         store = self._address() if self.store is None else self.store

@@ -22,6 +22,7 @@ import msgspec
 from petra.clock import Clock
 from petra.engine.dispatch import Link
 from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX
+from petra.private import appending, make_folder
 from petra.wire.frames import Ack, Log, LogLine
 
 _encode = msgspec.json.Encoder().encode
@@ -69,13 +70,13 @@ class LogFiles:
                 self._sizes[execution] = self._most
             else:
                 self._sizes[execution] = size + len(body)
-            with path.open("ab") as file:
+            with appending(path) as file:
                 file.write(body)
 
     def _size(self, path: Path, execution: str) -> int:
         known = self._sizes.get(execution)
         if known is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             known = path.stat().st_size if path.exists() else 0
             while len(self._sizes) >= LOG_SIZES_MAX:
                 self._sizes.popitem(last=False)

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from petra.kernel.program import Program, StepPlan
@@ -23,7 +23,8 @@ from petra.kernel.state import Chunk, Group, Run, State, Token
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import verdict
 
-ORDER = ("human", "signal", "child", "timer", "gate")
+ORDER = ("human", "signal", "child", "timer")
+"""What runs wait for, by what is said first; gates come after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,24 @@ class Rest:
 
 def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
-    steps = program.steps
-    for run in state.runs.values():
-        if not run.incident and (run.compensates or steps[run.step].mode in ("worker", "router")):
-            return True
-    return False
+    if state.phase == "compensating":
+        return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
+    if state.carried:
+        return _in_flight_of_two(program, state)
+    steps, busy = program.steps, len(state.runs)
+    for name in program.served:
+        busy -= len(state.runs_at.get(name, ()))
+    for run_id in state.incidents:
+        busy -= steps[state.runs[run_id].step].mode in ("worker", "router")
+    return busy > 0
+
+
+def _in_flight_of_two(program: Program, state: State) -> bool:
+    """The same where some runs go by an earlier definition, in which their step may be of another kind."""
+    return any(
+        not run.incident and program.plan_of(run).mode in ("worker", "router")
+        for run in state.runs.values()
+    )
 
 
 def rest_of(program: Program, state: State) -> Rest | None:
@@ -51,17 +65,26 @@ def rest_of(program: Program, state: State) -> Rest | None:
         return Rest(state.terminal, state.terminal, state.reason)
     if in_flight(program, state):
         return None
-    waiting = [found for run in state.runs.values() for found in waits_of(run)]
-    if any(timer.kind in ("join", "lifecycle", "deadline") for timer in state.timers.values()):
-        waiting.append(Rest("waiting", "timer", "a time limit decides next"))
-    at_gates = list(_at_gates(program, state))
-    waiting += [_gate(plan, holder) for plan, holder in at_gates if plan.reads.ctx]
-    waiting += [_gate(plan, group) for plan, group in _conditions(program, state)]
     for reason in ORDER:
-        for found in waiting:
-            if found.reason == reason:
-                return found
-    return _stuck(program, state, at_gates)
+        places = state.waiting.get(reason)
+        if places:
+            return _waits(state, reason, next(iter(places)))
+    if state.limits:
+        return Rest("waiting", "timer", "a time limit decides next")
+    groups = _undecided(program, state)
+    for plan in program.gates:
+        held = _at_gate(state, plan, groups.get(plan.name, ()))
+        if held is not None:
+            return _gate(plan, held)
+    return _stuck(program, state, groups)
+
+
+def _waits(state: State, reason: str, place: str) -> Rest:
+    run = state.runs[place.partition("/")[0]]
+    for found in waits_of(run):
+        if found.reason == reason:
+            return found
+    return Rest("waiting", reason, f"step '{run.step}' will be tried again", run.id)
 
 
 def waits_of(run: Run) -> list[Rest]:
@@ -93,41 +116,56 @@ def _what(kind: str, name: str) -> str:
     return {"human": "a person", "timer": "time to pass"}.get(kind, f"signal '{name}'")
 
 
-def _gate(plan: StepPlan, holder: Token | Group) -> Rest:
-    if isinstance(holder, Group) and plan.join_reads.ctx:
-        sentence = f"the join '{plan.name}' waits for its condition"
-    else:
-        sentence = f"a token waits to be admitted to '{plan.name}'"
-    return Rest("waiting", "gate", sentence, holder.id)
+Undecided = dict[str, list[tuple[Group, str]]]
+"""By join: the groups it has not decided about, each with its verdict."""
 
 
-def word_of(program: Program, state: State, group: Group) -> str:
-    """Return the verdict on a group that is undecided."""
-    plan = program.steps[group.join or ""]
-    try:
-        return verdict(Turn(program, state, state.now), plan, group).word
-    except TransformError:
-        return "wait"
-
-
-def _at_gates(program: Program, state: State) -> Iterator[tuple[StepPlan, Token | Group]]:
-    """Yield the tokens, and the groups that could fire their join, that a gate holds back."""
-    inside = {
-        token
-        for group in state.groups.values()
-        if group.decides
-        for token in group.arrived.values()
-    }
-    for token in state.ready.values():
-        plan = program.steps[token.step]
-        if not plan.rules or token.id in inside or token.group:
-            continue
-        if token.joined or plan.join is None or plan.join.mode != "arcs" or _is_paired(state, plan):
-            yield plan, token
+def _undecided(program: Program, state: State) -> Undecided:
+    turn, found = Turn(program, state, state.now), Undecided()
     for group in state.groups.values():
-        plan = program.steps[group.join or group.step]
-        if group.decides and plan.rules and word_of(program, state, group) == "fire":
-            yield plan, group
+        if not group.decides or group.join is None:
+            continue
+        try:
+            word: str = verdict(turn, program.steps[group.join], group).word
+        except TransformError:
+            word = "wait"
+        found.setdefault(group.join, []).append((group, word))
+    return found
+
+
+def _at_gate(state: State, plan: StepPlan, groups: Sequence[tuple[Group, str]]) -> str | None:
+    """Return what the gate of a step holds, or the condition of its join until something changes in ctx."""
+    wanted = {
+        "fire" if plan.rules and plan.reads.ctx else "",
+        "wait" if plan.join_reads.ctx else "",
+    }
+    for group, word in groups:
+        if word in wanted:
+            return next(iter(group.arrived.values()), group.id)
+    return _token_at_gate(state, plan) if plan.rules and plan.reads.ctx else None
+
+
+def _token_at_gate(state: State, plan: StepPlan) -> str | None:
+    """Return a token that only the gate of its step holds: no join, or one that would let it pass."""
+    waiting = state.ready_at.get(plan.name, {})
+    if plan.join is None:
+        return next(iter(waiting), None)
+    if plan.pairs_arcs and (plan.join.mode == "or" or _is_paired(state, plan)):
+        return next(iter(waiting), None)
+    for token_id in waiting:
+        token = state.ready[token_id]
+        if token.joined or (not token.group and not _arrived(state, token)):
+            return token_id if token.joined or not plan.pairs_arcs else None
+    return None
+
+
+def _arrived(state: State, token: Token) -> bool:
+    """Whether a token is the arrival of a branch."""
+    return any(
+        group.arrived.get(level.branch) == token.id
+        for level in token.stack
+        if (group := state.groups.get(level.group)) is not None
+    )
 
 
 def _is_paired(state: State, plan: StepPlan) -> bool:
@@ -136,54 +174,61 @@ def _is_paired(state: State, plan: StepPlan) -> bool:
     return arrows.issuperset(plan.incoming)
 
 
-def _conditions(program: Program, state: State) -> Iterator[tuple[StepPlan, Group]]:
-    """Yield the groups whose join has a condition over ctx that does not hold."""
-    for group in state.groups.values():
-        plan = program.steps[group.join or group.step]
-        if group.decides and plan.join_reads.ctx and word_of(program, state, group) == "wait":
-            yield plan, group
+def _gate(plan: StepPlan, token: str) -> Rest:
+    if plan.join_reads.ctx:
+        return Rest("waiting", "gate", f"the join '{plan.name}' waits for its condition", token)
+    return Rest("waiting", "gate", f"a token waits to be admitted to '{plan.name}'", token)
 
 
-def _stuck(program: Program, state: State, at_gates: list[tuple[StepPlan, Token | Group]]) -> Rest:
-    for run in state.runs.values():
-        if run.incident:
-            return Rest(
-                "stuck",
-                "incident",
-                f"five deliveries of a run of step '{run.step}' were lost",
-                run.id,
-            )
-    for name, holder in _cannot_complete(program, state):
+def _stuck(program: Program, state: State, groups: Undecided) -> Rest:
+    for run_id in state.incidents:
+        step = state.runs[run_id].step
+        message = f"five deliveries of a run of step '{step}' were lost"
+        return Rest("stuck", "incident", message, run_id)
+    first = _first_waiting(state)
+    for name, holder in _cannot_complete(program, state, first, groups):
         return Rest("stuck", "join", f"the join '{name}' can no longer complete", holder)
-    for plan, waits in at_gates:
-        if not _others_wait(program, state, plan):
-            sentence = f"the gate of '{plan.name}' cannot turn true any more"
-            return Rest("stuck", "starved", sentence, waits.id)
-    names = ", ".join(sorted(_held_up(state)))
-    first = next(iter(state.ready), "")
-    return Rest("stuck", "deadlock", f"these wait for each other: {names}", first)
+    waiting = [*dict.fromkeys((*(token.step for token in first), *groups))]
+    for name in waiting:
+        plan = program.steps[name]
+        held = _held_by_gate(state, plan, groups.get(name, [])) if plan.rules else None
+        if held is not None and not _others_wait(program, plan, waiting):
+            message = f"the gate of '{name}' cannot turn true any more"
+            return Rest("stuck", "starved", message, held)
+    shown = first[0].id if first else ""
+    return Rest(
+        "stuck", "deadlock", f"these wait for each other: {', '.join(sorted(waiting))}", shown
+    )
 
 
-def _cannot_complete(program: Program, state: State) -> Iterator[tuple[str, str]]:
+def _held_by_gate(state: State, plan: StepPlan, groups: list[tuple[Group, str]]) -> str | None:
+    fires = (next(iter(one.arrived.values()), one.id) for one, word in groups if word == "fire")
+    return next(fires, None) or _token_at_gate(state, plan)
+
+
+def _cannot_complete(
+    program: Program, state: State, first: list[Token], groups: Undecided
+) -> Iterator[tuple[str, str]]:
     """Yield the joins that cannot complete and whose policy says wait."""
-    for group in state.groups.values():
-        if group.decides and word_of(program, state, group) == "stuck":
-            first = next(iter(group.arrived.values()), group.id)
-            yield group.join or "", first
-    for token in state.ready.values():
+    for name, undecided in groups.items():
+        for group, word in undecided:
+            if word == "stuck":
+                yield name, next(iter(group.arrived.values()), group.id)
+    for token in first:
         plan = program.steps[token.step]
-        if plan.pairs_arcs and not token.joined and not (plan.rules and _is_paired(state, plan)):
+        paired = plan.rules and _is_paired(state, plan)
+        if plan.pairs_arcs and not token.joined and not paired:
             yield plan.name, token.id
 
 
-def _held_up(state: State) -> set[str]:
-    waiting = {token.step for token in state.ready.values()}
-    return waiting | {group.join or "" for group in state.groups.values() if group.decides}
+def _first_waiting(state: State) -> list[Token]:
+    """Return the first token that waits at each step, in order of arrival."""
+    tokens = [state.ready[next(iter(at))] for at in state.ready_at.values() if at]
+    return sorted(tokens, key=lambda token: token.arrival)
 
 
-def _others_wait(program: Program, state: State, plan: StepPlan) -> bool:
+def _others_wait(program: Program, plan: StepPlan, waiting: list[str]) -> bool:
     """Whether a step that this gate reads is itself held up at a gate, so that they wait in a circle."""
-    waiting = _held_up(state)
     read = plan.reads.steps
     return any(
         step in read or program.downstream[step] & read for step in waiting if step != plan.name

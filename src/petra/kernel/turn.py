@@ -18,7 +18,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import State
+from petra.kernel.state import Run, State
 from petra.policy import transform
 from petra.wire import Error
 
@@ -39,7 +39,7 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed",
+        "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
         "markings", "now", "program", "state", "weighed",
     )  # fmt: skip
 
@@ -50,6 +50,7 @@ class Turn:
         self.events: list[e.AnyEvent] = []
         self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
+        self.items: dict[str, None] = {}
         self.agenda = Agenda(program, state)
         self._judged: list[tuple[int, str]] = []
         self.changed_ctx: set[str] = set()
@@ -72,6 +73,8 @@ class Turn:
             elif self.program.has_blocking_joins:
                 for other in state.groups:  # one of them may have waited for this one
                     self.judge(other)
+        if state.touched_items:
+            self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
 
@@ -103,6 +106,10 @@ class Turn:
     def plan(self, step: str) -> StepPlan:
         """Return the compiled step."""
         return self.program.steps[step]
+
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return the compiled step that a run goes by."""
+        return self.program.plan_of(run)
 
     # Expressions
 

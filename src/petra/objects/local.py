@@ -16,6 +16,7 @@ from typing import Any
 
 from petra.errors import ObjectError
 from petra.objects.base import checked, checked_key, decode, encode
+from petra.private import FILE, make_folder
 from petra.references import Reference
 
 
@@ -64,10 +65,12 @@ def _write(path: Path, content: bytes) -> None:
     """Write a file whose name says its content; one that is there already is on disk already."""
     if path.exists():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent.parent)
+    make_folder(path.parent)
     handle, beside = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, FILE)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import os
 import socket
 from pathlib import Path
 
+from petra.private import open_file
 from petra.store.errors import HeldError
 
 
@@ -20,7 +21,7 @@ class Ownership:
             HeldError: somebody else has it; the message says who.
         """
         self._file = path.with_name(path.name + ".owner")
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_file(self._file, os.O_RDWR)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

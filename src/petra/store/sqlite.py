@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import apsw
 
 from petra.errors import UsageError
+from petra.private import make_file, make_folder
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed
@@ -112,8 +113,10 @@ class SqliteStore:
                 missing_migrations(load_migrations("sqlite"), _applied(connection))
                 raise SchemaError(f"{self.path} has an older schema; open it for writing once")
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         self._owner = Ownership(self.path)
+        if self._vfs is None:
+            make_file(self.path)  # the files that SQLite makes beside it get its mode
         self._guarded(self._open_writer)
 
     def _open_writer(self) -> None:

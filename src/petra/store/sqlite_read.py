@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from petra.errors import UsageError
+from petra.private import make_file
 from petra.store.columns import execution_of
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
@@ -304,6 +305,7 @@ def backup(connection: apsw.Connection, target: Path) -> None:
     """Copy the store into a new file, a piece at a time, as of the moment the copy began."""
     if target.exists():
         raise UsageError(f"{target} exists already; a backup never overwrites")
+    make_file(target)
     copy = apsw.Connection(str(target))
     connection.execute("BEGIN")
     try:

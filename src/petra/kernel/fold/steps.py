@@ -48,6 +48,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
         compensates=event.compensates,
         joined=event.stack is not None or (first is not None and first.joined),
         merged=(event.merge.value,) if event.merge is not None else first.merged if first else (),
+        began=undone.began if undone else None,
     )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
@@ -213,7 +214,7 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
         count(state, "done")
         if event.undoable:
             seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack))
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
         elif state.phase == "normal":
             state.not_compensated[run.step] = None
         if not event.produced and state.phase == "normal":

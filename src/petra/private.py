@@ -1,0 +1,128 @@
+"""Files and folders that only their owner can read, whatever the umask says.
+
+Rule 1: a file is 0600 and a folder 0700 from the moment they exist.
+Rule 2: what an older version left open is closed when it is taken, the folder first: whatever lies behind a closed
+folder cannot be reached any more.
+Rule 3: what belongs to somebody else is refused, also by the administrator: files that he made there would be lost
+to their owner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pwd
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from petra.errors import UsageError
+
+FOLDER = 0o700
+FILE = 0o600
+HOME = ".petra"
+"""What a folder is called that nobody but us has any business in."""
+OURS = frozenset({"objects", "logs", "closed-in-order"})
+
+_log = logging.getLogger(__name__)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only we can enter; one that is there stays as it is."""
+    if path.is_dir():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(FOLDER)
+    except FileExistsError:
+        if path.is_dir():  # somebody else was quicker
+            return
+        raise
+    path.chmod(FOLDER)  # the umask may have taken away what we need ourselves
+
+
+def open_file(path: Path | str, flags: int) -> int:
+    """Open a file, made if need be, that only we can read; return its descriptor."""
+    made = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE)
+    if stat.S_IMODE(os.fstat(made).st_mode) != FILE:
+        with contextlib.suppress(PermissionError):  # not ours: ``take`` has the words for it
+            os.fchmod(made, FILE)
+    return made
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file that only we can read; one that is there keeps its content."""
+    os.close(open_file(path, os.O_RDWR))
+
+
+def appending(path: Path) -> BinaryIO:
+    """Open a file for appending."""
+    return os.fdopen(open_file(path, os.O_WRONLY | os.O_APPEND), "ab")
+
+
+def take(home: Path) -> None:
+    """Make a folder for executions, or close one that is open to others.
+
+    A folder of another name that holds other things too is somebody's choice: then only what is ours in it is closed.
+
+    Raises:
+        UsageError: it belongs to somebody else.
+    """
+    make_folder(home)
+    refuse_foreign(home)
+    inside = sorted(home.iterdir())
+    known = [path for path in inside if _is_ours(path)]
+    try:
+        if home.name == HOME or len(known) == len(inside):
+            _close(home.resolve())
+        else:
+            for path in known:
+                _close(path)
+    except OSError as error:  # some file systems know no modes
+        _log.warning("others may be able to read %s: %s", home, error)
+
+
+def refuse_foreign(home: Path) -> None:
+    """Refuse a folder of somebody else's.
+
+    Raises:
+        UsageError: it is, or something of ours in it is.
+    """
+    try:
+        paths = [home, *(path for path in home.iterdir() if _is_ours(path))]
+    except OSError:  # it is not there, or not for us
+        paths = [home]
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+            owner = path.lstat().st_uid if path != home else path.stat().st_uid
+            if owner != os.geteuid():
+                raise UsageError(
+                    f"{path} belongs to {_name(owner)}, and you are {_name(os.geteuid())}; choose a folder of"
+                    " your own with --home, or have it given to you (chown -R)"
+                )
+
+
+def _close(path: Path) -> None:
+    """Close something to others; a folder that is closed already hides what is in it. Links lead elsewhere."""
+    mode = path.lstat().st_mode
+    is_folder = stat.S_ISDIR(mode)
+    wanted = FOLDER if is_folder else FILE
+    if stat.S_ISLNK(mode) or stat.S_IMODE(mode) == wanted:
+        return
+    path.chmod(wanted)
+    for inner in path.iterdir() if is_folder else ():
+        with contextlib.suppress(FileNotFoundError):
+            _close(inner)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether something in a folder is what Petra puts there: the store, its socket, results, logs, marks."""
+    return path.name.startswith("petra.") or path.name in OURS
+
+
+def _name(user: int) -> str:
+    try:
+        return f"'{pwd.getpwuid(user).pw_name}'"
+    except KeyError:
+        return f"user {user}"
