@@ -27,6 +27,8 @@ from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
 Make = Callable[[float], c.AnyCommand]
+Asked = Callable[[float], c.CallerCommand]
+"""What callers give: a command that they may give, once the time is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,17 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
+def taken_back(row: rows.PendingRow) -> Request:
+    """Return the request that a run makes whose worker was ended in order."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.TakeBack(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
+
+
 class Draft(msgspec.Struct):
     """What a batch will do to one execution."""
 
@@ -115,7 +128,9 @@ class Draft(msgspec.Struct):
     expected: int
     records: list[Record] = []
     lines: list[rows.Record] = []
-    effects: list[f.AnyEffect] = []
+    stopped: list[str] = []
+    mail: list[tuple[str, bytes]] = []
+    told: list[f.Notify] = []
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
     extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
     released: dict[tuple[str, str], None] = {}
@@ -124,6 +139,7 @@ class Draft(msgspec.Struct):
     created: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
+    items: dict[str, None] = {}
 
     def answers_to(self, command: str) -> bool:
         """Whether a command is answered here already."""
@@ -148,7 +164,7 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         records=tuple(draft.lines),
         row=row,
         wake=UNSET if due == known else due,
-        items=changed_items(entry),
+        items=tuple(item_row(state, state.items[item]) for item in draft.items),
         assigned=tuple(pending for pending, _ in draft.assigned.values()),
         released=tuple(key for key in draft.released if key not in draft.assigned),
         snapshot=entry.snapshot_at(draft.version),
@@ -188,17 +204,6 @@ def known_answer(known: rows.Answer, request: bytes) -> Answered:
     return msgspec.json.decode(known.body, type=Answered)
 
 
-def changed_items(entry: Entry) -> tuple[rows.WorkItemRow, ...]:
-    """Return the rows of work items that are not as they were written last."""
-    changed = []
-    for item in entry.state.items.values():
-        mark = f"{item.state}\0{item.holder}\0{item.spec.get('assignees')}\0{len(item.comments)}\0{item.draft}"
-        if entry.items.get(item.id) != mark:
-            entry.items[item.id] = mark
-            changed.append(item_row(entry.state, item))
-    return tuple(changed)
-
-
 def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
     """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
     run = entry.state.runs.get(effect.run)
@@ -211,7 +216,7 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.steps[run.step].step.spec.pool,
+        pool=entry.program.plan_of(run).step.spec.pool,
     )
     made = assignment(entry.program, entry.state, effect.run, effect.chunk)
     draft.assigned[key] = pending, made
@@ -223,7 +228,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     chunk = run.chunks.get(effect.chunk) if run is not None else None
     if run is None or chunk is None:
         return
-    plan = entry.program.steps[run.step]
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )

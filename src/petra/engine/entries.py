@@ -43,7 +43,6 @@ class Entry:
     state: State
     ledger: Ledger
     shown: tuple[str, str] = ("", "")
-    items: dict[str, str] = field(default_factory=dict)
     out: dict[str, set[str]] = field(default_factory=dict)
     wake: float | UnsetType | None = UNSET
     """The wake-up that is stored; unset while that is not known."""
@@ -59,7 +58,7 @@ class Entry:
                 self.out[run.id] = {
                     chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child
                 }
-            elif self.program.steps[run.step].mode == "worker" or run.compensates:
+            elif self.program.plan_of(run).mode == "worker" or run.compensates:
                 self.out[run.id] = {""}
 
     def snapshot_at(self, version: int) -> Snapshot | None:

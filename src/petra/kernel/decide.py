@@ -20,6 +20,7 @@ from petra.kernel.admission import DeniedError, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault, too_large
 from petra.kernel.effects import AnyEffect, Assign, Extend
+from petra.kernel.migration import migrate
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
@@ -32,23 +33,31 @@ from petra.wire import Error, Report
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events."""
+    """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events.
+
+    ``items`` are the work items that are not as they were.
+    """
 
     events: list[e.AnyEvent]
     effects: list[AnyEffect]
     markings: list[tuple[int, int]]
     refused: str = ""
+    items: dict[str, None] = {}
 
 
 def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
     """Decide about a command; the state moves on with the events."""
     turn = Turn(program, state, command.now)
     refused = ""
-    if state.timers and not state.terminal:
+    if state.due and not state.terminal:
         _fire_due(turn, before=command.now)
     if state.terminal:
         return Decision(
-            turn.events, _wanted(turn), turn.markings, f"the execution is {state.terminal}"
+            turn.events,
+            _wanted(turn),
+            turn.markings,
+            f"the execution is {state.terminal}",
+            turn.items,
         )
     try:
         _COMMANDS[type(command)](turn, command)
@@ -57,7 +66,7 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         if not state.seq:  # there is no execution, and nothing to settle
             return Decision([], [], [], refused)
     settle(turn)
-    return Decision(turn.events, _wanted(turn), turn.markings, refused)
+    return Decision(turn.events, _wanted(turn), turn.markings, refused, turn.items)
 
 
 _HANDED_OUT = (Assign, Extend)
@@ -127,10 +136,12 @@ def _freed(turn: Turn) -> None:
     if not turn.freed:
         return
     freed, turn.freed = turn.freed, set()
+    concerned = [
+        plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
+    ]
     turn.agenda.add_waiting(
-        plan.name
-        for plan in turn.program.steps.values()
-        if any(name in freed for name, _, _ in plan.resources)
+        (plan.name for plan in concerned),
+        {plan.name: runs.room_for(turn, plan) for plan in concerned},
     )
 
 
@@ -164,7 +175,7 @@ def _last_resort(turn: Turn) -> bool:
 
 
 def _waits_for_world(state: State) -> bool:
-    return bool(state.runs) and any(not run.incident for run in state.runs.values())
+    return len(state.runs) > len(state.incidents)
 
 
 # Commands
@@ -229,7 +240,7 @@ def _hand_out_again(turn: Turn, run: Run) -> None:
             tasks.restart(turn, run, chunk)  # its child belongs to the origin
         elif holder.waits:
             tasks.begin(turn, run, chunk)
-        elif turn.plan(run.step).mode == "worker" and (chunk is not None or run.loop is None):
+        elif turn.plan_of(run).mode == "worker" and (chunk is not None or run.loop is None):
             place = chunk.id if chunk is not None else ""
             turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
     if run.loop is not None and run.id in turn.state.runs:
@@ -319,10 +330,19 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
+    _reconsider_all(turn)  # a gate may have turned false in the meantime
+
+
+def _reconsider_all(turn: Turn) -> None:
     turn.agenda.add_waiting(turn.program.steps)
-    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_ctx.update(turn.state.ctx)
     turn.changed_steps.update(turn.program.steps)
     turn.judged.extend(turn.state.groups)
+
+
+def _migrate(turn: Turn, command: c.Migrate) -> None:
+    migrate(turn, command)
+    _reconsider_all(turn)
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
@@ -388,9 +408,11 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
     group = turn.state.groups[command.group]
     if group.closed:
         raise RefusedError("the group is closed")
-    plan = turn.plan(group.step)
+    plan = turn.program.steps.get(group.step)
     number = group.arcs[-1] if group.arcs else 0
-    arc = next(arc for arc in plan.arcs if arc.number == number)
+    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
+    if arc is None:
+        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
     args = {arc.arc.item: command.item} if arc.foreach is not None else {}
     stack = (*group.stack, Branch(group.id, group.size))
     token = e.Produced(
@@ -409,17 +431,13 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
 
 
 def _fire_due(turn: Turn, before: float | None) -> None:
-    """Fire timers that are due, earliest first; with ``before``, only those due strictly earlier."""
-    while turn.state.timers and not turn.state.terminal:
-        due = [
-            timer
-            for timer in turn.state.timers.values()
-            if (timer.due < before if before is not None else timer.due <= turn.now)
-        ]
-        if not due:
+    """Fire timers that are due, earliest first, then as they came; with ``before``, only those due strictly earlier."""
+    state = turn.state
+    while state.due and not state.terminal:
+        due, _, timer = state.due[0]
+        if due >= before if before is not None else due > turn.now:
             return
-        timer = min(due, key=lambda timer: (timer.due, timer.id))
-        _fire_timer(turn, timer)
+        _fire_timer(turn, state.timers[timer])
         settle(turn)
 
 
@@ -494,4 +512,5 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Migrate: _migrate,
 }

@@ -395,6 +395,17 @@ class ExecutionForked(Event, frozen=True, tag="execution.forked"):
     reason: str = ""
 
 
+class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
+    """The execution goes on with another definition; what runs ends by the one it began with (S23)."""
+
+    digest: str
+    playbook: str
+    renamed: dict[str, str] = {}
+    reducers: dict[str, str] = {}
+    actor: str = ""
+    reason: str = ""
+
+
 AnyEvent = (
     ExecutionStarted
     | StepStarted
@@ -427,4 +438,5 @@ AnyEvent = (
     | ExecutionStuck
     | ExecutionEnded
     | ExecutionForked
+    | ExecutionMigrated
 )

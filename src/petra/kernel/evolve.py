@@ -13,6 +13,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
 from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
+from petra.kernel.fold.migration import migrated
 from petra.kernel.fold.steps import discarded, returned, step_ended, step_started, withdrawn
 from petra.kernel.fold.tasks import attempt_ended, attempt_started, item_changed, signal_received
 from petra.kernel.fold.tokens import add, timers
@@ -28,6 +29,8 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     state.stuck = ""
     state.now = max(state.now, at)
     state.touched = {}
+    if state.touched_items:
+        state.touched_items = {}
     _APPLY[type(event)](state, event)
     return settle_groups(state)
 
@@ -63,7 +66,9 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
         run.chunks[event.chunk].delivery = event.delivery
     else:
         run.delivery = event.delivery
-    run.incident = False
+    if run.incident:
+        run.incident = False
+        del state.incidents[run.id]
 
 
 def _taken_back(state: State, event: e.RunTakenBack) -> None:
@@ -75,6 +80,7 @@ def _taken_back(state: State, event: e.RunTakenBack) -> None:
 
 def _incident(state: State, event: e.IncidentRaised) -> None:
     state.runs[event.run].incident = True
+    state.incidents[event.run] = None
 
 
 def _timer_fired(state: State, event: e.TimerFired) -> None:
@@ -115,8 +121,7 @@ def _ended(state: State, event: e.ExecutionEnded) -> None:
     state.error = event.error
     state.reason = event.reason
     state.phase = "over"
-    state.timers.clear()
-    state.timers_of.clear()
+    state.drop_all_timers()
 
 
 def _nothing(_state: State, _event: Any) -> None:
@@ -155,4 +160,5 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.FinalStarted: _final_started,
     e.ExecutionStuck: _stuck,
     e.ExecutionEnded: _ended,
+    e.ExecutionMigrated: migrated,
 }

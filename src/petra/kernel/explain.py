@@ -8,7 +8,7 @@ from typing import Any
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import Rest, rest_of, waits_of
 from petra.kernel.scope import scope, timestamp, view_of
-from petra.kernel.state import Run, State, Token
+from petra.kernel.state import Group, Run, State, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Explanation:
 def explain(program: Program, state: State) -> Explanation:
     """Explain an execution as it is now."""
     rest = rest_of(program, state)
-    waiting = [_token(program, state, token) for token in state.ready.values()]
+    told: dict[str, str] = {}
+    waiting = [_token(program, state, token, told) for token in state.ready.values()]
     waiting += [found for run in state.runs.values() for found in _run(program, state, run)]
     if state.terminal:
         words = f": {state.error.message}" if state.error is not None else ""
@@ -63,10 +64,11 @@ def _sentence(rest: Rest) -> str:
 # Tokens that wait to start
 
 
-def _token(program: Program, state: State, token: Token) -> Waiting:
+def _token(program: Program, state: State, token: Token, told: dict[str, str]) -> Waiting:
+    """Say why a token waits; ``told`` has what was said of groups, whose members are many."""
     plan = program.steps[token.step]
     if plan.join is not None:
-        return _at_join(state, plan, token)
+        return _at_join(state, plan, token, told)
     if plan.rules:
         return _at_gate(state, plan, token)
     if plan.resources:
@@ -118,7 +120,7 @@ def _at_gate(state: State, plan: StepPlan, token: Token) -> Waiting:
     )
 
 
-def _at_join(state: State, plan: StepPlan, token: Token) -> Waiting:
+def _at_join(state: State, plan: StepPlan, token: Token, told: dict[str, str]) -> Waiting:
     assert plan.join is not None
     if plan.pairs_arcs:
         sources = ", ".join(sorted({step for step, _ in plan.incoming}))
@@ -129,18 +131,23 @@ def _at_join(state: State, plan: StepPlan, token: Token) -> Waiting:
     for level in reversed(token.stack):
         group = state.groups.get(level.group)
         if group is not None and group.join == token.step:
-            missing = sorted(set(range(group.size)) - set(group.arrived) - set(group.ended))
-            ended = [
-                f"branch {index} ended at '{where}'"
-                for index, where in sorted(group.ended.items())[:3]
-            ]
-            parts = [f"{len(group.arrived)} of {group.size} branches have arrived"]
-            parts += [f"waiting for branch {', '.join(map(str, missing[:5]))}"] if missing else []
-            sentence = f"The join '{token.step}': " + "; ".join(parts + ended) + "."
+            if group.id not in told:
+                told[group.id] = _progress(group)
+            sentence = f"The join '{token.step}': {told[group.id]}."
             return Waiting(
                 token.id, token.step, "join", sentence, unblocked_by="the missing branches arriving"
             )
     return Waiting(token.id, token.step, "join", f"A token waits at the join '{token.step}'.")
+
+
+def _progress(group: Group) -> str:
+    missing = sorted(set(range(group.size)) - set(group.arrived) - set(group.ended))
+    ended = [
+        f"branch {index} ended at '{where}'" for index, where in sorted(group.ended.items())[:3]
+    ]
+    parts = [f"{len(group.arrived)} of {group.size} branches have arrived"]
+    parts += [f"waiting for branch {', '.join(map(str, missing[:5]))}"] if missing else []
+    return "; ".join(parts + ended)
 
 
 # Runs that wait
@@ -166,7 +173,7 @@ def _run(program: Program, state: State, run: Run) -> list[Waiting]:
                 run.id, run.step, rest.reason, sentence, unblocked_by=_unblock(state, run, rest)
             )
         )
-    if not found and program.steps[run.step].mode == "worker":
+    if not found and program.plan_of(run).mode == "worker":
         found.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
     return found
 

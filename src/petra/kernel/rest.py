@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.state import Chunk, Run, State, Token
 
-ORDER = ("human", "signal", "child", "timer", "gate")
+ORDER = ("human", "signal", "child", "timer")
+"""What runs wait for, by what is said first; gates come after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,24 @@ class Rest:
 
 def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
-    steps = program.steps
-    for run in state.runs.values():
-        if not run.incident and (run.compensates or steps[run.step].mode in ("worker", "router")):
-            return True
-    return False
+    if state.phase == "compensating":
+        return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
+    if state.carried:
+        return _in_flight_of_two(program, state)
+    steps, busy = program.steps, len(state.runs)
+    for name in program.served:
+        busy -= len(state.runs_at.get(name, ()))
+    for run_id in state.incidents:
+        busy -= steps[state.runs[run_id].step].mode in ("worker", "router")
+    return busy > 0
+
+
+def _in_flight_of_two(program: Program, state: State) -> bool:
+    """The same where some runs go by an earlier definition, in which their step may be of another kind."""
+    return any(
+        not run.incident and program.plan_of(run).mode in ("worker", "router")
+        for run in state.runs.values()
+    )
 
 
 def rest_of(program: Program, state: State) -> Rest | None:
@@ -48,15 +62,25 @@ def rest_of(program: Program, state: State) -> Rest | None:
         return Rest(state.terminal, state.terminal, state.reason)
     if in_flight(program, state):
         return None
-    waiting = [found for run in state.runs.values() for found in waits_of(run)]
-    waiting += [found for token in state.ready.values() if (found := _gate(program, state, token))]
     for reason in ORDER:
-        for found in waiting:
-            if found.reason == reason:
-                return found
-    if any(timer.kind in ("join", "lifecycle", "deadline") for timer in state.timers.values()):
+        places = state.waiting.get(reason)
+        if places:
+            return _waits(state, reason, next(iter(places)))
+    for plan in program.gates:
+        token = _at_gate(state, plan)
+        if token is not None:
+            return _gate(plan, token)
+    if state.limits:
         return Rest("waiting", "timer", "a time limit decides next")
     return _stuck(program, state)
+
+
+def _waits(state: State, reason: str, place: str) -> Rest:
+    run = state.runs[place.partition("/")[0]]
+    for found in waits_of(run):
+        if found.reason == reason:
+            return found
+    return Rest("waiting", reason, f"step '{run.step}' will be tried again", run.id)
 
 
 def waits_of(run: Run) -> list[Rest]:
@@ -88,61 +112,60 @@ def _what(kind: str, name: str) -> str:
     return {"human": "a person", "timer": "time to pass"}.get(kind, f"signal '{name}'")
 
 
-def _gate(program: Program, state: State, token: Token) -> Rest | None:
-    plan = program.steps[token.step]
-    if plan.join_reads.ctx:
-        return Rest("waiting", "gate", f"the join '{token.step}' waits for its condition", token.id)
-    if not plan.rules or not plan.reads.ctx or not _stands_at_gate(state, plan, token):
+def _at_gate(state: State, plan: StepPlan) -> str | None:
+    """Return a token that the gate of a step holds, or its join until something changes in ctx."""
+    waiting = state.ready_at.get(plan.name)
+    if not waiting:
         return None
-    return Rest("waiting", "gate", f"a token waits to be admitted to '{token.step}'", token.id)
-
-
-def _stands_at_gate(state: State, plan: StepPlan, token: Token) -> bool:
-    """Whether it is the gate that holds a token, and not the join in front of it."""
-    if plan.join is None:
-        return True
-    return (
-        any(
-            group.join == plan.name and not group.fired and group.open == 0
-            for group in state.groups.values()
-        )
-        or not token.stack
+    if plan.join is None or plan.join_reads.ctx:
+        return next(iter(waiting))
+    # with a join in front of it, the gate holds those that the join would let pass
+    passed = any(
+        group.join == plan.name and not group.fired and group.open == 0
+        for group in state.groups.values()
     )
+    if passed:
+        return next(iter(waiting))
+    return next((token for token in waiting if not state.ready[token].stack), None)
+
+
+def _gate(plan: StepPlan, token: str) -> Rest:
+    if plan.join_reads.ctx:
+        return Rest("waiting", "gate", f"the join '{plan.name}' waits for its condition", token)
+    return Rest("waiting", "gate", f"a token waits to be admitted to '{plan.name}'", token)
 
 
 def _stuck(program: Program, state: State) -> Rest:
-    for run in state.runs.values():
-        if run.incident:
-            return Rest(
-                "stuck",
-                "incident",
-                f"five deliveries of a run of step '{run.step}' were lost",
-                run.id,
-            )
-    for token in state.ready.values():
+    for run_id in state.incidents:
+        step = state.runs[run_id].step
+        message = f"five deliveries of a run of step '{step}' were lost"
+        return Rest("stuck", "incident", message, run_id)
+    first = _first_waiting(state)
+    for token in first:
+        if program.steps[token.step].join is not None:
+            message = f"the join '{token.step}' can no longer complete"
+            return Rest("stuck", "join", message, token.id)
+    for token in first:
         plan = program.steps[token.step]
-        if plan.join is not None:
-            return Rest(
-                "stuck", "join", f"the join '{token.step}' can no longer complete", token.id
-            )
-    for token in state.ready.values():
-        plan = program.steps[token.step]
-        if plan.rules and not _others_wait(program, state, plan):
-            return Rest(
-                "stuck",
-                "starved",
-                f"the gate of '{token.step}' cannot turn true any more",
-                token.id,
-            )
-    names = ", ".join(sorted({token.step for token in state.ready.values()}))
-    first = next(iter(state.ready), "")
-    return Rest("stuck", "deadlock", f"these wait for each other: {names}", first)
+        if plan.rules and not _others_wait(program, plan, first):
+            message = f"the gate of '{token.step}' cannot turn true any more"
+            return Rest("stuck", "starved", message, token.id)
+    names = ", ".join(sorted(token.step for token in first))
+    shown = first[0].id if first else ""
+    return Rest("stuck", "deadlock", f"these wait for each other: {names}", shown)
 
 
-def _others_wait(program: Program, state: State, plan: StepPlan) -> bool:
+def _first_waiting(state: State) -> list[Token]:
+    """Return the first token that waits at each step, in order of arrival."""
+    tokens = [state.ready[next(iter(at))] for at in state.ready_at.values() if at]
+    return sorted(tokens, key=lambda token: token.arrival)
+
+
+def _others_wait(program: Program, plan: StepPlan, waiting: list[Token]) -> bool:
     """Whether a step that this gate reads is itself held up at a gate, so that they wait in a circle."""
-    waiting = {token.step for token in state.ready.values()}
     read = plan.reads.steps
     return any(
-        step in read or program.downstream[step] & read for step in waiting if step != plan.name
+        token.step in read or program.downstream[token.step] & read
+        for token in waiting
+        if token.step != plan.name
     )

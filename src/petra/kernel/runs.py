@@ -132,8 +132,7 @@ def _acquire(turn: Turn, plan: StepPlan, view: View) -> list[tuple[str, str, int
     """Return what the run will hold, or None where something is taken."""
     held: list[tuple[str, str, int]] = []
     for name, key, units in plan.resources:
-        rendered = turn.render(key, view, f"the key of resource '{name}'")
-        place = canonical(rendered).decode() if rendered is not None else ""
+        place = _place(turn.render(key, view, f"the key of resource '{name}'"))
         limit = turn.program.spec.resources.get(name, 1)
         taken = turn.state.held.get((name, place), 0) + sum(
             u for n, k, u in held if (n, k) == (name, place)
@@ -142,6 +141,23 @@ def _acquire(turn: Turn, plan: StepPlan, view: View) -> list[tuple[str, str, int
             return None
         held.append((name, place, units))
     return held
+
+
+def room_for(turn: Turn, plan: StepPlan) -> int | None:
+    """Return how many tokens could start now as far as resources go; None where it depends on the token."""
+    if plan.gated or plan.join is not None or not all(key.constant for _, key, _ in plan.resources):
+        return None
+    room = []
+    for name, key, units in plan.resources:
+        place = _place(key.value)
+        free = turn.program.spec.resources.get(name, 1) - turn.state.held.get((name, place), 0)
+        room.append(max(0, free) // units if units else None)
+    return min((one for one in room if one is not None), default=None)
+
+
+def _place(key: Any) -> str:
+    """Write the key of a resource as it is held by."""
+    return canonical(key).decode() if key is not None else ""
 
 
 def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
@@ -198,7 +214,7 @@ def end(
     loop_done: bool = False,
 ) -> None:
     """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
-    plan = turn.program.steps[run.step]
+    plan = turn.plan_of(run)
     if run.compensates:
         completion.compensated(turn, run, report)
         return

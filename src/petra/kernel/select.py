@@ -17,7 +17,8 @@ import hashlib
 import unicodedata
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from petra.kernel.program import Program
@@ -49,13 +50,21 @@ class Agenda:
         else:
             insort(self._sorted, (self._key(token), token.id))
 
-    def add_waiting(self, steps: Iterable[str]) -> None:
-        """Put up every token that waits at some steps, those that became ready first in front."""
+    def add_waiting(
+        self, steps: Iterable[str], most: Mapping[str, int | None] | None = None
+    ) -> None:
+        """Put up the tokens that wait at some steps, in order of arrival.
+
+        ``most`` says of how many of a step the others need not be looked at, where the first come first.
+        """
         state = self._state
+        limits = most if most is not None and self._is_fifo else {}
         tokens = [
-            state.ready[token_id] for step in steps for token_id in state.ready_at.get(step, ())
+            state.ready[token_id]
+            for step in steps
+            for token_id in islice(state.ready_at.get(step, ()), limits.get(step))
         ]
-        for token in sorted(tokens, key=_age):
+        for token in sorted(tokens, key=_arrival):
             self.add(token)
 
     def pop(self) -> Token | None:
@@ -80,9 +89,8 @@ class Agenda:
         return (name, token.id)
 
 
-def _age(token: Token) -> tuple[int, int, int]:
-    arc = token.arrow[1] if token.arrow is not None else 0
-    return (token.since, arc, token.stack[-1].branch if token.stack else 0)
+def _arrival(token: Token) -> int:
+    return token.arrival
 
 
 def _first(_waiting: list[tuple[Key, str]], _seed: str, _state: State) -> int:

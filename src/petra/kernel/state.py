@@ -2,8 +2,9 @@
 
 Rule 1: live tokens are a set of ids, never a counter. A token is in ``ready`` or, as a run, in ``runs``;
 it enters once and leaves once.
-Rule 2: only ``evolve`` changes the state, through the methods below, in place. They keep the indexes:
-tokens by step, members by group and branch.
+Rule 2: only ``evolve`` changes the state, through the methods below, in place. They keep the indexes: tokens by
+step, members by group and branch, timers by owner and by when they are due, waits by reason and by signal. What a
+command costs follows from what it changes, not from how much waits.
 Rule 3: values that are read by others are replaced, never changed: ctx, args, results.
 Rule 4: nothing here refers to itself, however far around, so the collector of cycles need not look at it.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
@@ -20,6 +22,8 @@ from petra.wire import Error
 
 DELIVERIES_MAX = 5
 LEASE_S = 30.0
+DISARMED_KEPT = 64
+"""So many disarmed timers may stay in the heap beside the armed ones, which they may double."""
 
 
 class Branch(NamedTuple):
@@ -30,6 +34,13 @@ class Branch(NamedTuple):
 
 
 Stack = tuple[Branch, ...]
+
+
+class Began(NamedTuple):
+    """A step of an earlier definition: the digest of its playbook, and its name there."""
+
+    digest: str
+    step: str
 
 
 class Activation(Struct, gc=False):
@@ -73,6 +84,7 @@ class Token(Struct, gc=False):
     arrow: tuple[str, int] | None
     output: Any
     since: int
+    arrival: int
     empty: bool = False
 
 
@@ -85,6 +97,11 @@ class Timer(Struct, gc=False):
     run: str = ""
     group: str = ""
     index: int = 0
+    arrival: int = 0
+
+
+LIMITS = frozenset({"join", "lifecycle", "deadline"})
+"""The timers that end something which could go on without them."""
 
 
 class Wait(Struct, gc=False):
@@ -170,6 +187,8 @@ class Run(Struct, gc=False):
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
+    began: Began | None = None
+    """The definition it goes by, where that is not the execution's of today (S23)."""
 
 
 class Group(Struct, gc=False):
@@ -252,6 +271,7 @@ class Undo(Struct, gc=False):
     args: dict[str, Any]
     seen: Seen
     stack: Stack
+    began: Began | None = None
 
 
 class State(Struct, gc=False):
@@ -273,7 +293,23 @@ class State(Struct, gc=False):
     items: dict[str, WorkItem] = {}
     timers: dict[str, Timer] = {}
     timers_of: dict[str, dict[str, None]] = {}
-    mailbox: list[Signal] = []
+    due: list[tuple[float, int, str]] = []
+    """A heap of timers by due time, then arrival. Some may be disarmed; the first is not."""
+    limits: int = 0
+    """How many timers are limits."""
+    waiting: dict[str, dict[str, None]] = {}
+    """By what is waited for (human, signal, child, timer): the places of the runs and chunks that wait."""
+    listening: dict[str, dict[str, int]] = {}
+    """By the address of a signal: the places that wait for it, with their arrival."""
+    mailbox: dict[str, dict[int, Signal]] = {}
+    """By address: the signals that are kept, by their arrival."""
+    mail_of: dict[str, dict[int, str]] = {}
+    """By name: the addresses of the signals that are kept, by their arrival."""
+    arrivals: int = 0
+    """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
+    incidents: dict[str, None] = {}
+    carried: dict[str, None] = {}
+    """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}
     last_done: Activation | None = None
     held: dict[tuple[str, str], int] = {}
@@ -307,6 +343,9 @@ class State(Struct, gc=False):
     """The part of each live token in the hash of the marking; None while a replay leaves that out."""
     reducers: dict[str, str] = {}
     touched: dict[str, dict[int, str]] = {}
+    """What the last event touched: branches of groups, by where."""
+    touched_items: dict[str, None] = {}
+    """The work items that the last event touched."""
 
     # Tokens
 
@@ -338,6 +377,8 @@ class State(Struct, gc=False):
     def take_run(self, run_id: str) -> Run:
         """Take a token out of ``S.running``, with everything it holds."""
         run = self.runs.pop(run_id)
+        if self.carried:
+            self.carried.pop(run_id, None)
         del self.runs_at[run.step][run_id]
         self._leave_groups(run_id, run.stack)
         self._unmark(run_id)
@@ -347,7 +388,14 @@ class State(Struct, gc=False):
                 del self.held[name, key]
         if self.timers_of:
             self.drop_timers(run_id)
+        if run.incident:
+            del self.incidents[run_id]
         return run
+
+    def arrive(self) -> int:
+        """Count something that comes; return its number."""
+        self.arrivals += 1
+        return self.arrivals
 
     def _mark(self, token: str, step: str, place: str) -> None:
         if self.hashes is not None:
@@ -368,8 +416,12 @@ class State(Struct, gc=False):
 
     def add_timer(self, timer: Timer) -> None:
         """Arm a timer; one of the same id is replaced."""
+        self.drop_timer(timer.id)
+        timer.arrival = self.arrive()
         self.timers[timer.id] = timer
         self.timers_of.setdefault(timer.run or timer.group, {})[timer.id] = None
+        self.limits += timer.kind in LIMITS
+        heappush(self.due, (timer.due, timer.arrival, timer.id))
 
     def drop_timers(
         self, owner: str, kinds: frozenset[str] | None = None, group: str | None = None
@@ -391,6 +443,25 @@ class State(Struct, gc=False):
             del self.timers_of[owner][timer_id]
             if not self.timers_of[owner]:
                 del self.timers_of[owner]
+            self.limits -= timer.kind in LIMITS
+            self._forget_disarmed()
+
+    def _forget_disarmed(self) -> None:
+        """Let the first of the heap be one that is armed, and most of the others too."""
+        due = self.due
+        while due and not self._is_armed(due[0]):
+            heappop(due)
+        if len(due) > 2 * len(self.timers) + DISARMED_KEPT:
+            self.due = [one for one in due if self._is_armed(one)]
+            heapify(self.due)
+
+    def _is_armed(self, entry: tuple[float, int, str]) -> bool:
+        timer = self.timers.get(entry[2])
+        return timer is not None and timer.arrival == entry[1]
+
+    def drop_all_timers(self) -> None:
+        """Disarm every timer."""
+        self.timers, self.timers_of, self.due, self.limits = {}, {}, [], 0
 
     def _join_groups(self, member: str, stack: Stack) -> None:
         for group_id, index in stack:
@@ -418,7 +489,7 @@ class State(Struct, gc=False):
 
     def next_due(self) -> float | None:
         """When the next timer is due."""
-        return min(timer.due for timer in self.timers.values()) if self.timers else None
+        return self.due[0][0] if self.due else None
 
 
 MODULUS = 2**256

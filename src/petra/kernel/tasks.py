@@ -16,6 +16,7 @@ from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
 from petra.kernel.ctx import too_large
 from petra.kernel.effects import Notify, StartChild
+from petra.kernel.fold.waits import address, kept_for, who_waits
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
@@ -63,7 +64,7 @@ def attempt_over(
     turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
 ) -> None:
     """Let the policy decide about the outcome of an attempt."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     task = plan.step.tool[0]
     holder: Holder = chunk or run
     number = holder.attempt
@@ -118,7 +119,7 @@ def _again(
 
 def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Set up the next attempt, with the last error in ``_prev``."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     holder: Holder = chunk or run
     last = run.errors[-1].as_data() if run.errors else None
     extra: dict[str, Any] = {"_prev": last}
@@ -194,18 +195,19 @@ def signal(turn: Turn, command: SendSignal) -> None:
     """
     if (error := too_large(turn, command.payload, f"the payload of '{command.name}'")) is not None:
         raise RefusedError(error.message)
-    for run in list(turn.state.runs.values()):
-        for chunk in [None, *run.chunks.values()]:
-            holder: Holder = chunk or run
-            wait = next((w for w in holder.waits if _matches(w, command.name, command.key)), None)
-            if wait is not None:
-                turn.emit(
-                    e.SignalReceived(
-                        name=command.name, key=command.key, payload=command.payload, run=run.id
-                    )
-                )
-                _won(turn, run, chunk, wait, command.payload)
-                return
+    place = who_waits(turn.state, command.name, command.key)
+    if place is not None:
+        run_id, _, chunk_id = place.partition("/")
+        run = turn.state.runs[run_id]
+        chunk = run.chunks[chunk_id] if chunk_id else None
+        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
+        turn.emit(
+            e.SignalReceived(
+                name=command.name, key=command.key, payload=command.payload, run=run.id
+            )
+        )
+        _won(turn, run, chunk, wait, command.payload)
+        return
     kept = not _all_transient(turn, command.name)
     turn.emit(
         e.SignalReceived(name=command.name, key=command.key, payload=command.payload, kept=kept)
@@ -213,18 +215,18 @@ def signal(turn: Turn, command: SendSignal) -> None:
 
 
 def _matches(wait: Wait, name: str, key: Any) -> bool:
-    return wait.kind == "signal" and wait.name == name and (wait.key is None or wait.key == key)
+    if wait.kind != "signal" or wait.name != name:
+        return False
+    return wait.key is None or address(name, wait.key) == address(name, key)
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
-    for kept in turn.state.mailbox:
-        if _matches(wait, kept.name, kept.key):
-            turn.emit(
-                e.SignalReceived(name=kept.name, key=kept.key, payload=kept.payload, run=run.id)
-            )
-            _won(turn, run, chunk, wait, kept.payload)
-            return True
-    return False
+    kept = kept_for(turn.state, wait.name, wait.key)
+    if kept is None:
+        return False
+    turn.emit(e.SignalReceived(name=kept.name, key=kept.key, payload=kept.payload, run=run.id))
+    _won(turn, run, chunk, wait, kept.payload)
+    return True
 
 
 def _all_transient(turn: Turn, name: str) -> bool:
@@ -242,7 +244,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
     chunk = run.chunks[item.chunk] if item.chunk else None
     holder: Holder = chunk or run
     wait = next(wait for wait in holder.waits if wait.item == item_id)
-    if turn.plan(run.step).mode == "wait" and outcome.status == "ok":
+    if turn.plan_of(run).mode == "wait" and outcome.status == "ok":
         _won(turn, run, chunk, wait, outcome.result, actor)
     else:
         attempt_over(turn, run, chunk, outcome, actor)

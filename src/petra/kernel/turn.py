@@ -17,7 +17,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import State
+from petra.kernel.state import Run, State
 from petra.policy import transform
 from petra.wire import Error
 
@@ -38,7 +38,7 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "judged",
+        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
         "markings", "now", "program", "state",
     )  # fmt: skip
 
@@ -49,6 +49,7 @@ class Turn:
         self.events: list[e.AnyEvent] = []
         self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
+        self.items: dict[str, None] = {}
         self.agenda = Agenda(program, state)
         self.judged: deque[str] = deque()
         self.changed_ctx: set[str] = set()
@@ -68,6 +69,8 @@ class Turn:
                 self.judged.append(group)
             elif self.program.has_blocking_joins:
                 self.judged.extend(state.groups)  # one of them may have waited for this one
+        if state.touched_items:
+            self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
 
@@ -84,6 +87,10 @@ class Turn:
     def plan(self, step: str) -> StepPlan:
         """Return the compiled step."""
         return self.program.steps[step]
+
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return the compiled step that a run goes by."""
+        return self.program.plan_of(run)
 
     # Expressions
 

@@ -94,6 +94,11 @@ def same(text: str) -> str:
     return text
 
 
+def plain(text: str) -> str:
+    """Return a text that can be encoded: half a surrogate pair is written out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class Say(Protocol):
     """Takes what a task prints or logs: one line or more, and where it was said."""
 
@@ -187,7 +192,7 @@ def failed(  # noqa: PLR0913 - the parts of an error
 ) -> Outcome:
     """Return the outcome of something that failed, scrubbed and cut to size."""
     # Scrubbed before it is cut: half a secret would not be recognised.
-    message = scrub(message)
+    message = plain(scrub(message))
     if len(message) > MESSAGE_MAX:
         message = message[: MESSAGE_MAX - 1] + "…"
     error = Error(
@@ -220,11 +225,13 @@ async def attempt(tool: Tool, fields: Mapping[str, Any], context: ToolContext) -
             return await tool.run(_decode(tool, fields, context.spec), context)
     except (ToolError, UnreadableError) as error:
         return _raised(error, context)
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as error:
+        if not task.cancelling() and not cancelled.is_set():
+            return _raised(error, context)  # nobody cancelled: the tool raised it
         if not cancelled.is_set() or task.uncancel() > 0:
             raise
         return failed("cancelled", cancelled.reason or "", scrub=context.scrub)
-    except Exception as error:  # noqa: BLE001 - rule 1
+    except BaseException as error:  # noqa: BLE001 - rule 1
         if limit is not None and clock is not None and clock.expired():
             return failed("timeout", f"took longer than timeout_s, {limit:g} s")
         return _raised(error, context)
@@ -250,11 +257,11 @@ def call(tool: Blocking, fields: Mapping[str, Any], context: ToolContext) -> Out
     """Run a tool once in the calling thread; whatever happens, there is an outcome."""
     try:
         return tool.call(_decode(tool, fields, context.spec), context)
-    except Exception as error:  # noqa: BLE001 - rule 1
+    except BaseException as error:  # noqa: BLE001 - rule 1
         return _raised(error, context)
 
 
-def _raised(error: Exception, context: ToolContext) -> Outcome:
+def _raised(error: BaseException, context: ToolContext) -> Outcome:
     """Return the outcome that an exception of a tool is."""
     if isinstance(error, ToolError):
         return failed(
@@ -340,7 +347,7 @@ def _names(spec: type[Fields]) -> frozenset[str]:
 
 def _scrubbed(value: Any, scrub: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return scrub(value)
+        return plain(scrub(value))
     if isinstance(value, dict):
         return {key: _scrubbed(item, scrub) for key, item in value.items()}
     if isinstance(value, list):

@@ -64,7 +64,7 @@ def run_code(
         return Ran(failure=Failure("client_error", str(error)))
     except MemoryError as error:
         return Ran(failure=_failure("limit", "the code ran out of memory", error, source))
-    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001 - a cancellation that the code raises is its own
         kind = "client_error" if _is_own_syntax(error, source) else "unknown"
         return Ran(failure=_failure(kind, _one_line(error), error, source))
     try:
@@ -223,7 +223,7 @@ def _failure(kind: str, message: str, error: BaseException, source: str | None) 
 def _one_line(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - the author's own __str__ may be broken
+    except BaseException:  # noqa: BLE001 - the author's own __str__ may be broken
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -242,7 +242,7 @@ def _traceback(error: BaseException, source: str | None) -> str:
     try:
         start = _first_of(error.__traceback__, file)
         text = "".join(traceback.format_exception(type(error), error, start))
-    except Exception:  # noqa: BLE001 - the author's own exceptions may be broken
+    except BaseException:  # noqa: BLE001 - the author's own exceptions may be broken
         text = ""
     finally:
         linecache.cache.pop(file, None)

@@ -25,6 +25,13 @@ CLOSE_S: Final = 0.2
 """How long a pool that closes waits for its threads."""
 
 
+def _as_error(caught: BaseException) -> Exception:
+    """Return an exception as one that says nothing to a loop: a cancellation that code raises cancels nobody."""
+    if isinstance(caught, Exception) and not isinstance(caught, StopIteration):
+        return caught
+    return ToolError("unknown", f"{type(caught).__name__} was raised in a thread")
+
+
 class Threads:
     """A pool of threads; to be used from one event loop."""
 
@@ -52,7 +59,7 @@ class Threads:
             try:
                 result, error = inside(function), None
             except BaseException as caught:  # noqa: BLE001 - it belongs to the caller
-                result, error = None, caught
+                result, error = None, _as_error(caught)
             # A loop that is closed has nobody left who waits.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._came_back, future, result, error)

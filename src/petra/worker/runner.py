@@ -29,7 +29,7 @@ from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.pipeline.machine import Next
 from petra.policy import patch_ctx
-from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible
+from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.loaded import Loaded
@@ -406,7 +406,7 @@ class Runner:
     def _say(self, work: Work, run: Run, text: str, stream: str) -> None:
         line = LogLine(
             at=self._clock.now(), execution=work.given.execution, step=work.given.step, task=run.task.name,
-            text=self._scrubber.scrub(text), stream=stream, path=_path(run),
+            text=plain(self._scrubber.scrub(text)), stream=stream, path=_path(run),
         )  # fmt: skip
         self._log(line)
 

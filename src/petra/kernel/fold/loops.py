@@ -7,6 +7,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.fold.tasks import arm
 from petra.kernel.fold.tokens import withdraw_items
+from petra.kernel.fold.waits import leave, place_of
 from petra.kernel.fold.writes import write
 from petra.kernel.state import Chunk, LoopState, Run, State
 
@@ -66,6 +67,7 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
         chunk.paths = [path for path in chunk.paths if path not in ended_now]
     else:
         del run.chunks[event.chunk]
+        leave(state, place_of(run.id, chunk.id), chunk)
         level_at(run.loop, (*chunk.at, 0)).chunks -= 1
     durations = 0.0
     for ended in event.ended:

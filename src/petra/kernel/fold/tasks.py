@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import timers, withdraw_items
+from petra.kernel.fold.waits import keep, leave, place_of, take_out, wait_for, wait_to_retry
 from petra.kernel.fold.writes import write
 from petra.kernel.state import Chunk, Run, Signal, State, Wait, WorkItem
 
@@ -17,14 +18,18 @@ def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
         for w in armed.waits
     ]
     holder = chunk if chunk is not None else run
+    place = place_of(run.id, chunk.id if chunk is not None else "")
+    leave(state, place, holder)
     holder.waits = waits
     holder.attempt = armed.attempt
     holder.child = armed.child
     holder.call = armed.call
+    wait_for(state, place, holder)
     run.retrying = False
     if armed.child:
         state.children[armed.child] = run.id
     for new in armed.items:
+        state.touched_items[new.id] = None
         state.items[new.id] = WorkItem(
             id=new.id, run=run.id, step=run.step, state="offered", spec=new.spec, offered_at=state.now,
             chunk=chunk.id if chunk else "", attempt=new.attempt,
@@ -36,6 +41,7 @@ def attempt_ended(state: State, event: e.AttemptEnded) -> None:
     """A try of a server task ended, and there will be another."""
     run = state.runs[event.run]
     disarm(state, run, event.chunk)
+    wait_to_retry(state, place_of(run.id, event.chunk))
     run.retrying = True
     if event.attempt.error is not None:
         run.errors.append(event.attempt.error)
@@ -48,6 +54,7 @@ def disarm(state: State, run: Run, chunk_id: str) -> None:
     """Withdraw what a try of a server task waited for."""
     holder: Run | Chunk = run.chunks[chunk_id] if chunk_id else run
     withdraw_items(state, holder)
+    leave(state, place_of(run.id, chunk_id), holder)
     holder.waits = []
     holder.child = ""
     state.drop_timers(run.id, TASK_TIMERS, chunk_id)
@@ -64,6 +71,7 @@ def attempt_started(state: State, event: e.AttemptStarted) -> None:
 def item_changed(state: State, event: e.ItemChanged) -> None:
     """An act on a work item, or something time did to it."""
     item = state.items[event.item]
+    state.touched_items[item.id] = None
     if event.act == "suspend":
         item.resumed_state = item.state
     item.state = event.state  # type: ignore[assignment]
@@ -84,9 +92,6 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
 def signal_received(state: State, event: e.SignalReceived) -> None:
     """A signal was kept, or used up."""
     if event.kept:
-        state.mailbox.append(Signal(event.name, event.key, event.payload))
+        keep(state, Signal(event.name, event.key, event.payload))
     elif event.run is not None:
-        for index, kept in enumerate(state.mailbox):
-            if kept.name == event.name and kept.key == event.key and kept.payload == event.payload:
-                del state.mailbox[index]
-                break
+        take_out(state, event.name, event.key, event.payload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.fold.waits import stop_waiting
 from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Timer, Token
 
 
@@ -28,6 +29,7 @@ def add(
         arrow=(origin, made.arc) if origin else None,
         output=output,
         since=state.seq,
+        arrival=state.arrive(),
         empty=made.empty,
     )
     state.add_token(token)
@@ -66,6 +68,8 @@ def take_token(state: State, token_id: str) -> Token:
 def take_run(state: State, run_id: str) -> Run:
     """Take a run out, with everything it holds."""
     run = state.take_run(run_id)
+    if state.waiting:
+        stop_waiting(state, run, *run.chunks.values())
     if state.children:
         state.children.pop(run.child, None)
         for chunk in run.chunks.values():
@@ -100,3 +104,4 @@ def withdraw_items(state: State, *holders: Run | Chunk) -> None:
             item = state.items.get(wait.item)
             if item is not None and item.is_open:
                 item.state = "withdrawn"
+                state.touched_items[item.id] = None

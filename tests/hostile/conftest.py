@@ -1,0 +1,16 @@
+"""Hostile cases run on a file, and on a PostgreSQL of their own when there is time."""
+
+from __future__ import annotations
+
+import pytest
+from store.conftest import cluster, new_database
+
+__all__ = ["cluster", "kind", "new_database"]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which store a case runs on: ``sqlite``, or the address of an empty database."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("new_database")())
+    return str(request.param)
