@@ -7,10 +7,8 @@ theirs, handed back. That a reference stands in a result proves nothing: anybody
 from __future__ import annotations
 
 from petra.kernel import State
+from petra.kernel.opening import DEPTH_MAX
 from petra.store.base import Store
-
-DEPTH_MAX = 32
-"""So deep can sub-playbooks be nested."""
 
 
 async def may_read(store: Store, state: State, owner: str) -> bool:
