@@ -101,7 +101,7 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             writes = [write.key for write in event.writes]
         case e.ExecutionStarted():
             transition, produced = "start", [event.entry.id]
-        case e.ExecutionForked():
+        case e.ExecutionForked() | e.PastTaken():
             transition = "fork"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
