@@ -10,8 +10,8 @@ Rule 3: nothing here reads an object. Who needs one stops with ``NeededError``, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -19,6 +19,8 @@ from petra.errors import ObjectError, PetraError, UnreadableError
 
 KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
 """What a key looks like: the execution, the checksum, and whether it is JSON or bytes."""
+INLINE_MAX: Final = 64 * 1024
+"""Bytes of a value that stands in an event itself, unless a playbook says otherwise."""
 MAX_PATH: Final = 64
 """Keys and indices in the path of one reference."""
 
@@ -117,18 +119,81 @@ def walk(reference: Mapping[str, Any], found: Any) -> Any:
     return part
 
 
-class NeededError(PetraError):
-    """Somebody who cannot read objects needs what a reference leads to."""
+def fits(value: Any, limit: int) -> bool:
+    """Tell whether the JSON of a value has at most so many bytes, about, without looking at all of a large one."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is str:
+            limit -= len(item) + 2 if item.isascii() else len(item.encode("utf-8", "replace")) + 2
+        elif kind is dict:
+            limit -= 2 + sum(map(len, item)) + 4 * len(item)
+            if limit >= 0:
+                stack += item.values()
+        elif kind is list:
+            limit -= 2 + len(item)
+            if limit >= 0:
+                stack += item
+        else:
+            limit -= 4
+        if limit < 0:
+            return False
+    return True
 
-    def __init__(self, reference: dict[str, Any]) -> None:
+
+class Itself(dict[str, Any]):
+    """A reference that is meant itself, and not what it leads to: ``ref(x)``."""
+
+
+class NeededError(PetraError):
+    """Somebody who cannot read objects needs what these references lead to."""
+
+    def __init__(self, reference: dict[str, Any], *others: dict[str, Any]) -> None:
         super().__init__("an object is needed")
         self.reference = reference
+        self.references = (reference, *others)
+
+
+class Room(msgspec.Struct, frozen=True):
+    """What expressions may build and do where references are followed, so that no data is too large for them.
+
+    ``built`` bounds the size of a value, ``fuel`` the work of an evaluation; ``per_byte`` of fuel comes for each byte of
+    the data at hand.
+    """
+
+    built: int
+    fuel: int
+    per_byte: int
+
+
+class Follow(Protocol):
+    """What a scope has that can follow references."""
+
+    room: Room
+
+    @property
+    def brought(self) -> int:
+        """How many bytes of objects are at hand."""
+
+    def __call__(self, value: dict[str, Any]) -> Any:
+        """Return what a reference leads to; any other value as it is."""
+
+
+SERVER_ROOM: Final = Room(built=32 * 1024 * 1024, fuel=400_000, per_byte=2)
+"""For the engine, which many wait for."""
+WORKER_ROOM: Final = Room(built=128 * 1024 * 1024, fuel=4_000_000, per_byte=16)
+"""For a worker, which may take its time."""
 
 
 class Followed:
     """The objects that were brought so far, by their keys; what could not be read is kept as its error."""
 
-    def __init__(self, is_reference: IsReference = is_reference) -> None:
+    def __init__(
+        self, is_reference: IsReference = is_reference, *, room: Room = SERVER_ROOM
+    ) -> None:
+        self.room = room
+        self.brought = 0
         self._is_reference = is_reference
         self._objects: dict[str, Any] = {}
         self._failed: dict[str, UnreadableError] = {}
@@ -156,7 +221,76 @@ class Followed:
             self._failed[reference["key"]] = found
         else:
             self._objects[reference["key"]] = found
+            self.brought += reference["size"]
 
     def try_again(self) -> None:
         """Forget what could not be read."""
         self._failed.clear()
+
+
+def references_in(value: Any) -> tuple[bool, int]:
+    """Tell whether a value has references in it, perhaps; and how many values there are to look at."""
+    found, count, stack = False, 1, [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is dict:
+            if "checksum" in item:
+                found = True
+            count += len(item)
+            stack += item.values()
+        elif kind is list or kind is tuple:
+            count += len(item)
+            stack += item
+    return found, count
+
+
+def resolved(follow: Follow, value: Any) -> Any:
+    """Return a value with everything in it that is a reference replaced by what it leads to.
+
+    Raises:
+        NeededError: of all the references that were not brought.
+        UnreadableError: what one of them leads to cannot be had.
+    """
+    missing: dict[str, dict[str, Any]] = {}
+    found = _resolved(follow, value, missing)
+    if missing:
+        raise NeededError(*missing.values())
+    return found
+
+
+def followed_all(follow: Follow, values: Iterable[Any]) -> list[Any]:
+    """Return values, each that is a reference replaced by what it leads to, and nothing in them.
+
+    Raises:
+        NeededError: of all the references that were not brought.
+        UnreadableError: what one of them leads to cannot be had.
+    """
+    missing: dict[str, dict[str, Any]] = {}
+    found = [_behind(follow, value, missing) for value in values]
+    if missing:
+        raise NeededError(*missing.values())
+    return found
+
+
+def _behind(follow: Follow, value: Any, missing: dict[str, dict[str, Any]]) -> Any:
+    if type(value) is not dict or "checksum" not in value:
+        return value
+    try:
+        return follow(value)
+    except NeededError as needed:
+        missing.update({one["key"]: one for one in needed.references})
+        return None
+
+
+def _resolved(follow: Follow, value: Any, missing: dict[str, dict[str, Any]]) -> Any:
+    behind = _behind(follow, value, missing)
+    if behind is not value:
+        # An object may hold references itself; most do not, and need no copy.
+        return _resolved(follow, behind, missing) if references_in(behind)[0] else behind
+    kind = type(value)
+    if kind is dict:
+        return {key: _resolved(follow, item, missing) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_resolved(follow, item, missing) for item in value]
+    return value

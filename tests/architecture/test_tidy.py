@@ -48,7 +48,6 @@ LARGE_FILES = {
     "src/petra/testing/checker.py": "the invariants, one after the other",
     "src/petra/testing/generate.py": "a construct per function",
     "src/petra/testing/ordeal/invariants.py": "one invariant per function",
-    "src/petra/testing/ordeal/host.py": "an engine and its workers as processes that die, freeze and come back",
     "src/petra/testing/runner.py": "triggers, acts and expectations of test files",
     "src/petra/testing/simulation.py": "the shell of the kernel in virtual time",
     "src/petra/testing/store_conformance.py": "a claim per function",

@@ -2,6 +2,10 @@
 
 Filters, tests, functions and methods are looked up here, so a wrong name is an error before anything
 runs. Nothing is folded: compiling an expression never evaluates any of it.
+
+What a node comes to may be a reference, where a scope has them (S18). ``compile`` leaves it one, for whoever only hands
+it on; ``operand`` looks through it, for whoever works with it; ``tracked`` says of a part of what is behind one where it
+is. Where nothing is followed the three are the same, so references cost a scope nothing that has none.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from petra.expr.methods import HINTS, METHODS, find_method
 from petra.expr.operators import ARITHMETIC, COMPARISONS, is_absent, look_up, negative, positive
 from petra.expr.predicates import PREDICATES, find_predicate
 from petra.expr.text_filters import need_int
+from petra.references import Itself, is_reference, part_of
 
 Run = Callable[[Frame], Value]
 
@@ -46,6 +51,11 @@ def _range(frame: Frame, start: Value, stop: Value = None, step: Value = 1) -> l
     return list(numbers)
 
 
+def _itself(frame: Frame, value: Value) -> Value:
+    """``ref(x)``: the reference that stands for a large value; a value that is at hand is itself."""
+    return Itself(value) if frame.follow is not None and is_reference(value) else value
+
+
 def _dict(_frame: Frame, value: Value = None, **fields: Value) -> dict[str, Value]:
     return {**(value or {}), **fields}
 
@@ -55,16 +65,51 @@ def _namespace(_frame: Frame, **fields: Value) -> Namespace:
 
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
-    "range": _range, "dict": _dict, "namespace": _namespace,
+    "range": _range, "dict": _dict, "namespace": _namespace, "ref": _itself,
 }  # fmt: skip
 
 
 class Compiler:
     """Compiles the expressions of one template."""
 
-    def __init__(self, source: str, bound: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, source: str, bound: frozenset[str] = frozenset(), *, follows: bool = False
+    ) -> None:
         self._source = source
         self._bound = bound
+        self._follows = follows
+
+    def operand(self, node: tree.Node) -> Run:
+        """Return a function that evaluates the node, and looks through a reference."""
+        run = self.compile(node)
+        if not self._follows or isinstance(
+            node, tree.Const | tree.Compare | tree.Test | tree.Chain
+        ):
+            return run
+
+        def behind(frame: Frame) -> Value:
+            value = run(frame)
+            if type(value) is dict and "checksum" in value:
+                return frame.through(value)
+            return value
+
+        return behind
+
+    def tracked(self, node: tree.Node) -> Run:
+        """Return a function that evaluates the node; a part of what is behind a reference is one with a path."""
+        if self._follows:
+            match node:
+                case tree.Lookup():
+                    return self._tracked_lookup(node)
+                case tree.Filter(name="default" | "d"):
+                    return self._filter(node, self.tracked)
+                case tree.Choice():
+                    return self._choice(node, self.tracked)
+                case tree.Logic():
+                    return self._logic(node, self.tracked)
+                case _:
+                    pass
+        return self.compile(node)
 
     def compile(self, node: tree.Node) -> Run:  # noqa: C901, PLR0912 - a table
         """Return a function that evaluates the node."""
@@ -126,15 +171,14 @@ class Compiler:
         written = self._source[node.start : node.end]
         keys = [part.key for part in node.parts]
         if not all(isinstance(key, tree.Const) for key in keys):
-            return _computed_lookup(root, [self.compile(key) for key in keys], node, written)
+            return _computed_lookup(root, [self.operand(key) for key in keys], node, written)
         constants = [key.value for key in keys if isinstance(key, tree.Const)]
-        offset = node.start
+        offset, follows = node.start, self._follows
 
         def run(frame: Frame) -> Value:
             value = root(frame)
-            follows = frame.follow is not None
             for key in constants:
-                if follows:
+                if follows and type(value) is dict and "checksum" in value:
                     value = frame.through(value)
                 if type(value) is dict and type(key) is str:
                     try:
@@ -149,15 +193,36 @@ class Compiler:
 
         return run
 
+    def _tracked_lookup(self, node: tree.Lookup) -> Run:
+        root, written = self.tracked(node.root), self._source[node.start : node.end]
+        keys = [self.operand(part.key) for part in node.parts]
+
+        def run(frame: Frame) -> Value:
+            value = root(frame)
+            for key_of in keys:
+                key = key_of(frame)
+                if type(key) is Undefined:
+                    return frame.missing(key)
+                behind = frame.through(value)
+                found = look_up(behind, key)
+                if is_absent(found):
+                    return Undefined(written, node.start)
+                is_part = behind is not value and type(behind) in (dict, list)
+                # A reference inside the object leads on by itself.
+                value = part_of(value, key) if is_part and frame.through(found) is found else found
+            return value
+
+        return _placed(run, node.start)
+
     def _slice(self, node: tree.Slice) -> Run:
-        target = self.compile(node.target)
+        target = self.operand(node.target)
         bounds = [
-            (lambda _frame: None) if bound is None else self.compile(bound)
+            (lambda _frame: None) if bound is None else self.operand(bound)
             for bound in (node.low, node.high, node.step)
         ]
 
         def run(frame: Frame) -> Value:
-            value = frame.through(target(frame))
+            value = target(frame)
             if type(value) is Undefined:
                 return frame.missing(value)
             parts = [bound(frame) for bound in bounds]
@@ -172,10 +237,11 @@ class Compiler:
         return _placed(run, node.start)
 
     def _arguments(
-        self, arguments: tree.Arguments
+        self, arguments: tree.Arguments, how: Callable[[tree.Node], Run] | None = None
     ) -> Callable[[Frame], tuple[list[Value], dict[str, Value]]]:
-        positional = [self.compile(item) for item in arguments.positional]
-        named = [(name, self.compile(item)) for name, item in arguments.named]
+        how = how or self.operand
+        positional = [how(item) for item in arguments.positional]
+        named = [(name, how(item)) for name, item in arguments.named]
 
         def run(frame: Frame) -> tuple[list[Value], dict[str, Value]]:
             return [item(frame) for item in positional], {name: item(frame) for name, item in named}
@@ -183,7 +249,9 @@ class Compiler:
         return run
 
     def _call(self, node: tree.Call) -> Run:
-        name, arguments = node.name, self._arguments(node.arguments)
+        name = node.name
+        how = self.tracked if name == "ref" else None
+        arguments = self._arguments(node.arguments, how)
         function = FUNCTIONS.get(name)
         if function is None and name not in HELPERS:
             raise self._unknown("function", name, (*FUNCTIONS, *HELPERS), node.start)
@@ -208,14 +276,14 @@ class Compiler:
     def _method(self, node: tree.Method) -> Run:
         name, target, arguments = (
             node.name,
-            self.compile(node.target),
+            self.operand(node.target),
             self._arguments(node.arguments),
         )
         if name not in METHODS:
             raise self._unknown("method", name, METHODS, node.name_start, HINTS.get(name))
 
         def run(frame: Frame) -> Value:
-            value = frame.through(target(frame))
+            value = target(frame)
             if type(value) is Undefined:
                 return frame.missing(value)
             positional, named = arguments(frame)
@@ -226,18 +294,18 @@ class Compiler:
 
         return _placed(run, node.name_start)
 
-    def _filter(self, node: tree.Filter) -> Run:
-        name, target, arguments = (
-            node.name,
-            self.compile(node.target),
-            self._arguments(node.arguments),
-        )
+    def _filter(self, node: tree.Filter, how: Callable[[tree.Node], Run] | None = None) -> Run:
+        name = node.name
+        takes_undefined = name in ("default", "d")
+        if how is None:
+            # What is only handed on need not be there.
+            how = self.compile if takes_undefined else self.operand
+        target, arguments = how(node.target), self._arguments(node.arguments, how)
         function = FILTERS.get(name)
         if function is None:
             raise self._unknown("filter", name, FILTERS, node.name_start)
         self._check_arguments(function, node.arguments, node.name_start, name, leading=2)
         self._check_named(node)
-        takes_undefined = name in ("default", "d")
 
         def run(frame: Frame) -> Value:
             value = target(frame)
@@ -249,7 +317,7 @@ class Compiler:
             gap = _first_undefined(positional, named)
             if gap is not None:
                 return frame.missing(gap)
-            return frame.made(function(frame, frame.through(value), *positional, **named))
+            return frame.made(function(frame, value, *positional, **named))
 
         return _placed(run, node.name_start)
 
@@ -268,11 +336,10 @@ class Compiler:
             raise self._unknown("test", argument.value, PREDICATES, argument.start)
 
     def _test(self, node: tree.Test) -> Run:
-        target, arguments, negated = (
-            self.compile(node.target),
-            self._arguments(node.arguments),
-            node.negated,
-        )
+        # Whether something is there can be told without looking at it.
+        glance = node.name in ("defined", "undefined")
+        target = self.compile(node.target) if glance else self.operand(node.target)
+        arguments, negated = self._arguments(node.arguments), node.negated
         test = find_predicate(node.name)
         if test is None:
             raise self._unknown("test", node.name, PREDICATES, node.name_start)
@@ -291,7 +358,7 @@ class Compiler:
         return _placed(run, node.name_start)
 
     def _mapping(self, node: tree.Mapping) -> Run:
-        pairs = [(self.compile(key), self.compile(value)) for key, value in node.pairs]
+        pairs = [(self.operand(key), self.compile(value)) for key, value in node.pairs]
 
         def run(frame: Frame) -> Value:
             fields: dict[str, Value] = {}
@@ -307,7 +374,7 @@ class Compiler:
         return _placed(run, node.start)
 
     def _unary(self, node: tree.Unary) -> Run:
-        operand = self.compile(node.operand)
+        operand = self.operand(node.operand)
         if node.operator == "not":
             return lambda frame: not operand(frame)
         apply = negative if node.operator == "-" else positive
@@ -319,8 +386,8 @@ class Compiler:
         return _placed(run, node.start)
 
     def _chain(self, node: tree.Chain) -> Run:
-        first = self.compile(node.first)
-        rest = [(ARITHMETIC[sign], self.compile(item)) for sign, item in node.rest]
+        first = self.operand(node.first)
+        rest = [(ARITHMETIC[sign], self.operand(item)) for sign, item in node.rest]
 
         def run(frame: Frame) -> Value:
             value = first(frame)
@@ -336,9 +403,9 @@ class Compiler:
         return _placed(run, node.start)
 
     def _compare(self, node: tree.Compare) -> Run:
-        first = self.compile(node.first)
+        first = self.operand(node.first)
         rest = [
-            (sign in ("!=", "not in"), COMPARISONS[sign], self.compile(item))
+            (sign in ("!=", "not in"), COMPARISONS[sign], self.operand(item))
             for sign, item in node.rest
         ]
 
@@ -357,25 +424,27 @@ class Compiler:
 
         return _placed(run, node.start)
 
-    def _logic(self, node: tree.Logic) -> Run:
-        items, stops_at = [self.compile(item) for item in node.items], node.operator == "or"
+    def _logic(self, node: tree.Logic, how: Callable[[tree.Node], Run] | None = None) -> Run:
+        items = [(how or self.operand)(item) for item in node.items]
+        stops_at, handed_on = node.operator == "or", how is not None
 
         def run(frame: Frame) -> Value:
             value: Value = None
             for item in items:
                 value = item(frame)
-                if bool(value) is stops_at:
+                if bool(frame.through(value) if handed_on else value) is stops_at:
                     return value
             return value
 
         return run
 
-    def _choice(self, node: tree.Choice) -> Run:
-        condition, then = self.compile(node.condition), self.compile(node.then)
+    def _choice(self, node: tree.Choice, how: Callable[[tree.Node], Run] | None = None) -> Run:
+        how = how or self.compile
+        condition, then = self.operand(node.condition), how(node.then)
         written, offset = self._source[node.start : node.end], node.start
         if node.other is None:
             return lambda frame: then(frame) if condition(frame) else Undefined(written, offset)
-        other = self.compile(node.other)
+        other = how(node.other)
         return lambda frame: then(frame) if condition(frame) else other(frame)
 
     def _check_arguments(

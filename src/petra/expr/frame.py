@@ -2,6 +2,9 @@
 
 Every operation that costs more than a glance pays from the fuel *before* it works, and every value it
 builds is measured, so a bomb ends as an error of kind ``limit`` and never as a dead process.
+
+A scope that follows references (S18) says how much room there is: what may be built is more, and fuel grows with the
+data at hand, so that the same expression works on ten rows and on a million. A bomb finds little data to grow with.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from typing import Any, Final
 
 from petra.errors import ExpressionError
 from petra.expr.limits import CELL, CHARS_PER_FUEL, FUEL, MAX_INT, MAX_RESULT, MIN_INT
+from petra.references import Follow, followed_all, references_in, resolved
 
 Value = Any
 """A JSON value, an ``Undefined``, or (in a scope) a helper function."""
@@ -52,21 +56,36 @@ class Namespace:
 class Frame:
     """One evaluation. ``strict`` makes an undefined operand an error instead of undefined again."""
 
-    __slots__ = ("bound", "follow", "fuel", "scope", "strict")
+    __slots__ = ("bound", "follow", "fuel", "has_grown", "scope", "strict")
 
     def __init__(self, scope: Mapping[str, Value], *, strict: bool) -> None:
         self.scope = scope
         self.strict = strict
-        self.follow = scope.get(FOLLOW)
+        self.follow: Follow | None = scope.get(FOLLOW)
         self.fuel = FUEL
+        self.has_grown = False
         self.bound: dict[str, Value] = {}
 
     def spend(self, units: int) -> None:
         """Pay for work that is about to be done."""
         self.fuel -= units
         if self.fuel < 0:
-            message = f"the expression takes too much work (more than {FUEL:,} units)"
-            raise ExpressionError(message, kind="limit")
+            self._grow()
+
+    def _grow(self) -> None:
+        """Find fuel for the data at hand, once; there is none, and this is too much work."""
+        if self.follow is not None and not self.has_grown:
+            self.has_grown = True
+            room = self.follow.room
+            data = self.follow.brought + _size_of(self.scope)
+            self.fuel += max(0, room.fuel - FUEL) + room.per_byte * data
+        if self.fuel < 0:
+            raise ExpressionError("the expression takes too much work for its data", kind="limit")
+
+    @property
+    def most(self) -> int:
+        """The size of the largest value that may be built."""
+        return MAX_RESULT if self.follow is None else self.follow.room.built
 
     def spend_text(self, length: int) -> None:
         """Pay for handling text that exists."""
@@ -74,8 +93,8 @@ class Frame:
 
     def make_text(self, length: int) -> None:
         """Pay for text that is about to be made, and refuse it if it is too long."""
-        if length > MAX_RESULT:
-            raise too_large(length)
+        if length > MAX_RESULT and length > self.most:
+            raise too_large(length, self.most)
         self.spend(1 + length // CHARS_PER_FUEL)
 
     def through(self, value: Value) -> Value:
@@ -83,6 +102,23 @@ class Frame:
         if self.follow is not None and type(value) is dict and "checksum" in value:
             return self.follow(value)
         return value
+
+    def through_all(self, values: list[Value]) -> list[Value]:
+        """Return what is read when each of these is looked into."""
+        if self.follow is None:
+            return values
+        for value in values:
+            if type(value) is dict and "checksum" in value:
+                return followed_all(self.follow, values)
+        return values
+
+    def whole(self, value: Value) -> Value:
+        """Return a value without any reference in it, at whatever depth, as it is compared or written."""
+        if self.follow is None or type(value) not in _CONTAINERS:
+            return value
+        found, count = references_in(value)
+        self.spend(count)
+        return resolved(self.follow, value) if found else value
 
     def missing(self, value: Undefined) -> Undefined:
         """Refuse an undefined operand, or let it spread when a guard is evaluated."""
@@ -94,10 +130,10 @@ class Frame:
         """Measure a value that was built, and pay for it."""
         kind = type(value)
         if kind is list or kind is dict:
-            self.spend(measure(value) // CELL)
+            self.spend(measure(value, self) // CELL)
         elif kind is str:
-            if len(value) > MAX_RESULT:
-                raise too_large(len(value))
+            if len(value) > MAX_RESULT and len(value) > self.most:
+                raise too_large(len(value), self.most)
         elif kind is int:
             return bounded(value)
         elif kind is float:
@@ -105,18 +141,22 @@ class Frame:
         return value
 
 
-def too_large(size: int) -> ExpressionError:
-    """The error for a value that would exceed ``MAX_RESULT``."""
-    message = f"the value would be too large ({size:,} of at most {MAX_RESULT:,})"
+_CONTAINERS: Final = frozenset((dict, list, tuple))
+
+
+def too_large(size: int, most: int = MAX_RESULT) -> ExpressionError:
+    """The error for a value that would be larger than may be built."""
+    message = f"the value would be too large ({size:,} of at most {most:,})"
     return ExpressionError(message, kind="limit")
 
 
-def measure(value: Value) -> int:
+def measure(value: Value, frame: Frame | None = None) -> int:
     """Return the size of a value as a tree, shared parts counted as often as they occur.
 
     Raises:
-        ExpressionError: the size exceeds ``MAX_RESULT``; found without walking any further.
+        ExpressionError: it is larger than may be built; found without walking any further.
     """
+    most = MAX_RESULT if frame is None else frame.most
     total, stack = 0, [value]
     while stack:
         item = stack.pop()
@@ -125,20 +165,40 @@ def measure(value: Value) -> int:
             total += max(CELL, len(item))
         elif kind is list:
             total += CELL
-            if len(item) * CELL + total > MAX_RESULT:
-                raise too_large(len(item) * CELL + total)
+            if len(item) * CELL + total > most:
+                raise too_large(len(item) * CELL + total, most)
             stack += item
         elif kind is dict:
             total += CELL
-            if len(item) * CELL + total > MAX_RESULT:
-                raise too_large(len(item) * CELL + total)
+            if len(item) * CELL + total > most:
+                raise too_large(len(item) * CELL + total, most)
             stack += item.values()
             total += sum(map(len, item))
         else:
             total += CELL
-        if total > MAX_RESULT:
-            raise too_large(total)
+        if total > most:
+            raise too_large(total, most)
     return total
+
+
+def _size_of(scope: Mapping[str, Value]) -> int:
+    """Return the size of the data in a scope."""
+    total, stack = 0, [value for value in scope.values() if type(value) in _DATA]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is str:
+            total += len(item)
+        elif kind is list:
+            total += CELL * len(item)
+            stack += item
+        elif kind is dict:
+            total += CELL * len(item)
+            stack += item.values()
+    return total
+
+
+_DATA: Final = frozenset((dict, list, str))
 
 
 def bounded(number: int) -> int:

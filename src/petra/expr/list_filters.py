@@ -24,7 +24,7 @@ def elements(frame: Frame, value: Value) -> list[Value]:
     """Return what a loop over the value sees: elements, keys or characters."""
     if type(value) is list:
         frame.spend(len(value))
-        return list(value)
+        return frame.through_all(list(value))
     if isinstance(value, Mapping):
         frame.spend(len(value))
         return list(value)
@@ -35,17 +35,20 @@ def elements(frame: Frame, value: Value) -> list[Value]:
     raise wrong_type("this needs a list", value)
 
 
-def field(item: Value, attribute: Value) -> Value:
+def field(frame: Frame, item: Value, attribute: Value) -> Value:
     """Return ``item.a.b`` for the attribute ``'a.b'``; undefined if there is none."""
     if type(attribute) is int:
         found = look_up(item, attribute)
     else:
         found = item
         for part in need_text(attribute, "an attribute is a string").split(".")[:64]:
-            found = look_up(found, int(part) if part.isdecimal() and len(part) < 9 else part)
+            key = int(part) if part.isdecimal() and len(part) < 9 else part
+            found = look_up(frame.through(found), key)
             if is_absent(found):
                 break
-    return Undefined(f"the attribute {attribute!r}") if is_absent(found) else found
+    if is_absent(found):
+        return Undefined(f"the attribute {attribute!r}")
+    return frame.through(found)
 
 
 def join(frame: Frame, value: Value, separator: Value = "", attribute: Value = None) -> str:
@@ -54,10 +57,10 @@ def join(frame: Frame, value: Value, separator: Value = "", attribute: Value = N
     parts: list[str] = []
     size = 0
     for item in elements(frame, value):
-        part = text(frame, item if attribute is None else field(item, attribute))
+        part = text(frame, item if attribute is None else field(frame, item, attribute))
         size += len(part) + len(mark)
-        if size - len(mark) > MAX_RESULT:
-            raise too_large(size)
+        if size - len(mark) > MAX_RESULT and size - len(mark) > frame.most:
+            raise too_large(size, frame.most)
         parts.append(part)
     frame.make_text(max(0, size - len(mark)))
     return mark.join(parts)
@@ -105,7 +108,7 @@ def sort(
     """In ascending order; strings without regard to case unless told otherwise."""
     items = elements(frame, value)
     frame.spend(len(items) * len(items).bit_length() // 4)
-    keyed = [(_sort_key(item, attribute, case_sensitive), item) for item in items]
+    keyed = [(_sort_key(frame, item, attribute, case_sensitive), item) for item in items]
     try:
         keyed.sort(key=lambda pair: pair[0], reverse=bool(reverse))
     except TypeError:
@@ -123,7 +126,7 @@ def unique(
     seen: set[bytes] = set()
     kept: list[Value] = []
     for item in elements(frame, value):
-        key = _sort_key(item, attribute, case_sensitive)
+        key = _sort_key(frame, item, attribute, case_sensitive)
         mark = canonical(json_value(key, frame))
         frame.spend(_ENCODING + len(mark))
         if mark not in seen:
@@ -156,7 +159,7 @@ def total(frame: Frame, value: Value, attribute: Value = None, start: Value = 0)
     """The sum of numbers."""
     result = start
     for item in elements(frame, value):
-        number = item if attribute is None else _given(field(item, attribute))
+        number = item if attribute is None else _given(field(frame, item, attribute))
         if type(number) not in (int, float, bool) or type(result) not in (int, float):
             raise wrong_type("sum works on numbers", number)
         result = add(frame, result, number)
@@ -167,7 +170,7 @@ def mapped(frame: Frame, value: Value, *arguments: Value, **named: Value) -> lis
     """``map('upper')`` applies a filter to each; ``map(attribute='a.b')`` looks into each."""
     if "attribute" in named:
         attribute = named["attribute"]
-        found = (field(item, attribute) for item in elements(frame, value))
+        found = (field(frame, item, attribute) for item in elements(frame, value))
         if "default" in named:
             return [named["default"] if type(item) is Undefined else item for item in found]
         return [_given(item) for item in found]
@@ -183,8 +186,8 @@ def mapped(frame: Frame, value: Value, *arguments: Value, **named: Value) -> lis
         frame.spend(4)
         result = frame.made(apply(frame, item, *rest, **named))
         size += len(result) if type(result) is str else CELL
-        if size > MAX_RESULT:
-            raise too_large(size)
+        if size > MAX_RESULT and size > frame.most:
+            raise too_large(size, frame.most)
         results.append(_given(result))
     return results
 
@@ -212,7 +215,7 @@ def rejectattr(frame: Frame, value: Value, attribute: Value, *arguments: Value) 
 def batch(frame: Frame, value: Value, size: Value, fill: Value = None) -> list[Value]:
     """Lists of ``size`` elements each; the last one filled up if ``fill`` is given."""
     count = need_int(size, "the size")
-    if not 1 <= count <= MAX_RESULT // CELL:
+    if not 1 <= count <= frame.most // CELL:
         raise ExpressionError("the size must be at least 1, and reasonable", kind="limit")
     items = elements(frame, value)
     rows = [items[start : start + count] for start in range(0, len(items), count)]
@@ -225,7 +228,7 @@ def batch(frame: Frame, value: Value, size: Value, fill: Value = None) -> list[V
 def sliced(frame: Frame, value: Value, slices: Value, fill: Value = None) -> list[Value]:
     """``slices`` lists of nearly equal length."""
     count = need_int(slices, "the number of slices")
-    if not 1 <= count <= MAX_RESULT // CELL:
+    if not 1 <= count <= frame.most // CELL:
         raise ExpressionError(
             "the number of slices must be at least 1, and reasonable", kind="limit"
         )
@@ -248,7 +251,7 @@ def groupby(frame: Frame, value: Value, attribute: Value, default: Value = None)
     """Pairs of a key and the elements that have it, sorted by key."""
     groups: dict[bytes, list[Value]] = {}
     for item in elements(frame, value):
-        key = field(item, attribute)
+        key = field(frame, item, attribute)
         key = default if type(key) is Undefined else key
         mark = canonical(json_value(key, frame))
         frame.spend(_ENCODING + len(mark))
@@ -293,7 +296,7 @@ def _chosen(
     test = predicate(name)
     kept: list[Value] = []
     for item in elements(frame, value):
-        subject = item if attribute is None else field(item, attribute)
+        subject = item if attribute is None else field(frame, item, attribute)
         frame.spend(2)
         if bool(test(frame, subject, *rest)) is wanted:
             kept.append(item)
@@ -320,8 +323,8 @@ def _mapping(value: Value) -> Value:
     raise wrong_type("this works on an object", value)
 
 
-def _sort_key(item: Value, attribute: Value, case_sensitive: Value) -> Value:
-    key = item if attribute is None else _given(field(item, attribute))
+def _sort_key(frame: Frame, item: Value, attribute: Value, case_sensitive: Value) -> Value:
+    key = frame.whole(item if attribute is None else _given(field(frame, item, attribute)))
     return key.lower() if type(key) is str and not case_sensitive else key
 
 

@@ -76,7 +76,7 @@ def _count_in_list(frame: Frame, value: Value, item: Value) -> int:
 def _index(frame: Frame, value: Value, item: Value) -> int:
     if not COMPARISONS["in"](frame, item, value):
         raise ExpressionError("the list has no such element", kind="type")
-    return int(value.index(item))
+    return int(frame.whole(value).index(frame.whole(item)))
 
 
 Method = Callable[..., Value]

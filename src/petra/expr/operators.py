@@ -14,6 +14,7 @@ import msgspec
 from petra.errors import ExpressionError
 from petra.expr.frame import Frame, Namespace, Undefined, Value, bounded, finite, kind_of, measure
 from petra.expr.limits import CELL, MAX_RESULT
+from petra.references import Itself
 
 _NUMBERS: Final = frozenset((int, float, bool))
 _ORDERED: Final = frozenset((int, float))
@@ -52,7 +53,7 @@ def multiply(frame: Frame, left: Value, right: Value) -> Value:
             frame.make_text(len(left) * max(right, 0))
             return left * right
         if type(left) is list:
-            size = measure(left) * max(right, 0)
+            size = measure(left, frame) * max(right, 0)
             frame.make_text(size)
             frame.spend(size // CELL)
             return left * right
@@ -98,6 +99,8 @@ def concatenate(frame: Frame, left: Value, right: Value) -> Value:
 
 def equal(frame: Frame, left: Value, right: Value) -> bool:
     """``a == b``."""
+    if frame.follow is not None:
+        left, right = frame.whole(left), frame.whole(right)
     kind = type(left)
     if kind is type(right) and (kind is str or kind in _COLLECTIONS):
         if len(left) != len(right):
@@ -115,8 +118,10 @@ def contains(frame: Frame, item: Value, container: Value) -> bool:
     """``item in container``: an element, a key or a part of a text."""
     kind = type(container)
     if kind is list:
+        if frame.follow is not None:
+            item, container = frame.whole(item), frame.whole(container)
         if type(item) in _COLLECTIONS:
-            frame.spend(_weight(container))
+            frame.spend(_weight(frame, container))
         else:
             effort = 1 + len(item) // 256 if type(item) is str else 1
             frame.spend(len(container) * effort)
@@ -216,14 +221,21 @@ def text(frame: Frame, value: Value) -> str:
     return written
 
 
-def json_value(value: Value, frame: Frame | None = None, *, limited: bool = True) -> Value:
+def json_value(value: Value, frame: Frame, *, limited: bool = True) -> Value:
     """Return a value as pure JSON: tuples become lists, NaN and functions are refused.
 
     What needs no change is returned as it is, not copied.
     """
+    if frame.follow is not None:
+        value = frame.whole(value)
+    return kept_value(value, frame, limited=limited)
+
+
+def kept_value(value: Value, frame: Frame, *, limited: bool = True) -> Value:
+    """Return a value as pure JSON, with the references that are in it."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
-        return value if not limited or kind is not str else _short(value)
+        return value if not limited or kind is not str else _short(frame, value)
     if kind is int:
         return bounded(value)
     if kind is float:
@@ -231,15 +243,13 @@ def json_value(value: Value, frame: Frame | None = None, *, limited: bool = True
     if kind is Undefined:
         raise value.error()
     if limited:
-        size = measure(value)
-        if frame is not None:
-            frame.spend(size // CELL)
+        frame.spend(measure(value, frame) // CELL)
     return value if _is_pure(value) else _pure(value)
 
 
-def _short(value: str) -> str:
-    if len(value) > MAX_RESULT:
-        raise ExpressionError(f"the text has more than {MAX_RESULT:,} characters", kind="limit")
+def _short(frame: Frame, value: str) -> str:
+    if len(value) > MAX_RESULT and len(value) > frame.most:
+        raise ExpressionError(f"the text has more than {frame.most:,} characters", kind="limit")
     return value
 
 
@@ -268,7 +278,7 @@ def _is_pure(value: Value) -> bool:
 
 def _pure(value: Value) -> Value:
     kind = type(value)
-    if kind is str or kind is bool or value is None:
+    if kind is str or kind is bool or kind is Itself or value is None:
         return value
     if kind is int:
         return bounded(value)
@@ -302,11 +312,11 @@ def _pay_comparison(frame: Frame, left: Value, right: Value) -> None:
     if kind is str and type(right) is str:
         frame.spend_text(min(len(left), len(right)))
     elif kind in _COLLECTIONS and type(right) in _COLLECTIONS:
-        frame.spend(_weight(left))
+        frame.spend(_weight(frame, left))
 
 
-def _weight(value: Value) -> int:
-    return 1 + measure(value) // CELL
+def _weight(frame: Frame, value: Value) -> int:
+    return 1 + measure(value, frame) // CELL
 
 
 def _number(value: Value) -> Value:

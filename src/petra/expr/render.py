@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from petra.errors import ExpressionError
 from petra.expr import tree
 from petra.expr.frame import Frame, Namespace, Undefined, Value, too_large
-from petra.expr.limits import MAX_RESULT
 from petra.expr.list_filters import elements
 from petra.expr.operators import text
 
@@ -21,19 +20,20 @@ if TYPE_CHECKING:
 
 
 class Out:
-    """Text being written, never longer than ``MAX_RESULT``."""
+    """Text being written, never longer than may be built."""
 
-    __slots__ = ("_parts", "_size")
+    __slots__ = ("_most", "_parts", "_size")
 
-    def __init__(self) -> None:
+    def __init__(self, frame: Frame) -> None:
         self._parts: list[str] = []
         self._size = 0
+        self._most = frame.most
 
     def write(self, part: str) -> None:
         """Add a part, or refuse it if the whole gets too long."""
         self._size += len(part)
-        if self._size > MAX_RESULT:
-            raise too_large(self._size)
+        if self._size > self._most:
+            raise too_large(self._size, self._most)
         self._parts.append(part)
 
     def text(self) -> str:
@@ -79,7 +79,7 @@ def _piece(piece: tree.Piece, compiler: Compiler) -> Emit:
 
 
 def _output(piece: tree.Output, compiler: Compiler) -> Emit:
-    run, offset = compiler.compile(piece.expression), piece.expression.start
+    run, offset = compiler.operand(piece.expression), piece.expression.start
 
     def emit(frame: Frame, out: Out) -> None:
         value = run(frame)
@@ -96,7 +96,7 @@ def _output(piece: tree.Output, compiler: Compiler) -> Emit:
 
 def _if(piece: tree.If, compiler: Compiler) -> Emit:
     branches = [
-        (compiler.compile(condition), compile_body(body, compiler))
+        (compiler.operand(condition), compile_body(body, compiler))
         for condition, body in piece.branches
     ]
     otherwise = compile_body(piece.otherwise, compiler)
@@ -111,9 +111,9 @@ def _if(piece: tree.If, compiler: Compiler) -> Emit:
 
 
 def _for(piece: tree.For, compiler: Compiler) -> Emit:
-    items_of, body = compiler.compile(piece.items), compile_body(piece.body, compiler)
+    items_of, body = compiler.operand(piece.items), compile_body(piece.body, compiler)
     otherwise = compile_body(piece.otherwise, compiler)
-    condition = None if piece.condition is None else compiler.compile(piece.condition)
+    condition = None if piece.condition is None else compiler.operand(piece.condition)
     weight = 4 + 2 * sum(1 for _ in _nodes(piece.body))
     targets, offset = piece.targets, piece.start
 
@@ -126,7 +126,7 @@ def _for(piece: tree.For, compiler: Compiler) -> Emit:
         value = items_of(frame)
         if type(value) is Undefined:
             raise value.error()
-        items = elements(frame, frame.through(value))
+        items = elements(frame, value)
         if condition is not None:
             kept = []
             for item in items:
@@ -167,6 +167,8 @@ def _set(piece: tree.Set, compiler: Compiler) -> Emit:
     def emit(frame: Frame, _out: Out) -> None:
         value = value_of(frame)
         if field is None:
+            if len(targets) > 1:
+                value = frame.through(value)
             frame.bound = {**frame.bound, **_unpacked(targets, value, offset)}
             frame.spend(1 + len(frame.bound))
             return
@@ -187,7 +189,7 @@ def _set_block(piece: tree.SetBlock, compiler: Compiler) -> Emit:
     name, body = piece.name, compile_body(piece.body, compiler)
 
     def emit(frame: Frame, _out: Out) -> None:
-        inner, outer = Out(), frame.bound
+        inner, outer = Out(frame), frame.bound
         body(frame, inner)
         written = inner.text()
         frame.make_text(len(written))

@@ -4,6 +4,8 @@ Rule 1: a string that is one ``{{ … }}`` gives the value itself; text around i
 Rule 2: undefined is chainable. It is false in ``test`` and an error in ``render``.
 Rule 3: values are data. No string that comes out of a scope is ever parsed.
 Rule 4: results are JSON, and bounded (see ``limits``).
+Rule 5: a reference in the scope is its value, if the scope can follow it (S18): ``render`` and ``test`` look through
+it wherever something is done with the value. ``hand_on`` is for who only keeps the value: a reference stays one.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petra.errors import ExpressionError
+from petra.errors import ExpressionError, UnreadableError
 from petra.expr import tree
 from petra.expr.blocks import parse_template
 from petra.expr.evaluate import Compiler, Run
 from petra.expr.frame import Frame, Undefined, Value
 from petra.expr.names import Path, PathUse, paths_of
-from petra.expr.operators import json_value
+from petra.expr.operators import json_value, kept_value
 from petra.expr.render import Out, bound_names, compile_body
 from petra.expr.tokens import has_tags
+from petra.references import INLINE_MAX, NeededError, fits, is_reference
 
 if TYPE_CHECKING:
     from petra.values import Json
@@ -60,6 +63,8 @@ class Template:
     """A compiled string of a playbook. Made by ``compile_template``; immutable."""
 
     __slots__ = (
+        "_handing",
+        "_looking",
         "_passes_through",
         "_run",
         "_tree",
@@ -78,6 +83,8 @@ class Template:
         self.reads: Final[frozenset[Path]] = frozenset(use.path for use in self.paths)
         self._tree = body
         self._run = run
+        self._looking: Run | None = None
+        self._handing: Run | None = None
         self._passes_through = passes_through
 
     def __repr__(self) -> str:
@@ -92,7 +99,23 @@ class Template:
         if self.is_constant:
             return self.source
         frame = Frame(scope, strict=True)
-        return self._guarded(lambda: self._result(self._run(frame)))
+        run = self._run if frame.follow is None else self._looks_through()
+        return self._guarded(lambda: self._result(frame, run(frame)))
+
+    def hand_on(self, scope: Scope, limit: int = INLINE_MAX) -> Json:
+        """Return the value for somebody who keeps it and does nothing with it.
+
+        A reference stays one. Of what is behind one, a part that is larger than ``limit`` bytes is the same reference with
+        a path; nothing is copied.
+
+        Raises:
+            ExpressionError: as ``render`` does.
+        """
+        frame = Frame(scope, strict=True)
+        if frame.follow is None or not self.is_native:
+            return self.render(scope)
+        run = self._hands_on()
+        return self._guarded(lambda: self._kept(frame, run(frame), limit))
 
     def test(self, scope: Scope) -> bool:
         """Tell whether a guard holds; what is undefined makes it false, not an error."""
@@ -100,7 +123,7 @@ class Template:
             return self._truth(self.source)
         frame = Frame(scope, strict=False)
         try:
-            value = self._run(frame)
+            value = self._run(frame) if frame.follow is None else self._looks_through()(frame)
         except ExpressionError as error:
             if error.kind == "undefined":
                 return False
@@ -123,10 +146,32 @@ class Template:
             for node, run in _leaves(self.source, output.expression)
         ]
 
-    def _result(self, value: Value) -> Json:
+    def _looks_through(self) -> Run:
+        """Return what evaluates it where there are references; compiled when the first one comes."""
+        if self._looking is None:
+            self._looking = _runner(self.source, self._tree, follows=True)
+        return self._looking
+
+    def _hands_on(self) -> Run:
+        if self._handing is None:
+            output = _sole_output(self._tree)
+            assert output is not None, "only a value can be handed on"
+            self._handing = Compiler(self.source, follows=True).tracked(output.expression)
+        return self._handing
+
+    def _result(self, frame: Frame, value: Value) -> Json:
         if type(value) is Undefined:
             raise value.error()
-        result: Json = json_value(value, limited=not self._passes_through)
+        result: Json = json_value(value, frame, limited=not self._passes_through)
+        return result
+
+    def _kept(self, frame: Frame, value: Value, limit: int) -> Json:
+        if type(value) is Undefined:
+            raise value.error()
+        if is_reference(value) and value.get("path"):
+            part = frame.through(value)
+            value = part if fits(part, limit) else value
+        result: Json = kept_value(value, frame, limited=not self._passes_through)
         return result
 
     def _truth(self, text: str) -> bool:
@@ -173,18 +218,23 @@ def _compiled(source: str, profile: Profile) -> Template:
     if profile is Profile.SERVER:
         _refuse_statements(source, body)
     output = _sole_output(body)
-    compiler = Compiler(source, bound_names(body))
+    passes = output is not None and isinstance(output.expression, tree.Name | tree.Lookup)
+    return Template(source, body, _runner(source, body), passes_through=passes)
+
+
+def _runner(source: str, body: tree.Body, *, follows: bool = False) -> Run:
+    output = _sole_output(body)
+    compiler = Compiler(source, bound_names(body), follows=follows)
     if output is not None:
-        passes = isinstance(output.expression, tree.Name | tree.Lookup)
-        return Template(source, body, compiler.compile(output.expression), passes_through=passes)
+        return compiler.operand(output.expression)
     emit = compile_body(body, compiler)
 
     def run(frame: Frame) -> Value:
-        out = Out()
+        out = Out(frame)
         emit(frame, out)
         return out.text()
 
-    return Template(source, body, run, passes_through=False)
+    return run
 
 
 def _nothing(_frame: Frame) -> Value:
@@ -212,7 +262,7 @@ def _refuse_statements(source: str, body: tree.Body) -> None:
 
 
 def _leaves(source: str, root: tree.Node) -> list[tuple[tree.Node, Run]]:
-    compiler = Compiler(source)
+    compiler = Compiler(source, follows=True)
     found: list[tree.Node] = []
     stack = [root]
     while stack:
@@ -223,7 +273,7 @@ def _leaves(source: str, root: tree.Node) -> list[tuple[tree.Node, Run]]:
         # The root of `a.b` is no operand of its own; keys that are computed are.
         stack.extend(parts if not isinstance(node, tree.Lookup) else list(parts)[1:])
     found.sort(key=lambda node: (node.start, -node.end))
-    return [(node, compiler.compile(node)) for node in found]
+    return [(node, compiler.operand(node)) for node in found]
 
 
 def _operand(text: str, run: Run, frame: Frame) -> Operand:
@@ -234,5 +284,7 @@ def _operand(text: str, run: Run, frame: Frame) -> Operand:
         plain = json_value(value, frame)
     except (ExpressionError, RecursionError):
         return Operand(text, None, defined=False)
+    except (NeededError, UnreadableError):
+        return Operand(text, None, defined=True)
     small = len(repr(plain)) <= _OPERAND_SIZE
     return Operand(text, plain if small else None, defined=True)

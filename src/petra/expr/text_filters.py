@@ -41,9 +41,9 @@ def need_int(value: Value, what: str) -> int:
     raise wrong_type(f"{what} must be a whole number", value)
 
 
-def default(_frame: Frame, value: Value, fallback: Value = "", boolean: Value = False) -> Value:
+def default(frame: Frame, value: Value, fallback: Value = "", boolean: Value = False) -> Value:
     """The fallback if the value is undefined (or, with ``true``, false)."""
-    if type(value) is Undefined or (boolean and not value):
+    if type(value) is Undefined or (frame.through(boolean) and not frame.through(value)):
         return fallback
     return value
 

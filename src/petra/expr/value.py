@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from petra.errors import ExpressionError
 from petra.expr.limits import MAX_LEVELS
 from petra.expr.template import Profile, Scope, Template, compile_template
+from petra.references import INLINE_MAX
 
 if TYPE_CHECKING:
     from petra.expr.names import Path
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 Place = tuple[str | int, ...]
 """Keys and indices that lead to a string inside a value."""
 
-_Render = Callable[[Scope], "Json"]
+_Render = Callable[[Scope, int | None], "Json"]
+"""Takes the scope and, to hand a value on, the largest part of a referenced value that is copied."""
 
 
 class ValueTemplate:
@@ -42,7 +44,15 @@ class ValueTemplate:
         Raises:
             ExpressionError: a template failed; ``place`` names which.
         """
-        return self.source if self._render is None else self._render(scope)
+        return self.source if self._render is None else self._render(scope, None)
+
+    def hand_on(self, scope: Scope, limit: int = INLINE_MAX) -> Json:
+        """Return the value for somebody who only keeps it: references stay what they are (``Template.hand_on``).
+
+        Raises:
+            ExpressionError: a template failed; ``place`` names which.
+        """
+        return self.source if self._render is None else self._render(scope, limit)
 
 
 def compile_value(value: Json, profile: Profile) -> ValueTemplate:
@@ -69,7 +79,9 @@ def _compile(
         if not any(items):
             return None
         slots = list(zip(value, items, strict=True))
-        return lambda scope: [item if run is None else run(scope) for item, run in slots]
+        return lambda scope, limit: [
+            item if run is None else run(scope, limit) for item, run in slots
+        ]
     if isinstance(value, dict):
         fields = {
             key: (item, _compile(item, profile, (*place, key), templates))
@@ -77,8 +89,8 @@ def _compile(
         }
         if not any(run for _, run in fields.values()):
             return None
-        return lambda scope: {
-            key: item if run is None else run(scope) for key, (item, run) in fields.items()
+        return lambda scope, limit: {
+            key: item if run is None else run(scope, limit) for key, (item, run) in fields.items()
         }
     return None
 
@@ -95,9 +107,9 @@ def _compile_string(
         return None
     templates[place] = template
 
-    def render(scope: Scope) -> Json:
+    def render(scope: Scope, limit: int | None) -> Json:
         try:
-            return template.render(scope)
+            return template.render(scope) if limit is None else template.hand_on(scope, limit)
         except ExpressionError as error:
             error.place = place
             raise

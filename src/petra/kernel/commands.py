@@ -35,6 +35,19 @@ class Fork(Command, frozen=True, tag="fork"):
     reason: str = ""
 
 
+class Migrate(Command, frozen=True, tag="migrate"):
+    """Go on with the definition of that digest, whose steps have other names as ``renamed`` says.
+
+    ``at`` is the version that the plan was made for; an execution that has moved on refuses.
+    """
+
+    digest: str
+    renamed: dict[str, str] = {}
+    at: int | None = None
+    actor: str = ""
+    reason: str = ""
+
+
 class StepReport(Command, frozen=True, tag="report"):
     """A worker reports a step run. ``delivery`` is the grant it worked under."""
 
@@ -164,21 +177,12 @@ class Override(Command, frozen=True, tag="override"):
     reason: str = ""
 
 
-AnyCommand = (
-    Start
-    | Fork
-    | StepReport
-    | ChunkReport
-    | LeaseExpired
-    | TakeBack
-    | Tick
-    | SendSignal
-    | PatchCtx
-    | Act
-    | ChangeGroup
-    | ChildEnded
-    | Pause
-    | Resume
-    | Cancel
-    | Override
+CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override
+"""What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
+
+EngineCommand = (
+    Start | Fork | StepReport | ChunkReport | LeaseExpired | TakeBack | Tick | ChildEnded | Migrate
 )
+"""What only an engine says: that time passed, what its workers and its other executions report."""
+
+AnyCommand = CallerCommand | EngineCommand

@@ -21,6 +21,7 @@ from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault, too_large
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
+from petra.kernel.migration import migrate
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
@@ -248,7 +249,7 @@ def _hand_out_again(turn: Turn, run: Run) -> None:
             tasks.restart(turn, run, chunk)  # its child belongs to the origin
         elif holder.waits:
             tasks.begin(turn, run, chunk)
-        elif turn.plan(run.step).mode == "worker" and (chunk is not None or run.loop is None):
+        elif turn.plan_of(run).mode == "worker" and (chunk is not None or run.loop is None):
             place = chunk.id if chunk is not None else ""
             turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
     if run.loop is not None and run.id in turn.state.runs:
@@ -338,10 +339,19 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
+    _reconsider_all(turn)  # a gate may have turned false in the meantime
+
+
+def _reconsider_all(turn: Turn) -> None:
     turn.agenda.add_waiting(turn.program.steps)
-    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_ctx.update(turn.state.ctx)
     turn.changed_steps.update(turn.program.steps)
     turn.judged.extend(turn.state.groups)
+
+
+def _migrate(turn: Turn, command: c.Migrate) -> None:
+    migrate(turn, command)
+    _reconsider_all(turn)
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
@@ -407,9 +417,11 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
     group = turn.state.groups[command.group]
     if group.closed:
         raise RefusedError("the group is closed")
-    plan = turn.plan(group.step)
+    plan = turn.program.steps.get(group.step)
     number = group.arcs[-1] if group.arcs else 0
-    arc = next(arc for arc in plan.arcs if arc.number == number)
+    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
+    if arc is None:
+        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
     args = {arc.arc.item: command.item} if arc.foreach is not None else {}
     stack = (*group.stack, Branch(group.id, group.size))
     token = e.Produced(
@@ -509,4 +521,5 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Migrate: _migrate,
 }

@@ -407,6 +407,17 @@ class PastTaken(Event, frozen=True, tag="execution.past"):
     past: list[tuple[float, AnyEvent]]
 
 
+class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
+    """The execution goes on with another definition; what runs ends by the one it began with (S23)."""
+
+    digest: str
+    playbook: str
+    renamed: dict[str, str] = {}
+    reducers: dict[str, str] = {}
+    actor: str = ""
+    reason: str = ""
+
+
 AnyEvent = (
     ExecutionStarted
     | StepStarted
@@ -440,4 +451,5 @@ AnyEvent = (
     | ExecutionEnded
     | ExecutionForked
     | PastTaken
+    | ExecutionMigrated
 )

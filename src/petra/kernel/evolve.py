@@ -13,6 +13,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
 from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
+from petra.kernel.fold.migration import migrated
 from petra.kernel.fold.steps import discarded, returned, step_ended, step_started, withdrawn
 from petra.kernel.fold.tasks import attempt_ended, attempt_started, item_changed, signal_received
 from petra.kernel.fold.tokens import add, timers
@@ -171,4 +172,5 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.FinalStarted: _final_started,
     e.ExecutionStuck: _stuck,
     e.ExecutionEnded: _ended,
+    e.ExecutionMigrated: migrated,
 }

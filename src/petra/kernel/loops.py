@@ -51,7 +51,7 @@ _encode = msgspec.json.Encoder().encode
 
 def advance(turn: Turn, run: Run) -> None:
     """Hand out what may run now; end the run when the loop is through."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     assert run.loop is not None
     assert plan.loop is not None
     try:
@@ -130,7 +130,7 @@ def report(
     Raises:
         RefusedError: all of it was reported before.
     """
-    plan, chunk = turn.plan(run.step), run.chunks[chunk_id]
+    plan, chunk = turn.plan_of(run), run.chunks[chunk_id]
     out = dict.fromkeys(chunk.paths)
     fresh = []
     for path, one in reports:
@@ -244,7 +244,7 @@ def _finish(turn: Turn, run: Run) -> None:
     """End the loop; results that are too large for an event are gathered first, where a worker can."""
     results = results_of(run)
     most = min(turn.program.spec.policy.limits.max_payload_bytes, PIECE)
-    size = len(_encode(results)) if turn.plan(run.step).mode == "worker" else 0
+    size = len(_encode(results)) if turn.plan_of(run).mode == "worker" else 0
     if size > GATHER_BYTES:
         message = f"the results of the loop have {size:,} bytes; at most {GATHER_BYTES:,} are stored as one"
         error = Error(kind="limit", code="payload", message=message, retryable=False)

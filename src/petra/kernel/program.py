@@ -7,12 +7,15 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
+
 from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
+from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.flow import closing_joins, fans_out
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
@@ -252,6 +255,9 @@ class Program:
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
+        self.versions: dict[str, Program] = {}
+        """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
+        self._carried: dict[tuple[Began, str], StepPlan] = {}
 
     def _answer(self) -> None:
         """Answer once what decisions ask about all steps."""
@@ -271,6 +277,16 @@ class Program:
             p for p in self.steps.values() if p.join_reads.ctx or (p.rules and p.reads.ctx)
         ]
         self.watches_steps = bool(self.gated or self.conditional)
+
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return what a run goes by: it does what it began with, and leads where the playbook leads now (S23)."""
+        if run.began is None:
+            return self.steps[run.step]
+        key = (run.began, run.step)
+        if key not in self._carried:
+            was = self.versions[run.began.digest].steps[run.began.step]
+            self._carried[key] = _carried_over(was, self.steps.get(run.step))
+        return self._carried[key]
 
     def _plan(self, number: int, step: Step) -> StepPlan:
         policy = step.spec.policy
@@ -422,6 +438,14 @@ class Program:
                     waiting.extend(arc.arc.step for arc in self.steps[step].arcs)
             found[name] = frozenset(reached)
         return found
+
+
+def _carried_over(was: StepPlan, now: StepPlan | None) -> StepPlan:
+    """Give a step of an earlier definition the arcs it has now; one that is gone leads nowhere new."""
+    if now is None:
+        return was
+    step = msgspec.structs.replace(was.step, step=now.name, next=now.step.next)
+    return replace(was, step=step, number=now.number, arcs=now.arcs, incoming=now.incoming)
 
 
 def _in_order(step: Step) -> Iterator[tuple[int, Arc]]:

@@ -38,12 +38,22 @@ def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
     if state.phase == "compensating":
         return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
+    if state.carried:
+        return _in_flight_of_two(program, state)
     steps, busy = program.steps, len(state.runs)
     for name in program.served:
         busy -= len(state.runs_at.get(name, ()))
     for run_id in state.incidents:
         busy -= steps[state.runs[run_id].step].mode in ("worker", "router")
     return busy > 0
+
+
+def _in_flight_of_two(program: Program, state: State) -> bool:
+    """The same where some runs go by an earlier definition, in which their step may be of another kind."""
+    return any(
+        not run.incident and program.plan_of(run).mode in ("worker", "router")
+        for run in state.runs.values()
+    )
 
 
 def rest_of(program: Program, state: State) -> Rest | None:

@@ -214,7 +214,7 @@ def end(
     loop_done: bool = False,
 ) -> None:
     """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
-    plan = turn.program.steps[run.step]
+    plan = turn.plan_of(run)
     if run.compensates:
         completion.compensated(turn, run, report)
         return

@@ -36,6 +36,13 @@ class Branch(NamedTuple):
 Stack = tuple[Branch, ...]
 
 
+class Began(NamedTuple):
+    """A step of an earlier definition: the digest of its playbook, and its name there."""
+
+    digest: str
+    step: str
+
+
 class Activation(Struct, gc=False):
     """A step run that is over: what templates and joins see of it."""
 
@@ -180,6 +187,8 @@ class Run(Struct, gc=False):
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
+    began: Began | None = None
+    """The definition it goes by, where that is not the execution's of today (S23)."""
 
 
 class Group(Struct, gc=False):
@@ -262,6 +271,7 @@ class Undo(Struct, gc=False):
     args: dict[str, Any]
     seen: Seen
     stack: Stack
+    began: Began | None = None
 
 
 class State(Struct, gc=False):
@@ -298,6 +308,8 @@ class State(Struct, gc=False):
     arrivals: int = 0
     """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
     incidents: dict[str, None] = {}
+    carried: dict[str, None] = {}
+    """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}
     last_done: Activation | None = None
     held: dict[tuple[str, str], int] = {}
@@ -367,6 +379,8 @@ class State(Struct, gc=False):
     def take_run(self, run_id: str) -> Run:
         """Take a token out of ``S.running``, with everything it holds."""
         run = self.runs.pop(run_id)
+        if self.carried:
+            self.carried.pop(run_id, None)
         del self.runs_at[run.step][run_id]
         self._leave_groups(run_id, run.stack)
         self._unmark(run_id)

@@ -17,7 +17,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import State
+from petra.kernel.state import Run, State
 from petra.policy import transform
 from petra.wire import Error
 
@@ -87,6 +87,10 @@ class Turn:
     def plan(self, step: str) -> StepPlan:
         """Return the compiled step."""
         return self.program.steps[step]
+
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return the compiled step that a run goes by."""
+        return self.program.plan_of(run)
 
     # Expressions
 

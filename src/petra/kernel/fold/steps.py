@@ -47,6 +47,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
         arrow=first.arrow if first else None,
         resources=list(event.resources),
         compensates=event.compensates,
+        began=undone.began if undone else None,
     )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
@@ -199,7 +200,7 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
         count(state, "done")
         if event.undoable:
             seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack))
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
         elif state.phase == "normal":
             state.not_compensated[run.step] = None
         if not event.produced and state.phase == "normal":
