@@ -20,6 +20,7 @@ from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault, too_large
 from petra.kernel.effects import AnyEffect, Assign, Extend
+from petra.kernel.fork import pieces
 from petra.kernel.migration import migrate
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
@@ -226,11 +227,19 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     """Take over a past, and set everything going again that was on its way."""
     if turn.state.seq:
         raise RefusedError("an execution begins once")
+    first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin, at=command.at, past=command.past, reason=command.reason
+            origin=command.origin,
+            at=command.at,
+            past=first,
+            reason=command.reason,
+            size=len(command.past) if others else 0,
+            parts=command.parts,
         )
     )
+    for piece in others:
+        turn.emit(e.PastTaken(past=piece))
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
     turn.agenda.add_waiting(turn.program.steps)

@@ -394,12 +394,24 @@ class ExecutionEnded(Event, frozen=True, tag="execution.ended"):
 
 
 class ExecutionForked(Event, frozen=True, tag="execution.forked"):
-    """A new execution continues from a prefix of another one's log; ``past`` holds its events and times."""
+    """A new execution continues from a prefix of another one's log; ``past`` holds its events and times.
+
+    With ``size`` there are more of them than that: so many, and the rest follows. ``parts`` say whose they were, where
+    the origin had taken over some itself: execution, how many of its log come before them, how many there are.
+    """
 
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
     reason: str = ""
+    size: int = 0
+    parts: list[tuple[str, int, int]] = []
+
+
+class PastTaken(Event, frozen=True, tag="execution.past"):
+    """Further events of a past that is too long for one event."""
+
+    past: list[tuple[float, AnyEvent]]
 
 
 class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
@@ -445,5 +457,6 @@ AnyEvent = (
     | ExecutionStuck
     | ExecutionEnded
     | ExecutionForked
+    | PastTaken
     | ExecutionMigrated
 )

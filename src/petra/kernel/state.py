@@ -368,6 +368,8 @@ class State(Struct, gc=False):
     inherits: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
+    past_left: int = 0
+    """How many records of a past are still to be taken over."""
     paused: bool = False
     stained: bool = False
     ending: str = ""
