@@ -31,6 +31,7 @@ class Fork(Command, frozen=True, tag="fork"):
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
+    parts: list[tuple[str, int, int]] = []
     reason: str = ""
 
 
