@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar, assert_never
 
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.moving import move
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
@@ -32,12 +31,10 @@ from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
-from petra.kernel.migration import MovedOnError, examined
 from petra.playbook import Playbook, read
 from petra.store.rows import shard_of
 
 ID_TRIES = 1_000
-MOVE_TRIES = 20
 FOLLOWED_S = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
 
@@ -251,7 +248,7 @@ class Desk:
             case Branch():
                 answered = await self._branch(request)
             case Move():
-                answered = await self._move(request)
+                answered = await move(self.engine, request)
             case Ask():
                 answered = await self._ask(request)
             case _:
@@ -281,28 +278,6 @@ class Desk:
             request.origin, lambda now: at(made, now), execution=request.execution,
             command=request.id, request=[request.at, request.step],
         )  # fmt: skip
-
-    async def _move(self, request: Move) -> Answered:
-        """Move an execution (S23); one that moves on between proof and decision is proved again, a few times."""
-        target = self.engine.entries.compiled(read(request.playbook, "the playbook").checked())
-        for _ in range(MOVE_TRIES):
-            entry = await self.engine.view(request.execution)
-            command = c.Migrate(
-                now=0.0, digest=target.digest, renamed=request.renamed, at=entry.state.seq,
-                actor=request.actor, reason=request.reason,
-            )  # fmt: skip
-            known = request.id and await self.engine.store.answer(request.id)
-            plan = examined(entry.program, target, entry.state, request.renamed)
-            if plan.faults and not known:
-                return Answered(request.execution, "; ".join(plan.faults))
-            with contextlib.suppress(MovedOnError):
-                return await self.engine.migrate(
-                    request.execution, partial(at, command), target, command=request.id,
-                    request=[request.renamed, request.actor, request.reason],
-                )  # fmt: skip
-        raise UsageError(
-            f"execution {request.execution} moves on faster than a move can be proved; 'petra pause' it first"
-        )
 
 
 C = TypeVar("C", bound=c.Command)
