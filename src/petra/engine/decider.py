@@ -183,6 +183,8 @@ class Decider:
 
     def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
+        if request.target is not None:
+            entry.program.versions[request.target.digest] = request.target
         command = request.make(self._clock.now())
         shelf = request.hand or self._porter.shelf
         decision = decide(entry.program, entry.state, command, shelf)
@@ -193,6 +195,9 @@ class Decider:
             draft.records.append(record)
             draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
+        if entry.state.digest != entry.program.digest:
+            entry.move()
+            draft.moved = bool(entry.state.digest)
         if decision.items:
             draft.items.update(decision.items)
         for effect in decision.effects:
