@@ -228,6 +228,20 @@ class Followed:
         self._failed.clear()
 
 
+def name_of(scope: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    """Return the name under which a scope has a reference, at the top or one level down; its key if it has none."""
+    key = reference["key"]
+    for name, value in scope.items():
+        if is_reference(value):
+            if value["key"] == key:
+                return name
+        elif type(value) is dict:
+            for inner, item in value.items():
+                if is_reference(item) and item["key"] == key:
+                    return f"{name}.{inner}"
+    return str(key)
+
+
 def references_in(value: Any) -> tuple[bool, int]:
     """Tell whether a value has references in it, perhaps; and how many values there are to look at."""
     found, count, stack = False, 1, [value]
