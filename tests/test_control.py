@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import stat
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -94,6 +96,27 @@ def test_a_line_that_is_no_request_is_answered_and_the_next_one_served(
     answered, reply = asyncio.run(asking())
     assert b"cannot be read" in answered
     assert reply.result is not None
+
+
+@pytest.mark.parametrize("kind", get_args(c.AnyCommand), ids=lambda kind: kind.__name__)
+def test_only_what_callers_may_give_comes_in(tmp_path: Path, kind: type[c.Command]) -> None:
+    """Every command there is, whole and well-formed: those that are an engine's own are refused unread."""
+    command: dict[str, object] = {
+        "type": kind.__struct_config__.tag, "now": 0.0, "workload": {}, "origin": "x", "at": 1, "past": [],
+        "run": "r", "chunk": "", "reports": [], "report": {"outcome": {"status": "ok"}}, "delivery": 1,
+        "child": "c", "status": "completed", "name": "n", "values": {}, "item": "i", "act": "claim",
+        "actor": "ada", "group": "g", "change": "close", "step": "s",
+    }  # fmt: skip
+    line = json.dumps({"type": "ask", "id": "1", "execution": "x", "command": command})
+
+    async def asking() -> bytes:
+        async with listening(tmp_path, echo), connected(tmp_path) as (reader, writer):
+            writer.write(line.encode() + b"\n")
+            return await reader.readline()
+
+    allowed = kind in get_args(c.CallerCommand)
+    assert (b"Invalid value" in asyncio.run(asking())) != allowed
+    assert allowed != (kind in get_args(c.EngineCommand))
 
 
 def test_a_deliberate_error_is_told_to_the_one_who_asked(tmp_path: Path) -> None:

@@ -311,16 +311,14 @@ def test_a_full_inbox_holds_back_who_asks_and_nothing_else() -> None:
 def test_reports_are_held_back_by_not_reading_the_connection() -> None:
     async def scenario() -> None:
         store = Reading()
-        async with Engine(store) as engine:
-            engine._tasks[0].cancel()  # nobody decides
-            await settle()
-            engine._inbox._most = 1
-            engine.tell("e1", lambda now: c.Tick(now=now))
-            report = frames.Reports(reports=[])
-            receiving = asyncio.create_task(engine.receive(Hands(store), report))
-            await settle()
-            assert not receiving.done()
-            await engine._inbox.take(1)
-            await receiving
+        engine = Engine(store)  # nobody decides: it has not begun
+        engine._inbox._most = 1
+        engine.tell("e1", lambda now: c.Tick(now=now))
+        report = frames.Reports(reports=[])
+        receiving = asyncio.create_task(engine.receive(Hands(store), report))
+        await settle()
+        assert not receiving.done()
+        await engine._inbox.take(1)
+        await receiving
 
     asyncio.run(scenario())

@@ -162,6 +162,15 @@ def _the_heart_does_not_beat(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Heart, "beat", lambda _: None)
 
 
+def _a_close_forgets_what_workers_have(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Dispatcher, "held", lambda _: [])
+
+
+def _a_close_forgets_what_has_arrived(patch: pytest.MonkeyPatch) -> None:
+    end = "self._inbox.end()"
+    _rewrite(patch, Engine, "_finish", end, f"self._inbox.drain()\n    {end}")
+
+
 PLANTED: list[Plant] = [
     _told_before_it_is_durable, _a_report_is_acknowledged_when_it_arrives,
     _a_store_that_refused_counts_as_one_that_stored, _an_old_delivery_is_taken,
@@ -170,6 +179,7 @@ PLANTED: list[Plant] = [
     _rows_show_the_first_status_for_ever, _a_run_that_ended_stays_out,
     _assignments_are_made_from_what_is_not_durable, _children_are_never_told, _the_clock_is_a_minute_ahead,
     _the_same_batch_is_stored_twice, _answers_are_not_stored, _a_report_is_sent_once, _the_heart_does_not_beat,
+    _a_close_forgets_what_workers_have, _a_close_forgets_what_has_arrived,
 ]  # fmt: skip
 
 

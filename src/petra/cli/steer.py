@@ -46,7 +46,7 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
     sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
 
 
-def _steer(home: Path, execution: str, command: c.AnyCommand, output: str) -> None:
+def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:
     chosen = found_id(home, execution)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output)
 

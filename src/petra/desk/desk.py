@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
@@ -133,15 +133,28 @@ class Desk:
                 found = await self._follow(execution, wanted, new=new)
                 if found is not None:
                     return found
-            woken = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault(execution, []).append(_Waiter(woken, until is not None))
             entry = await self.engine.entries.load(execution)
+            self.engine.check()
             # while it is busy, the state is ahead of what is durable, and nobody may see it
             if not entry.busy:
                 result = result_of(entry)
                 if wanted(result):
                     return result
+            await self._change(execution, curious=until is not None)
+
+    async def _change(self, execution: str, *, curious: bool) -> None:
+        """Wait until an execution comes to rest; a curious one waits for any change."""
+        woken = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(woken, curious)
+        self._waiting.setdefault(execution, []).append(waiter)
+        try:
             await woken
+        finally:
+            waiting = self._waiting.get(execution, [])
+            if waiter in waiting:  # nobody woke it: its caller waits no longer
+                waiting.remove(waiter)
+                if not waiting:
+                    del self._waiting[execution]
 
     async def _follow(
         self, execution: str, wanted: Callable[[Result], bool], *, new: bool
@@ -196,7 +209,7 @@ class Desk:
         """Return the log of an execution."""
         return await records_of(self.engine.store, execution)
 
-    async def _give(self, execution: str, command: c.AnyCommand) -> None:
+    async def _give(self, execution: str, command: c.CallerCommand) -> None:
         _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
 
     def rests_for_long(self, result: Result) -> bool:
@@ -264,7 +277,10 @@ class Desk:
         )  # fmt: skip
 
 
-def at(command: c.AnyCommand, now: float) -> c.AnyCommand:
+C = TypeVar("C", bound=c.Command)
+
+
+def at(command: C, now: float) -> C:
     """Put the time into a command."""
     return msgspec.structs.replace(command, now=now)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from petra.kernel.commands import AnyCommand
+from petra.kernel.commands import CallerCommand
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,7 +20,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Ask(Request, frozen=True, tag="ask"):
     """Give a command to an execution; whoever carries it out puts the time in."""
 
-    command: AnyCommand
+    command: CallerCommand
 
 
 class Begin(Request, frozen=True, tag="begin"):

@@ -19,6 +19,8 @@ Start = Callable[[], Coroutine[None, None, Child]]
 
 AGAIN_S = 0.05
 """Seconds after which a worker that ended is replaced."""
+END_S = 2.0
+"""Seconds that a busy worker has to end what its steps have started."""
 
 
 @asynccontextmanager
@@ -32,12 +34,28 @@ async def begun(start: Start) -> AsyncIterator[Task[Child]]:
             await end(await first)
 
 
-async def end(child: Child) -> None:
-    """End a worker, and wait until it is gone."""
-    child.kill()
-    with contextlib.suppress(asyncio.CancelledError):
-        await child.wait()
+async def end(child: Child, *, busy: bool = False) -> None:
+    """End a worker, and return when it is gone.
+
+    One that is busy is left alone for a moment first: it ends what its steps have started, which a signal to it
+    would leave behind.
+    """
     child.transport.close()
+    gone = asyncio.ensure_future(child.wait())
+    cancelled = False
+    try:
+        if busy:
+            await asyncio.wait({gone}, timeout=END_S)
+    except asyncio.CancelledError:
+        cancelled = True
+    child.kill()
+    while not gone.done():
+        try:
+            await asyncio.wait({gone})
+        except asyncio.CancelledError:
+            cancelled = True  # it is told on, once there is nothing left behind
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 class Keeper:
@@ -53,11 +71,17 @@ class Keeper:
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
         """Keep a worker running meanwhile; at the end there is none."""
         keeping = asyncio.create_task(self._keep(first, start))
+        keeping.add_done_callback(self._kept)
         try:
             yield
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
+
+    def _kept(self, keeping: Task[None]) -> None:
+        """Have the engine stop with the reason if nobody keeps a worker any more: nothing would ever run."""
+        if not keeping.cancelled() and (error := keeping.exception()) is not None:
+            self._engine.life.broke(error)
 
     async def _keep(self, first: Task[Child], start: Start) -> None:
         """Keep one worker process running; a dead one is replaced, and its work handed out again."""
@@ -68,7 +92,7 @@ class Keeper:
                 await self.talk(child.transport)
                 self._engine.lost(child.transport)  # not when we are closing: then nothing was lost
             finally:
-                await end(child)
+                await end(child, busy=bool(self._engine.dispatcher.held()))
             await self._clock.sleep(AGAIN_S)
             child = await start()
 

@@ -57,7 +57,7 @@ class Batches:
         state = draft.entry.state
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
-        draft.letters = letters_of(state, draft.effects, draft.version)
+        draft.letters = letters_of(draft)
         return change_of(draft, due)
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from petra.clock import Clock
 from petra.engine.batches import Batches
@@ -24,11 +25,10 @@ from petra.engine.draft import (
     Request,
     answer_of,
     known_answer,
-    note_assigned,
-    note_extended,
     note_released,
     refused_act,
 )
+from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
@@ -37,7 +37,6 @@ from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, Record, State, decide
-from petra.kernel import effects as f
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -65,9 +64,13 @@ class Decider:
         listeners: list[Listener],
         pump: Callable[[], Awaitable[None]],
         fenced: Callable[[int], None],
-        broke: Callable[[BaseException], None],
+        errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
-        """Make one; ``pump`` hands out what workers have room for, ``fenced`` hears of shards that are lost."""
+        """Make one.
+
+        ``pump`` hands out what workers have room for, ``fenced`` hears of shards that are lost, ``errand`` sees
+        something through whoever stops waiting for it.
+        """
         self._store = store
         self._clock = clock
         self._shards = shards
@@ -79,34 +82,23 @@ class Decider:
         self._listeners = listeners
         self._pump = pump
         self._fenced = fenced
-        self._broke = broke
+        self._errand = errand
 
     async def run(self) -> None:
-        """Take, decide and commit, for ever; what was decided last is finished before it ends."""
+        """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
         committing: asyncio.Task[None] | None = None
-        try:
-            while True:
-                requests = await self._inbox.take(BATCH_MAX)
-                drafts = await self._decide_all(requests)
-                if committing is not None:
-                    await committing
-                # the rows are made now, before the next decisions change the states they show
-                usable, batch = self._prepare(drafts)
-                committing = asyncio.create_task(self._commit(usable, batch))
-                committing.add_done_callback(self._committed)
-                await asyncio.sleep(0)  # it is under way while we decide on
-        except asyncio.CancelledError:
+        while True:
+            requests = await self._inbox.take(BATCH_MAX)
+            if not requests and committing is None:
+                return
+            drafts = await self._decide_all(requests)
             if committing is not None:
-                await committing  # what was decided last is finished, not torn
-            raise
-        except BaseException as error:
-            self._broke(error)
-            raise
-
-    def _committed(self, done: asyncio.Task[None]) -> None:
-        """Notice at once that a commit failed for good, also when nothing more arrives."""
-        if not done.cancelled() and (error := done.exception()) is not None:
-            self._broke(error)
+                await committing
+                committing = None
+            if drafts:
+                # the rows are made now, before the next decisions change the states they show
+                committing = self._errand("commit", self._commit(*self._prepare(drafts)))
+                await asyncio.sleep(0)  # it is under way while we decide on
 
     async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -172,12 +164,7 @@ class Decider:
         if decision.items:
             draft.items.update(decision.items)
         for effect in decision.effects:
-            if isinstance(effect, f.Assign):
-                note_assigned(draft, entry, effect)
-            elif isinstance(effect, f.Extend):
-                note_extended(draft, entry, effect)
-            else:
-                draft.effects.append(effect)
+            note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
             refused = refused_act(decision.events)
@@ -291,7 +278,9 @@ class Decider:
                 if request.part is not None:
                     link, lease, number = request.part
                     acks.setdefault(link, []).append((lease, number))
-                if request.answer is not None:
+                if refused and request.command and not (draft.records or request.letter):
+                    await self._refused(request, Answered(entry.state.id, refused, draft.version))
+                elif request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
         for link, parts in acks.items():
             link.send(frames.Ack(parts=parts))
@@ -299,12 +288,23 @@ class Decider:
             for letter in draft.letters:
                 await self._post.take(letter)
 
+    async def _refused(self, request: Request, answered: Answered) -> None:
+        """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
+        try:
+            known = await self._store.answer(request.command)
+        except UnavailableError:
+            self._inbox.push(request)
+            return
+        if known is not None:
+            self._answer_again(request, known)
+        else:
+            request.reply(answered)
+
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
-        for effect in draft.effects:
-            if isinstance(effect, f.Stop):
-                self._dispatcher.stop(entry.state.id, effect.run, "withdrawn")
+        for run in draft.stopped:
+            self._dispatcher.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._dispatcher.offer(row, given, entry.program)
@@ -314,10 +314,9 @@ class Decider:
 
 
 def tell(listeners: list[Listener], entry: Entry, records: list[Record]) -> None:
-    """Tell who listens; one that fails (its reader has gone, say) hears no more."""
+    """Tell who listens; one that fails (its reader has gone, say) keeps nobody else from hearing."""
     for listener in tuple(listeners):
         try:
             listener(entry, records)
         except Exception:  # noqa: BLE001 - a listener is not the engine
             _log.debug("a listener failed", exc_info=True)
-            listeners.remove(listener)

@@ -291,6 +291,10 @@ class Dispatcher:
             for one in given.iterations:
                 lease.out.pop(one.path, None)
 
+    def held(self) -> list[PendingRow]:
+        """Return what workers have now."""
+        return [lease.row for lease in self._leases.values()]
+
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""
         lease = self._end(lease_id)

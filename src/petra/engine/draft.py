@@ -27,6 +27,8 @@ from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
 Make = Callable[[float], c.AnyCommand]
+Asked = Callable[[float], c.CallerCommand]
+"""What callers give: a command that they may give, once the time is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,17 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
+def taken_back(row: rows.PendingRow) -> Request:
+    """Return the request that a run makes whose worker was ended in order."""
+    pending = row.pending
+    return Request(
+        row.execution,
+        lambda now: c.TakeBack(
+            now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
+        ),
+    )
+
+
 class Draft(msgspec.Struct):
     """What a batch will do to one execution."""
 
@@ -115,7 +128,9 @@ class Draft(msgspec.Struct):
     expected: int
     records: list[Record] = []
     lines: list[rows.Record] = []
-    effects: list[f.AnyEffect] = []
+    stopped: list[str] = []
+    mail: list[tuple[str, bytes]] = []
+    told: list[f.Notify] = []
     assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
     extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
     released: dict[tuple[str, str], None] = {}
@@ -201,7 +216,7 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.steps[run.step].step.spec.pool,
+        pool=entry.program.plan_of(run).step.spec.pool,
     )
     made = assignment(entry.program, entry.state, effect.run, effect.chunk)
     draft.assigned[key] = pending, made
@@ -213,7 +228,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     chunk = run.chunks.get(effect.chunk) if run is not None else None
     if run is None or chunk is None:
         return
-    plan = entry.program.steps[run.step]
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )

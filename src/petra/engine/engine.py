@@ -7,14 +7,16 @@ Rule 2: there is no special way back after a crash: what is out is handed out ag
 letters lie where they were; the kernel rejects what comes twice.
 Rule 3: a command with an id is carried out once; asked again it gets the same answer.
 Rule 4: a store that lost our write is asked again; one that is broken ends the engine.
-Rule 5: an engine with a name shares its store with others, and acts only for the executions of its shards.
+Rule 5: at the end what was begun is finished, what workers have is taken back, and that is recorded; whoever still
+waits is told (``petra.engine.life``).
+Rule 6: an engine with a name shares its store with others, and acts only for the executions of its shards.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -24,6 +26,7 @@ from petra.engine.decider import Decider, Listener
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
+    Asked,
     Make,
     Request,
     known_answer,
@@ -31,24 +34,24 @@ from petra.engine.draft import (
     out_by_shard,
     reported,
     request_hash,
+    taken_back,
 )
 from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.inbox import Inbox
-from petra.engine.limits import LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.life import Life, StoppedError
+from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.wakes import Wakes
-from petra.errors import PetraError
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
-from petra.store.errors import UnavailableError, UncertainError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -87,10 +90,13 @@ class Engine:
         )
         self.listeners: list[Listener] = []
         self.movers: list[Callable[[Collection[int]], None]] = []
-        self.mourners: list[Callable[[PetraError], None]] = []
+        self.mourners: list[Callable[[StoppedError], None]] = []
+        self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
-        self._post = Post(store, self.entries, self.shards, self.clock, self._inbox.push)
+        self._post = Post(
+            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand
+        )  # fmt: skip
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._retention = retention
         self.logs = RunLogs(logs)
@@ -104,11 +110,10 @@ class Engine:
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
             post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, listeners=self.listeners,
-            pump=self._pump, fenced=self._fenced, broke=self._break,
+            pump=self._pump, fenced=self._fenced, errand=self.life.errand,
         )  # fmt: skip
-        self._tasks: list[asyncio.Task[None]] = []
-        self._broken: BaseException | None = None
         self._expected = Expected()
+        self._deciding: asyncio.Task[None] | None = None
 
     # Life
 
@@ -119,39 +124,32 @@ class Engine:
         else:
             await self.store.listen(self._heard)
             await self.shards.begin(self._owner)
-        loops: list[Callable[[], Awaitable[None]]] = [
-            self._time_loop,
-            self._sweep_loop,
-            self._recovery.run,
-        ]
+        self._deciding = self.life.errand("decide", self._decider.run())
+        self.life.for_ever("timers", self._time_loop)
+        self.life.for_ever("sweep", self._sweep_loop)
+        self.life.for_ever("recovery", self._recovery.run)
         if self.shards.epochs is not None:
-            loops.append(lambda: self.shards.hold(self._owner))
+            self.life.for_ever("shards", lambda: self.shards.hold(self._owner))
         if self._retention is not None:
-            loops.append(self._retain)
-        self._tasks = [asyncio.create_task(self._decider.run())]
-        self._tasks += [asyncio.create_task(self._for_ever(loop)) for loop in loops]
+            self.life.for_ever("retention", self._retain)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._post.close()
-        await self.logs.close()
-        self.in_order = self._broken is None and self._recovery.is_done
-        if self.in_order:  # else the next one must see that deliveries were lost
-            await self.shards.leave(self._owner)
+        done = await self.life.close(self._finish, CLOSE_S)
+        whole = done and self.life.failure is None
+        self.in_order = whole and self._recovery.is_done
 
-    async def _for_ever(self, loop: Callable[[], Awaitable[None]]) -> None:
-        """Run a loop; it begins anew when the store was away."""
-        while True:
-            try:
-                await loop()
-            except (UnavailableError, UncertainError):
-                await self.clock.sleep(RETRY_S)
-            except Exception as error:
-                self._break(error)
-                raise
+    async def _finish(self) -> None:
+        """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
+        self._post.stop()
+        for row in self.dispatcher.held():
+            self._inbox.push(taken_back(row))
+        self._inbox.end()
+        if self._deciding is not None:
+            await self._deciding
+        await self.logs.close()
+        if self._recovery.is_done:  # else the next one must see that deliveries were lost
+            await self.shards.leave(self._owner)
 
     # Asking
 
@@ -185,7 +183,7 @@ class Engine:
         return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def ask(
-        self, execution: str, make: Make, *, command: str = "", request: Any = None
+        self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
         return await self._ask(execution, make, command=command, request=request_hash(request))
@@ -201,10 +199,12 @@ class Engine:
     ) -> Answered:
         self.check()
         await self._expected.alone(command)
+        self.check()
         answer = self._expected.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
             await self._inbox.room()
+            self.check()
         except BaseException:
             answer.cancel()  # the next one with this command may ask
             raise
@@ -215,9 +215,8 @@ class Engine:
         return await asyncio.shield(answer)
 
     def check(self) -> None:
-        """Raise a PetraError if the engine has stopped, with the reason."""
-        if self._broken is not None:
-            raise PetraError(f"the engine has stopped: {self._broken}")
+        """Raise a StoppedError if the engine closes or has stopped, with the reason."""
+        self.life.check()
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
@@ -246,7 +245,9 @@ class Engine:
     # Workers
 
     async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
-        """Take a frame of a worker."""
+        """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again."""
+        if not self.life.goes_on():
+            return
         self.dispatcher.heard(link)
         match frame:
             case frames.Hello():
@@ -258,6 +259,8 @@ class Engine:
             case frames.Reports():
                 # while there is no room, no more is read from this connection
                 await self._inbox.room()
+                if not self.life.goes_on():
+                    return
                 for report in frame.reports:
                     self._reported(link, report)
                 return
@@ -276,6 +279,8 @@ class Engine:
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
+        if not self.life.goes_on():
+            return
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
@@ -295,7 +300,7 @@ class Engine:
 
     async def _pump(self) -> None:
         """Hand out what workers have room for, unless our shards may be somebody else's by now."""
-        if self.shards.sure:
+        if self.shards.sure and self.life.goes_on():
             await self.dispatcher.pump()
 
     # Time
@@ -347,12 +352,14 @@ class Engine:
         else:
             self._post.heard(notice)
 
-    def _break(self, error: BaseException) -> None:
-        """Stop for good: whoever waits for an answer is told that there will be none."""
-        self._broken = self._broken or error
-        stopped = PetraError(f"the engine has stopped: {error}")
+    def _stopped(self, why: StoppedError) -> None:
+        """Tell whoever waits for an answer that there will be none."""
         for request in self._inbox.drain():
-            request.fail(stopped)
-        self._expected.fail(stopped)
+            request.fail(why)
+        self._inbox.end()
+        self._expected.fail(why)
         for told in self.mourners:
-            told(stopped)
+            try:
+                told(why)
+            except Exception:  # noqa: BLE001 - the others are told all the same
+                _log.exception("somebody could not be told that the engine has stopped")

@@ -26,6 +26,7 @@ class Inbox(Generic[T]):
         self._some = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self._ended = False
 
     def __iter__(self) -> Iterator[T]:
         yield from self._waiting
@@ -41,13 +42,13 @@ class Inbox(Generic[T]):
             self._room.clear()
 
     async def room(self) -> None:
-        """Wait until there is room."""
-        while len(self._waiting) >= self._most:
+        """Wait until there is room; at the end, do not."""
+        while len(self._waiting) >= self._most and not self._ended:
             await self._room.wait()
 
     async def take(self, most: int) -> list[T]:
-        """Wait for something, then return up to ``most`` requests, oldest first."""
-        while not self._waiting:
+        """Wait for something, then return up to ``most`` requests, oldest first; nothing: it is the end."""
+        while not self._waiting and not self._ended:
             self._some.clear()
             await self._some.wait()
         waiting = self._waiting
@@ -55,6 +56,12 @@ class Inbox(Generic[T]):
         if len(waiting) < self._most:
             self._room.set()
         return taken
+
+    def end(self) -> None:
+        """Let the reader go once it has taken what waits."""
+        self._ended = True
+        self._some.set()
+        self._room.set()
 
     def drain(self) -> list[T]:
         """Return everything that waits; nobody will decide it."""

@@ -7,14 +7,10 @@ twice, whoever dies in between, and nobody need look for children after a crash.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
-from petra.engine.draft import Request
-from petra.kernel import State
+from petra.engine.draft import Draft, Request
 from petra.kernel import commands as c
-from petra.kernel import effects as f
 from petra.store.rows import Letter
 from petra.wire import Error
 
@@ -38,39 +34,13 @@ encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Message).decode
 
 
-def letters_of(state: State, effects: Iterable[f.AnyEffect], version: int) -> tuple[Letter, ...]:
-    """Return what an execution has to tell others, as the effects of a change say."""
-    found: list[Letter] = []
-    for effect in effects:
-        match effect:
-            case f.StartChild():
-                start = c.Start(
-                    now=0.0,
-                    workload=effect.workload,
-                    parent=state.id,
-                    depth=effect.depth,
-                    inherits=effect.inherit_artifacts,
-                )
-                wanted = None if effect.version is None else str(effect.version)
-                to, message = (
-                    effect.child,
-                    Message(command=start, path=effect.path, version=wanted),
-                )
-            case f.CancelChild():
-                to, message = (
-                    effect.child,
-                    Message(command=c.Cancel(now=0.0, reason=effect.reason)),
-                )
-            case f.Finish() if state.parent:
-                ended = c.ChildEnded(
-                    now=0.0, child=state.id, status=state.terminal, output=state.output, error=state.error
-                )  # fmt: skip
-                to, message = state.parent, Message(command=ended)
-            case _:
-                continue
-        name = f"{state.id}/{version}/{len(found)}"
-        found.append(Letter(id=name, execution=to, body=encode(message), at=state.now))
-    return tuple(found)
+def letters_of(draft: Draft) -> tuple[Letter, ...]:
+    """Return what an execution has to tell others, as letters with ids of their own."""
+    state = draft.entry.state
+    return tuple(
+        Letter(id=f"{state.id}/{draft.version}/{number}", execution=to, body=body, at=state.now)
+        for number, (to, body) in enumerate(draft.mail)
+    )
 
 
 def failed_start(request: Request, reason: str, now: float, kind: str = "schema") -> Letter | None:

@@ -30,6 +30,7 @@ DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
 LEASE_S = 30.0
+CLOSE_S = 10.0
 
 # Coming back
 RECOVER_MAX = 100
@@ -100,6 +101,13 @@ LIMITS = (
     Limit("RETRY_S", RETRY_S, "seconds", "a store that could not be reached is asked again"),
     Limit("SWEEP_S", SWEEP_S, "seconds", "leases that ran out and letters are looked for"),
     Limit("LEASE_S", LEASE_S, "seconds", "a run without a heartbeat is handed out again"),
+    Limit(
+        "CLOSE_S",
+        CLOSE_S,
+        "seconds",
+        "an engine that closes and cannot store what was begun, or take back what workers have, leaves it to the"
+        " next one, which counts those deliveries as lost",
+    ),
     Limit("RECOVER_MAX", RECOVER_MAX, "runs", "the rest of what was out is taken up after these"),
     Limit(
         "SHARD_LEASE_S",

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -39,15 +40,17 @@ _log = logging.getLogger(__name__)
 class Post:
     """Takes the letters of an engine's executions, and sends those for others."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
         store: Store,
         entries: Entries,
         shards: Shards,
         clock: Clock,
+        *,
         push: Callable[[Request], None],
+        errand: Callable[[str, Coroutine[Any, Any, None]], object],
     ) -> None:
-        """Make one; ``push`` takes a request to be decided here."""
+        """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside."""
         self._store = store
         self._entries = entries
         self._shards = shards
@@ -56,7 +59,8 @@ class Post:
         self._open: set[str] = set()
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._errand = errand
+        self._stopped = False
 
     # Taking
 
@@ -67,7 +71,7 @@ class Post:
 
     async def take(self, letter: Letter) -> None:
         """Have a letter carried out, if it is for an execution of this engine and not under way."""
-        if letter.id in self._open or not self._shards.owns(letter.execution):
+        if self._stopped or letter.id in self._open or not self._shards.owns(letter.execution):
             return
         self._open.add(letter.id)
         try:
@@ -110,7 +114,7 @@ class Post:
 
     def discard(self, request: Request) -> None:
         """A letter says what was done already: remove it."""
-        self._spawn(self._remove(Batch(taken=(request.letter,)), request))
+        self._errand("remove", self._remove(Batch(taken=(request.letter,)), request))
 
     def refuse(self, request: Request, reason: str, *, kind: str = "schema") -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
@@ -121,7 +125,7 @@ class Post:
         heard = (f"{ANSWER} {request.command}",) if request.command else ()
         notices = (*self.notices(letters), *heard)
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
-        self._spawn(self._remove(batch, request))
+        self._errand("refuse", self._remove(batch, request))
 
     async def _remove(self, batch: Batch, request: Request) -> None:
         await self._commit(batch)
@@ -149,7 +153,7 @@ class Post:
 
     def pass_on(self, requests: Sequence[Request]) -> None:
         """Send what came for executions of other engines to them; nobody here waits for that."""
-        self._spawn(self._send(requests))
+        self._errand("pass on", self._send(requests))
 
     async def _send(self, requests: Sequence[Request]) -> None:
         letters: list[Letter] = []
@@ -157,7 +161,7 @@ class Post:
         sent: list[Request] = []
         for request in requests:
             command = request.make(0.0)
-            if request.letter or isinstance(command, c.Tick | c.LeaseExpired):
+            if request.letter or isinstance(command, c.Tick | c.LeaseExpired | c.TakeBack):
                 # the letter is in the store, and time is the owner's
                 self.closed([request.letter])
                 request.reply(Answered(request.execution, "another engine acts for it"))
@@ -178,7 +182,7 @@ class Post:
                 link, lease, number = request.part
                 link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
-                self._spawn(self._answer(request))
+                self._errand("answer", self._answer(request))
 
     def _letter(self, request: Request, command: c.AnyCommand) -> Letter:
         if request.answer is not None and not request.command:
@@ -198,7 +202,7 @@ class Post:
         """Wait for the answer that another engine stores, and give it to who waits."""
         woken = self._awaited[request.command] = asyncio.Event()
         try:
-            while request.answer is not None and not request.answer.done():
+            while request.answer is not None and not request.answer.done() and not self._stopped:
                 with contextlib.suppress(UnavailableError):
                     known = await self._store.answer(request.command)
                     if known is not None:
@@ -232,11 +236,11 @@ class Post:
         await doze(self._clock, seconds, self._looking)
         self._looking.clear()
 
-    async def close(self) -> None:
-        """Stop waiting for answers."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    def stop(self) -> None:
+        """Take no more letters, and wait no longer for answers of others; what is to be sent is sent."""
+        self._stopped = True
+        for woken in self._awaited.values():
+            woken.set()
 
     # Doing it
 
@@ -248,8 +252,3 @@ class Post:
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
             else:
                 return
-
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

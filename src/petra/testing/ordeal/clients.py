@@ -67,7 +67,7 @@ class Client:
         asked = self._note(execution, "cancel")
         await self._give(asked, lambda now: c.Cancel(now=now, reason=asked.mark))
 
-    async def _give(self, asked: Asked, make: Callable[[float], c.AnyCommand]) -> None:
+    async def _give(self, asked: Asked, make: Callable[[float], c.CallerCommand]) -> None:
         async def ask(engine: Engine) -> Answered:
             return await engine.ask(
                 asked.execution, make, command=asked.command, request=[asked.kind, asked.mark]
@@ -84,7 +84,7 @@ class Client:
 
     def _command(
         self, kind: str, state: State, mark: str
-    ) -> Callable[[float], c.AnyCommand] | None:
+    ) -> Callable[[float], c.CallerCommand] | None:
         chance = self._chance
         values: dict[str, Any] = {mark: 1, "flag": chance.random() < 0.7}
         match kind:

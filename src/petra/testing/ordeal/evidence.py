@@ -132,8 +132,6 @@ class Evidence:
     mishaps: list[str] = field(default_factory=list)
     alone: bool = True
     """Whether there was one engine at a time."""
-    closed: set[int] = field(default_factory=set)
-    """The engines that closed in order."""
     losses: int = 0
     """How often something happened that can cost a delivery: a death, a stop, a connection that broke."""
     unrested: dict[str, str] = field(default_factory=dict)

@@ -135,14 +135,13 @@ class Host:
             return
         seat.engine = engine
         self._up.set()
-        for task in engine._tasks:  # noqa: SLF001 - a part that ends is a part that is missing
-            task.add_done_callback(lambda done: self._part_ended(process, engine, done))
+        engine.mourners.append(lambda _: self._stopped(process, engine))
 
-    def _part_ended(self, process: Process, engine: Engine, done: asyncio.Task[None]) -> None:
-        if process.dead or done.cancelled() or self.over:
+    def _stopped(self, process: Process, engine: Engine) -> None:
+        error = engine.life.failure
+        if process.dead or error is None or self.over:
             return
-        error = done.exception()
-        if engine._broken is None or not isinstance(error, StoreError):  # noqa: SLF001
+        if not isinstance(error, StoreError):
             self._evidence.mishaps.append(f"I28: a part of the engine ended with {error!r}")
         process.kill()
 
@@ -163,8 +162,6 @@ class Host:
         if len(self.seats) == 1:
             for worker in self.workers.values():
                 worker.kill()
-        if len(self.seats) > 1:
-            self._evidence.closed.add(seat.started)  # shards that it gave back were left in order
         closing = self._loop.start(process, engine.__aexit__())
         for _ in range(100):
             await asyncio.sleep(0.1)
@@ -172,7 +169,6 @@ class Host:
                 break
         in_order = closing.done() and not process.dead and engine.in_order
         if in_order:
-            self._evidence.closed.add(seat.started)
             self._handed_back = len(self.seats) == 1
             self._plan.counts["engines that closed in order"] += 1
         process.kill()

@@ -292,23 +292,41 @@ def _settles(event: e.AnyEvent, run: str, chunk: str, delivery: int) -> bool:
 
 @invariant("I13")
 def leases_are_fresh_and_one_at_a_time(evidence: Evidence) -> Iterator[str]:
-    """No lease is given twice, and the deliveries of a run only grow."""
-    latest: dict[tuple[str, str, str], tuple[int, int]] = {}
+    """No lease is given twice, and no delivery of a run: each is in the log before it goes out."""
+    latest: dict[tuple[str, str, str], int] = {}
     leases: Counter[str] = Counter()
     for sent in evidence.sent:
         given = sent.given
         leases[given.lease] += 1
         key = (given.execution, given.run, given.chunk)
-        engine, delivery = latest.get(key, (0, 0))
-        # a shard that moves in order takes its runs along as they are, reports on their way too
-        moved = engine in evidence.closed
-        again = given.delivery == delivery and not moved
-        if given.delivery < delivery or again:
+        delivery = latest.get(key, 0)
+        if given.delivery <= delivery:
             yield f"{given.execution}: delivery {given.delivery} of {given.run} after {delivery}"
-        latest[key] = (sent.engine, given.delivery)
+        latest[key] = given.delivery
     for lease, times in leases.items():
         if times > 1:
             yield f"lease {lease} was given {times} times"
+
+
+@invariant("I13 runs")
+def tools_run_as_often_as_the_log_shows(evidence: Evidence) -> Iterator[str]:
+    """What a tool does for a run, it does for its start or for a redelivery that the log shows, each by one worker."""
+    ran: dict[tuple[str, str, str], set[tuple[int, str]]] = defaultdict(set)
+    for effect in evidence.ledger:
+        key = (effect.execution, effect.run, effect.chunk)
+        ran[key].add((effect.delivery, effect.worker))
+    shown: Counter[tuple[str, str, str]] = Counter()
+    for execution, stream in evidence.streams.items():
+        for record in stream.records:
+            if isinstance(record.event, e.RunRedelivered):
+                shown[execution, record.event.run, record.event.chunk] += 1
+    for key, runs in ran.items():
+        if len(runs) > 1 + shown[key]:
+            execution, run, chunk = key
+            yield (
+                f"{execution}: {run} {chunk} was run {len(runs)} times ({sorted(runs)}), and the log shows one"
+                f" start and {shown[key]} redeliveries"
+            )
 
 
 @invariant("I13 room")
@@ -322,18 +340,33 @@ def nothing_is_sent_beyond_the_room_of_a_worker(evidence: Evidence) -> Iterator[
 @invariant("I14")
 def deliveries_are_bounded(evidence: Evidence) -> Iterator[str]:
     """Nothing is handed out more than five times; then there is an incident."""
+    kept = _taken_back(evidence)
     for sent in evidence.sent:
-        if sent.given.delivery > DELIVERIES_MAX:
+        given = sent.given
+        if given.delivery - kept[given.execution, given.run, given.chunk] > DELIVERIES_MAX:
             yield f"{sent.given.execution}: delivery {sent.given.delivery} of {sent.given.run}"
+
+
+def _taken_back(evidence: Evidence) -> Counter[tuple[str, str, str]]:
+    """Count the deliveries that were taken back in order, by execution, run and chunk."""
+    return Counter(
+        (execution, record.event.run, record.event.chunk)
+        for execution, stream in evidence.streams.items()
+        for record in stream.records
+        if isinstance(record.event, e.RunTakenBack)
+    )
 
 
 @invariant("I14 reasons")
 def nothing_is_handed_out_again_without_a_reason(evidence: Evidence) -> Iterator[str]:
     """A delivery is lost only where a process died or froze, or a connection broke."""
+    kept = _taken_back(evidence)
     for execution, stream in evidence.streams.items():
         for record in stream.records:
             event = record.event
-            if isinstance(event, e.RunRedelivered) and event.delivery > evidence.losses + 1:
+            if not isinstance(event, e.RunRedelivered):
+                continue
+            if event.delivery > evidence.losses + 1 + kept[execution, event.run, event.chunk]:
                 yield f"{execution}/{record.seq}: {event.run} for the {event.delivery}. time"
 
 

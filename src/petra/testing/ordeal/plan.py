@@ -67,7 +67,7 @@ def draw(chance: Random) -> Plan:
         uncertain=0.1 if some(0.4) else 0.0,
         full=0.05 if some(0.1) else 0.0,
         engine_kills=chance.choice((1, 2, 3)) if some(0.5) else 0,
-        engine_closes=1 if some(0.2) else 0,
+        engine_closes=chance.choice((1, 2, 4)) if some(0.4) else 0,
         worker_kills=chance.choice((1, 2)) if some(0.3) else 0,
         freezes=chance.choice((1, 2)) if some(0.3) else 0,
         engine_freezes=1 if some(0.2) else 0,

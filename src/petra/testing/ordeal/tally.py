@@ -11,6 +11,7 @@ from petra.testing.ordeal.world import Ordeal
 
 _NOTED = {
     e.RunRedelivered: "runs handed out again",
+    e.RunTakenBack: "runs taken back",
     e.ReportRejected: "late reports rejected",
     e.IncidentRaised: "incidents",
 }

@@ -203,6 +203,8 @@ class Ordeal:
 
     async def _close(self) -> None:
         await self._some_time()
+        for _ in range(int(math.exp(self.chance.random() * 5))):
+            await asyncio.sleep(0)  # between any two steps of what happens at one moment
         await self.host.close_engine(self._seat())
 
     # Coming to rest
