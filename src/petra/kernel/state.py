@@ -385,7 +385,6 @@ class State(Struct, gc=False):
     not_compensated: dict[str, None] = {}
     final_done: bool = False
     stuck: str = ""
-    fired_groups: dict[str, str] = {}
     firings: int = 0
     marking: int = 0
     hashes: dict[str, int] | None = {}
@@ -536,8 +535,6 @@ class State(Struct, gc=False):
         self._leave_groups(group.id, group.stack)
         self.writers.pop(group.id, None)
         self.drop_timers(group.id)
-        for join in [name for name, fired in self.fired_groups.items() if fired == group.id]:
-            del self.fired_groups[join]
 
     def _join_groups(self, member: str, stack: Stack) -> None:
         for group_id, index in reversed(stack):

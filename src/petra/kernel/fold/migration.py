@@ -46,7 +46,6 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
         undo.step = renamed.get(undo.step, undo.step)
     state.latest = _under_both_names(state.latest, renamed)
     state.once = {renamed.get(step, step) for step in state.once}
-    state.fired_groups = {renamed.get(k, k): group for k, group in state.fired_groups.items()}
     _index(state)
 
 

@@ -18,7 +18,10 @@ def add(
     output: Any,
     origin: str,
 ) -> None:
-    """Put a token into ``S.ready``; one that closes a group arrives there."""
+    """Put a token into ``S.ready``; one that closes a group arrives there, and has left the groups inside that."""
+    around = stack
+    if made.arrives is not None and not made.empty:
+        stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
     token = Token(
         id=made.id,
         step=made.step,
@@ -42,13 +45,13 @@ def add(
             touch(state, stack, made.step)
             state.touched.setdefault(group.id, {})
             return
-        index = next(level.branch for level in stack if level.group == made.arrives)
+        index = stack[-1].branch
         group.join = made.step
         if index not in group.arrived:
             group.arrived[index] = made.id
             group.outputs[index] = group.overrides.get(index, output)
             group.order.append(index)
-        touch(state, stack, made.step)
+        touch(state, around, made.step)
 
 
 def touch(state: State, stack: Stack, where: str) -> None:
