@@ -1,6 +1,6 @@
 """Drawing nested fan-outs: every mode of join, every policy, gates, resources, failures, ways round, operators.
 
-The same seed gives the same plan on every machine. A condition is drawn as a pair: its text, for the kernel, and a
+The same seed gives the same plan on every machine; a few in a row share a playbook and live it differently. A condition is drawn as a pair: its text, for the kernel, and a
 function over plain values, for the oracle. What a worker reports depends on the step, the branch and the visit
 alone, never on an order, so that both sides get the same answers whatever they ask first.
 """
@@ -81,6 +81,7 @@ class Plan:
     """A playbook with everything that happens to it."""
 
     seed: int
+    shape: int
     steps: dict[str, Json] = field(default_factory=dict)
     closes: dict[str, str | None] = field(default_factory=dict)
     """Which join closes the groups of a fan-out, where that is certain."""
@@ -114,15 +115,21 @@ def _result(dice: Random, step: str, path: Path) -> Any:
     return dice.choice(kinds)
 
 
+LIVES = 5
+"""So many seeds in a row share one playbook: reading it takes longer than living it."""
+
+
 def draw(seed: int) -> Plan:
     """Draw a plan."""
-    return _Drawing(seed).plan
+    drawing = _Drawing(seed // LIVES, seed)
+    drawing.world(Random(f"world {seed}"))
+    return drawing.plan
 
 
 class _Drawing:
-    def __init__(self, seed: int) -> None:
-        self.dice = Random(seed)
-        self.plan = Plan(seed)
+    def __init__(self, shape: int, seed: int) -> None:
+        self.dice = Random(shape)
+        self.plan = Plan(seed, shape)
         self.names = 0
         self.level = 0
         self.loops: list[str] = []
@@ -139,7 +146,6 @@ class _Drawing:
             )
             self.plan.closes[entry] = None
         self.plan.entry = entry
-        self.world()
 
     # Parts
 
@@ -345,22 +351,22 @@ class _Drawing:
 
     # The world
 
-    def world(self) -> None:
-        dice = self.dice
+    def world(self, dice: Random) -> None:
+        """Draw what operators do."""
         for _ in range(dice.choice((0, 1, 2, 3, 5, 8))):
             at = round(dice.random() * 25, 4) + 0.00001
             what = dice.random()
             if what < 0.55:
                 key = dice.choice(("open", "hold", "hold", "go", "flag"))
-                act: Json = {"patch": {key: self.chance(0.6)}}
+                act: Json = {"patch": {key: dice.random() < 0.6}}
             elif what < 0.75:
                 change = dice.choice(("add", "add", "close", "cancel", "complete"))
                 act = {"group": change, "which": dice.randrange(4)}
             elif what < 0.97:
-                act = {"override": dice.choice(list(self.plan.steps)), "ok": self.chance(0.7)}
+                act = {"override": dice.choice(list(self.plan.steps)), "ok": dice.random() < 0.7}
             else:
                 act = {"cancel": True}
             self.plan.world.append({"at": at, **act})
-        if self.chance(0.7):
+        if dice.random() < 0.7:
             self.plan.world.append({"at": 60.0, "patch": {"open": True, "hold": False, "go": True}})
         self.plan.world.sort(key=lambda act: act["at"])

@@ -12,7 +12,7 @@ def playbook(plan: Plan) -> Json:
     if plan.best_effort:
         spec["policy"] = {"failure": {"mode": "best_effort"}}
     return {
-        "apiVersion": "petra/v1", "kind": "Playbook", "metadata": {"name": f"nested-{plan.seed}"},
+        "apiVersion": "petra/v1", "kind": "Playbook", "metadata": {"name": f"nested-{plan.shape}"},
         "executor": {"spec": spec}, "workload": {"items": [10, 11, 12]}, "workflow": steps,
     }  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 from kernel.oracle.draw import Json, Path, Plan
@@ -87,15 +88,20 @@ class Asked:
             )  # fmt: skip
 
 
+@lru_cache(4)
+def _program(text: str) -> Program:
+    reading = read(text)
+    assert reading.playbook is not None, reading.problems
+    assert reading.ok, [str(problem) for problem in reading.problems]
+    return Program(reading.playbook, chunk_max=1)
+
+
 class Kernel:
     """The kernel, driven."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        reading = read(json.dumps(playbook(plan)), f"plan-{plan.seed}")
-        assert reading.playbook is not None, reading.problems
-        assert reading.ok, [str(problem) for problem in reading.problems]
-        self.program = Program(reading.playbook, chunk_max=1)
+        self.program = _program(json.dumps(playbook(plan)))
         self.state = State(id="x")
         self.log: list[e.AnyEvent] = []
         self.now = 0.0
