@@ -75,7 +75,7 @@ def attempt_over(
         scope,
         task=task.name,
         attempt=number,
-        jitter=_jitter(turn, run, number),
+        jitter=_jitter(turn, run, chunk, number),
     )
     attempt = Attempt(
         task=task.name, number=number, status=outcome.status, action=decision.action, rule=decision.rule,
@@ -163,9 +163,10 @@ def _scope(
     }
 
 
-def _jitter(turn: Turn, run: Run, attempt: int) -> Any:
-    """Draw jitter from what is stored, so that a decision can be made again."""
-    seed = f"{turn.program.seed}\0{run.id}\0{attempt}".encode()
+def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:
+    """Draw jitter from what is stored, so that a decision can be made again, and alike in every execution."""
+    path = chunk.paths[0] if chunk is not None else ()
+    seed = f"{turn.program.seed}\0{run.step}\0{run.seq}\0{path}\0{attempt}".encode()
     number = int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
     return lambda: number
 
