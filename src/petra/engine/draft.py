@@ -43,7 +43,7 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what of a worker's report it came from: the lease and the number.
+    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a worker's report it came from: the lease and the number.
     """
 
     execution: str
@@ -52,6 +52,7 @@ class Request(msgspec.Struct):
     command: str = ""
     request: bytes = b""
     program: Program | None = None
+    target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
 
@@ -137,6 +138,7 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
     items: dict[str, None] = {}

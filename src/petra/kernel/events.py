@@ -20,7 +20,8 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     """A token that a firing put into ``step.ready``.
 
     ``index`` is its branch of the group the same event makes; ``arrives`` the group it closes by waiting
-    at a join; ``empty`` marks the token that stands for a group without branches.
+    at a join; ``empty`` marks the token that stands for a group without branches, which is the one it
+    ``arrives`` for; ``joined`` one that has passed the join of its step before.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     index: int | None = None
     arrives: str | None = None
     empty: bool = False
+    joined: bool = False
 
 
 class NewGroup(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -116,7 +118,10 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
-    """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged."""
+    """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged.
+
+    A ``merge`` without a key is written nowhere: it is the result of the join alone.
+    """
 
     run: str
     step: str
@@ -132,6 +137,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
+    administrative: str | None = None
 
 
 class StepEnded(Event, frozen=True):
@@ -154,6 +160,7 @@ class StepEnded(Event, frozen=True):
     timers: list[NewTimer] = []
     consumed: list[str] = []
     closes: str | None = None
+    stack: list[Pair] | None = None
     handled: bool = False
     stains: bool = False
     undoable: bool = False

@@ -100,11 +100,6 @@ class Guard:
         """The paths it reads."""
         return self.template.reads if self.template is not None else frozenset()
 
-    @property
-    def reads(self) -> Reads:
-        """What it depends on; names of steps are left out."""
-        return _reads([(self, True)], {})
-
 
 def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors write
     """Compile a condition; none at all holds always."""
@@ -187,13 +182,13 @@ class StepPlan:
     cancels: tuple[str, ...]
     best_effort: bool
     timeout_s: float | None
+    join_reads: Reads
+    """What the condition of its join depends on, beside the branches."""
     result_reads: frozenset[str] = frozenset()
     incoming: list[Arrow] = field(default_factory=list)
 
     # What a decision asks again and again, answered once.
     name: str = field(init=False)
-    join_reads: Reads = field(init=False)
-    """What the condition of its join depends on, beside the branches."""
     pairs_arcs: bool = field(init=False)
     """Whether its join looks at arcs and not at groups."""
     joins_all: bool = field(init=False)
@@ -209,7 +204,6 @@ class StepPlan:
         spec = self.step.spec
         mode = self.join.mode if self.join is not None else None
         self.name = self.step.step
-        self.join_reads = self.join_when.reads if self.join_when is not None else NOTHING
         self.pairs_arcs = mode in ("arcs", "or")
         self.joins_all = mode == "all"
         self.gated = bool(self.rules) or spec.policy.admit is not None
@@ -297,6 +291,8 @@ class Program:
         failure = policy.failure or self.spec.policy.failure
         lifecycle = policy.lifecycle
         timeout_s = lifecycle.timeout_s if lifecycle else None
+        when = guard(mode.when) if isinstance(mode, JoinWhen) else None
+        others = {name: one for name, one in self.by_name.items() if name not in _OF_JOINS}
         return StepPlan(
             step=step,
             number=number,
@@ -305,7 +301,8 @@ class Program:
             rules=rules,
             reads=_reads(rules, self.by_name),
             join=join,
-            join_when=guard(mode.when) if isinstance(mode, JoinWhen) else None,
+            join_when=when,
+            join_reads=_reads([(when, True)], others) if when is not None else NOTHING,
             quorum=compiled(mode.m_of_n) if isinstance(mode, MOfN) else None,
             loop=_loop(step.loop),
             resources=[
@@ -484,6 +481,8 @@ _HELPERS = frozenset(
     {"done()", "ok()", "fail()", "running()", "loop_done()", "all_done()", "any_done()"}
 )
 _OWN = frozenset({"args", "branch", "_branch", "event"})
+_OF_JOINS = frozenset({"arrived", "total", "outputs"})
+"""Names that the condition of a join has of its own."""
 
 
 def _reads(rules: list[tuple[Guard, bool]], steps: Mapping[str, Step]) -> Reads:
