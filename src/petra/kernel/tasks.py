@@ -16,7 +16,7 @@ from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
 from petra.kernel.ctx import too_large
 from petra.kernel.effects import Notify, StartChild
-from petra.kernel.fold.waits import address, kept_for, who_waits
+from petra.kernel.fold.waits import kept_for, serves, who_waits
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
@@ -201,7 +201,7 @@ def signal(turn: Turn, command: SendSignal) -> None:
         run_id, _, chunk_id = place.partition("/")
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
-        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
+        wait = next(w for w in (chunk or run).waits if serves(w, command.name, command.key))
         turn.emit(
             e.SignalReceived(
                 name=command.name, key=command.key, payload=command.payload, run=run.id
@@ -213,12 +213,6 @@ def signal(turn: Turn, command: SendSignal) -> None:
     turn.emit(
         e.SignalReceived(name=command.name, key=command.key, payload=command.payload, kept=kept)
     )
-
-
-def _matches(wait: Wait, name: str, key: Any) -> bool:
-    if wait.kind != "signal" or wait.name != name:
-        return False
-    return wait.key is None or address(name, wait.key) == address(name, key)
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
