@@ -93,12 +93,12 @@ class Folder:
             store = await open_store(store or self.home / DATABASE)
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
-        retention = None
+        retention, objects = None, LocalObjects(self.objects)
         if keep_s is not None:
-            retention = Retention(store, keep_s, objects=LocalObjects(self.objects), clock=clock)
+            retention = Retention(store, keep_s, objects=objects, clock=clock)
         return Engine(
             store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-            retention=retention, logs=LogFiles(self.home / LOGS, clock),
+            retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
         )  # fmt: skip
 
     def _address(self) -> str | None:
