@@ -89,6 +89,11 @@ class Registry:
             return None
         return cast("Blocking", found) if hasattr(found, "in_thread") else None
 
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        counts = (getattr(tool, "stuck", None) for tool in self._made.values())
+        return sum(count() for count in counts if count is not None)
+
     async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Run one attempt of a task of this kind."""
         try:
