@@ -27,7 +27,7 @@ from engine_support import chain, playbook, until
 from petra.clock import SystemClock
 from petra.desk import Result
 from petra.embedded import Local
-from petra.embedded.keeper import begun, starter
+from petra.embedded.hands import begun, starter
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.engine.logs import LogFiles
@@ -109,7 +109,7 @@ class Scene:
         return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])
 
 
-def play(
+def play(  # noqa: PLR0913 - each is a choice of its own
     kind: str,
     folder: Path,
     case: Callable[[Scene], Awaitable[None]],

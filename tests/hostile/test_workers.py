@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from engine_support import until
 from hostile.harness import HOSTILE, PATIENCE_S, Scene, code, play, staged
 
-from petra.embedded.keeper import Keeper, begun
+from petra.embedded.hands import begun
+from petra.embedded.keeper import Keeper
+from petra.kernel import commands as c
+from petra.kernel import events as e
 from petra.worker.child import Child, start_child
 
 GIL = "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')\n"
@@ -23,20 +29,24 @@ def told(path: Path) -> str:
     return f"import os\nopen({str(path)!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
 
 
+def lines_of(path: Path) -> list[int]:
+    """Return the processes that have said that they have begun."""
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
 async def begun_in(path: Path, times: int = 1) -> list[int]:
     """Wait until code has said so often that it has begun; return the processes."""
 
     async def is_there() -> bool:
-        return path.exists() and path.read_text().count("\n") >= times
+        return len(lines_of(path)) >= times
 
     await until(is_there, within_s=PATIENCE_S)
-    return [int(line) for line in path.read_text().split()]
+    return lines_of(path)
 
 
 def is_alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
@@ -74,11 +84,9 @@ DEATHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S11")
-@pytest.mark.parametrize(
-    "name",
-    [key if key == "an exit" else pytest.param(key, marks=pytest.mark.slow) for key in DEATHS],
-)
+@pytest.mark.parametrize("name", DEATHS)
 def test_a_step_that_kills_five_workers_is_an_incident_and_stays_one(
     name: str, kind: str, tmp_path: Path
 ) -> None:
@@ -199,9 +207,6 @@ HANGS = {
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_worker_dies_with_its_killed_engine_whatever_it_does(name: str, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     place = tmp_path / "begun"
     process = subprocess.Popen(
         [sys.executable, "-c", ENGINE, str(Path(__file__).parents[1]), str(tmp_path), told(place) + HANGS[name]],
@@ -232,23 +237,20 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-BROKEN = {
-    "no interpreter": ({"executable": "/nowhere/python"}, "/nowhere/python cannot be started"),
-    "an argument it does not know": ({"more": ["--nonsense"]}, "before it said hello"),
-    "a module that cannot be loaded": ({"environ": {"PETRA_BREAK": "1"}}, "before it said hello"),
+BROKEN: dict[str, tuple[str, list[str], str]] = {
+    "no interpreter": ("/nowhere/python", [], "/nowhere/python cannot be started"),
+    "an argument it does not know": ("", ["--nonsense"], "before it said hello"),
 }
 
 
-@pytest.mark.parametrize("name", ["no interpreter", "an argument it does not know"])
+@pytest.mark.parametrize("name", BROKEN)
 def test_a_worker_that_cannot_start_is_shown_and_tried_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
-    given, words = BROKEN[name]
-    arguments = ["--slots", "16", *given.get("more", [])]
-    if "executable" in given:
-        monkeypatch.setattr(sys, "executable", given["executable"])
+    executable, more, words = BROKEN[name]
+    arguments = ["--slots", "16", *more]
+    if executable:
+        monkeypatch.setattr(sys, "executable", executable)
 
     async def scenario() -> None:
         async with staged("sqlite", tmp_path, with_worker="") as scene:
@@ -256,8 +258,8 @@ def test_a_worker_that_cannot_start_is_shown_and_tried_again(
             told: list[str] = []
             keeper.troubled.append(told.append)
 
-            async def start(*more: str) -> Child:
-                return await start_child([*arguments, *more])
+            async def start(*further: str) -> Child:
+                return await start_child([*arguments, *further])
 
             async def again() -> bool:
                 return len(told) >= 3
@@ -267,12 +269,36 @@ def test_a_worker_that_cannot_start_is_shown_and_tried_again(
                 await until(again)
                 assert words in keeper.trouble
                 monkeypatch.undo()
-                if "more" in given:
-                    arguments.pop()
+                del arguments[2:]
                 result = await scene.ended()
                 assert (result.status, result.output) == ("completed", 7)
 
     asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S11")
+def test_an_incident_runs_once_more_when_an_operator_wants_it(tmp_path: Path) -> None:
+    place = tmp_path / "begun"
+    text = told(place) + f"if open({str(place)!r}).read().count('\\n') < 6: os._exit(1)\nresult = 7"
+
+    async def case(scene: Scene) -> None:
+        await scene.start(code(text))
+        assert (await scene.ended()).reason == "incident"
+        refused = await scene.engine.ask(HOSTILE, lambda now: c.Retry(now=now, step="nobody"))
+        assert refused.refused == "there is no step 'nobody'"
+        command = c.Retry(now=0.0, step="work", actor="ada", reason="mended")
+        await scene.engine.ask(HOSTILE, lambda now: msgspec.structs.replace(command, now=now))
+        result = await scene.ended()
+        assert (result.status, result.output) == ("completed", 7)
+        last = [
+            one.event for one in await scene.records() if isinstance(one.event, e.RunRedelivered)
+        ][-1]
+        assert (last.delivery, last.actor, last.reason) == (6, "ada", "mended")
+        again = await scene.engine.ask(HOSTILE, lambda now: c.Retry(now=now, step="work"))
+        assert again.refused
+
+    play("sqlite", tmp_path, case)
 
 
 def test_a_warden_that_was_killed_takes_its_worker_with_it(tmp_path: Path) -> None:

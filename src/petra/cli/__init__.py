@@ -46,8 +46,10 @@ _VERBS = MappingProxyType(
         "resume": "Let a paused execution go on.",
         "cancel": "Stop an execution.",
         "override": "Decide the outcome of a step.",
+        "retry": "Have a step that is an incident run once more.",
         "rerun": "Run again from a step, as a new execution.",
         "fork": "Begin a new execution with the past of another one.",
+        "migrate-execution": "Let a live execution go on with another version of its playbook.",
         "replay": "Show an execution as it was at a record.",
         "diff": "Compare two executions.",
         "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
@@ -77,10 +79,12 @@ _PLACES = MappingProxyType(
                 "resume",
                 "cancel",
                 "override",
+                "retry",
                 "rerun",
                 "fork",
             )
         },
+        "migrate-execution": ("migrate_execution", "command"),
         "replay": ("replay", "command"),
         "diff": ("diff", "command"),
     }

@@ -12,28 +12,23 @@ Rule 5: a worker that cannot be started, or dies soon, is tried again, each time
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from signal import Signals
 from typing import Final
 
 from petra.clock import Clock
+from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
 from petra.wire import frames as f
-from petra.worker.child import Child, NotStartedError, start_child
+from petra.worker.child import Child, NotStartedError
 from petra.worker.transport import LostError, Transport
-
-Start = Callable[..., Coroutine[None, None, Child]]
-"""Starts a worker process; what it is given are further arguments."""
 
 POOL: Final = "default"
 """The pool of the workers that are kept."""
-PATIENT: Final = ("--drain-s", "86400")
-"""What a worker is started with: one that another stands in for finishes what it has, however long that takes."""
 LOOK_S: Final = 0.25
 """How often the keeper looks whether workers are well."""
 STALL_S: Final = 1.2
@@ -54,58 +49,6 @@ LASTING_S: Final = 10.0
 """A worker that lived so long was started well."""
 
 _log = logging.getLogger(__name__)
-
-
-def starter(*arguments: str) -> Start:
-    """Return what starts worker processes with these arguments."""
-
-    async def start(*more: str) -> Child:
-        return await start_child([*PATIENT, *arguments, *more])
-
-    return start
-
-
-@asynccontextmanager
-async def begun(start: Start) -> AsyncIterator[Task[Child]]:
-    """Have a first worker started, which loads while we do; at the end it is gone, whoever used it."""
-    first = asyncio.create_task(start())
-    try:
-        yield first
-    finally:
-        with contextlib.suppress(NotStartedError):  # there is none; who waited for it knows
-            await (await first).end()
-
-
-class Hand:
-    """A worker process as its keeper sees it."""
-
-    def __init__(self, child: Child, now: float, *, cell: bool = False) -> None:
-        self.child = child
-        self.cell = cell
-        self.used = now
-        """When a cell was needed last."""
-        self.stalled: tuple[float, float] | None = None
-        """When it fell silent, and the time of a processor it had used by then."""
-        self.began = now
-        self.heard = now
-        self.greeted = False
-        self.leaves = ""
-        """Why another one stands in for it, if one does."""
-        self.killed = ""
-        self.spent = asyncio.Event()
-        """Set when another one has to stand in for it."""
-
-    def leave(self, why: str) -> None:
-        """Let another worker stand in for this one."""
-        if not self.leaves:
-            self.leaves = why
-            self.spent.set()
-
-    def kill(self, why: str) -> None:
-        """End it at once."""
-        self.killed = self.killed or why
-        self.leave(why)
-        self.child.kill()
 
 
 class Keeper:
@@ -131,6 +74,8 @@ class Keeper:
             asyncio.create_task(self._look()),
             asyncio.create_task(self._furnish(start)),
         ]
+        for task in tasks:
+            task.add_done_callback(self._kept)
         try:
             yield
         finally:
@@ -141,6 +86,11 @@ class Keeper:
             for task in serving:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
+
+    def _kept(self, task: Task[None]) -> None:
+        """Have the engine stop with the reason if nobody keeps workers any more: nothing would ever run."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._engine.life.broke(error)
 
     # Keeping one
 
@@ -175,7 +125,7 @@ class Keeper:
                 hand.kill(why)
         finally:
             said = hand.child.said()
-            code = await hand.child.end()
+            code = await end(hand.child)
             if not closing:
                 self._mourn(hand, code, said)
                 self._engine.lost(link)
@@ -273,7 +223,8 @@ class Keeper:
                 cell.child.transport.send(f.Drain())
 
     def _hire(self, hand: Hand) -> None:
-        self._hands[hand] = asyncio.create_task(self._serve(hand))
+        serving = self._hands[hand] = asyncio.create_task(self._serve(hand))
+        serving.add_done_callback(self._kept)
 
     def _replace(self, hand: Hand, why: str) -> None:
         """Let another worker stand in for one; it finishes what it has and leaves, if it ever hears of it."""

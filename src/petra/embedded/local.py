@@ -20,7 +20,8 @@ from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Reply, Result
 from petra.embedded.folder import Folder
-from petra.embedded.keeper import Keeper, begun, starter
+from petra.embedded.hands import begun, starter
+from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.kernel import Record

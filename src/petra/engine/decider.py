@@ -154,6 +154,8 @@ class Decider:
 
     def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
+        if request.target is not None:
+            entry.program.versions[request.target.digest] = request.target
         decision = decide(entry.program, entry.state, request.make(self._clock.now()))
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
@@ -161,6 +163,9 @@ class Decider:
             draft.records.append(record)
             draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
+        if entry.state.digest != entry.program.digest:
+            entry.move()
+            draft.moved = bool(entry.state.digest)
         if decision.items:
             draft.items.update(decision.items)
         for effect in decision.effects:

@@ -43,7 +43,7 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what of a worker's report it came from: the lease and the number.
+    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a worker's report it came from: the lease and the number.
     """
 
     execution: str
@@ -52,6 +52,7 @@ class Request(msgspec.Struct):
     command: str = ""
     request: bytes = b""
     program: Program | None = None
+    target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
 
@@ -137,6 +138,7 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
     items: dict[str, None] = {}
@@ -216,7 +218,7 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.steps[run.step].step.spec.pool,
+        pool=entry.program.plan_of(run).step.spec.pool,
     )
     made = assignment(entry.program, entry.state, effect.run, effect.chunk)
     draft.assigned[key] = pending, made
@@ -228,7 +230,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     chunk = run.chunks.get(effect.chunk) if run is not None else None
     if run is None or chunk is None:
         return
-    plan = entry.program.steps[run.step]
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )
@@ -244,6 +246,9 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
         case e.Withdrawn():
             ended = {run: entry.out.pop(run, set()) for run in event.runs}
         case e.IterationsEnded(more=False):
+            entry.out.get(event.run, set()).discard(event.chunk)
+            ended = {event.run: {event.chunk}}
+        case e.IncidentRaised():  # nobody is to run it until an operator wants that
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
         case _:

@@ -182,13 +182,20 @@ class Engine:
         )
         return await self._ask(execution, make, command=command, request=given, program=program)
 
+    async def migrate(
+        self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
+    ) -> Answered:
+        """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
+        given = request_hash(["migrate", target.digest, request])
+        return await self._ask(execution, make, command=command, request=given, target=target)
+
     async def ask(
         self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
         return await self._ask(execution, make, command=command, request=request_hash(request))
 
-    async def _ask(
+    async def _ask(  # noqa: PLR0913 - what a request is made of
         self,
         execution: str,
         make: Make,
@@ -196,6 +203,7 @@ class Engine:
         command: str,
         request: bytes,
         program: Program | None = None,
+        target: Program | None = None,
     ) -> Answered:
         self.check()
         await self._expected.alone(command)
@@ -211,7 +219,7 @@ class Engine:
         if known is not None:
             answer.cancel()
             return known_answer(known, request)
-        self._inbox.push(Request(execution, make, answer, command, request, program))
+        self._inbox.push(Request(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
 
     def check(self) -> None:

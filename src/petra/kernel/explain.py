@@ -155,12 +155,14 @@ def _progress(group: Group) -> str:
 
 def _run(program: Program, state: State, run: Run) -> list[Waiting]:
     if run.incident:
-        sentence = (
-            f"Step '{run.step}' is an incident: its deliveries were lost. Override it, or cancel."
-        )
+        sentence = f"Step '{run.step}' is an incident: its deliveries were lost. Retry it, override it, or cancel."
         return [
             Waiting(
-                run.id, run.step, "incident", sentence, unblocked_by=f"an override of '{run.step}'"
+                run.id,
+                run.step,
+                "incident",
+                sentence,
+                unblocked_by=f"a retry or an override of '{run.step}'",
             )
         ]
     found = []
@@ -173,7 +175,7 @@ def _run(program: Program, state: State, run: Run) -> list[Waiting]:
                 run.id, run.step, rest.reason, sentence, unblocked_by=_unblock(state, run, rest)
             )
         )
-    if not found and program.steps[run.step].mode == "worker":
+    if not found and program.plan_of(run).mode == "worker":
         found.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
     return found
 

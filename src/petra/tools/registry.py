@@ -94,6 +94,17 @@ class Registry:
         counts = (getattr(tool, "stuck", None) for tool in self._made.values())
         return sum(count() for count in counts if count is not None)
 
+    def reads(self, kind: str, fields: Mapping[str, Any]) -> frozenset[str] | None:
+        """Return the names that a task takes from its args and its scope beside its fields; None: all of them."""
+        try:
+            found = getattr(self.tool(kind), "reads", None)
+        except ToolError:
+            return frozenset()
+        if found is None:
+            return frozenset({"args"})
+        names: frozenset[str] | None = found(fields)
+        return names
+
     async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Run one attempt of a task of this kind."""
         try:

@@ -12,14 +12,10 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from petra.errors import PetraError
 from petra.worker.stream import Stream
 from petra.worker.warden import SAID_MAX
-
-END_S: Final = 5.0
-"""Seconds that a warden gets to end a worker with everything below it."""
 
 
 class NotStartedError(PetraError):
@@ -50,18 +46,9 @@ class Child:
         """Return its exit code once it has ended, and everything below it."""
         return await self._process.wait()
 
-    async def end(self) -> int:
-        """End it, wait until it is gone, and close the connection; return its exit code."""
-        self.kill()
-        try:
-            async with asyncio.timeout(END_S):
-                code = await self.wait()
-        except TimeoutError:  # somebody has stopped the warden
-            self._signal(signal.SIGKILL)
-            code = await self.wait()
-        finally:
-            self.close()
-        return code
+    def destroy(self) -> None:
+        """Kill the warden, should it be stopped; its worker dies with it."""
+        self._signal(signal.SIGKILL)
 
     def close(self) -> None:
         """Close the connection, which ends what is still there."""
