@@ -23,6 +23,7 @@ from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.assignment import iterations
 from petra.kernel.chunks import goes_on
+from petra.kernel.objects import Made
 from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
@@ -55,6 +56,8 @@ class Request(msgspec.Struct):
     target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
+    hand: Any = None
+    """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
@@ -141,6 +144,7 @@ class Draft(msgspec.Struct):
     moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
+    made: list[Made] = []
     items: dict[str, None] = {}
 
     def answers_to(self, command: str) -> bool:

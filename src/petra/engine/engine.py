@@ -46,9 +46,11 @@ from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
+from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
@@ -74,8 +76,9 @@ class Engine:
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
         logs: LogFiles | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        """Make an engine.
+        """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others.
@@ -88,6 +91,7 @@ class Engine:
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
+        self.dispatcher.unfit = self._reported
         self.listeners: list[Listener] = []
         self.movers: list[Callable[[Collection[int]], None]] = []
         self.mourners: list[Callable[[StoppedError], None]] = []
@@ -107,10 +111,11 @@ class Engine:
             kept=self._shards_kept,
             out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
         )
+        self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
             post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, listeners=self.listeners,
-            pump=self._pump, fenced=self._fenced, errand=self.life.errand,
+            pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
         self._expected = Expected()
         self._deciding: asyncio.Task[None] | None = None
@@ -273,7 +278,7 @@ class Engine:
                     self._reported(link, report)
                 return
             case frames.Want():
-                await self.dispatcher.forgot(link, frame.digests)
+                await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():

@@ -13,6 +13,11 @@ INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
 SUSPECTS_MAX = 10_000
+FRAME_BYTES = 8 * 1024 * 1024
+FRAME_SPARE = 64 * 1024
+SHARED_MIN = 2048
+SHARED_MAX = 64
+SENT_MAX = 10_000
 
 # What it keeps in memory
 ENTRIES_MAX = 5_000
@@ -42,6 +47,14 @@ SHARD_LEASE_S = 10.0
 LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
+
+# Large values
+OBJECT_BYTES = 33_554_432
+HAND_BYTES = 67_108_864
+SHELF_BYTES = 67_108_864
+BRING_MAX = 1_000
+BRING_AT_ONCE = 8
+BRING_S = 30.0
 
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
@@ -73,6 +86,21 @@ LIMITS = (
     ),
     Limit("LETTERS_MAX", LETTERS_MAX, "letters", "the rest is read when these are carried out"),
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
+    Limit("FRAME_BYTES", FRAME_BYTES, "bytes", "the rest goes in a further frame"),
+    Limit(
+        "FRAME_SPARE",
+        FRAME_SPARE,
+        "bytes",
+        "what comes so close to the longest frame is not sent: that run fails (kind limit)",
+    ),
+    Limit(
+        "SHARED_MIN",
+        SHARED_MIN,
+        "bytes",
+        "a larger workload or ctx goes to a worker once per version, not with every assignment",
+    ),
+    Limit("SHARED_MAX", SHARED_MAX, "versions", "the one unused for longest is encoded anew"),
+    Limit("SENT_MAX", SENT_MAX, "versions", "the one unused for longest is sent again"),
     Limit(
         "ENTRIES_MAX",
         ENTRIES_MAX,
@@ -139,6 +167,27 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit(
+        "OBJECT_BYTES",
+        OBJECT_BYTES,
+        "bytes",
+        "a larger value cannot be looked into on the server (error of kind limit); lists of loops can be longer",
+    ),
+    Limit(
+        "HAND_BYTES",
+        HAND_BYTES,
+        "bytes",
+        "one decision cannot look into more at once (error of kind limit)",
+    ),
+    Limit(
+        "SHELF_BYTES",
+        SHELF_BYTES,
+        "bytes",
+        "the large value that was used least lately is read again when it is needed",
+    ),
+    Limit("BRING_MAX", BRING_MAX, "objects", "one decision cannot look into more at once"),
+    Limit("BRING_AT_ONCE", BRING_AT_ONCE, "objects", "further ones are read after these"),
+    Limit("BRING_S", BRING_S, "seconds", "what did not come by then is an error of kind limit"),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),
