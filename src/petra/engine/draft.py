@@ -43,7 +43,8 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what of a worker's report it came from: the lease and the number.
+    ``part`` is what of a worker's report it came from: the lease and the number. ``alone`` says that it shares its
+    change with no other command: one of several was the trouble, and it has to be seen which.
     """
 
     execution: str
@@ -54,6 +55,7 @@ class Request(msgspec.Struct):
     program: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
+    alone: bool = False
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
