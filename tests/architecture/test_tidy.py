@@ -29,7 +29,6 @@ LARGE_FILES = {
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
     "src/petra/kernel/events.py": "every event of the log on one page",
-    "src/petra/kernel/fan_in.py": "all join modes side by side",
     "src/petra/kernel/human.py": "a table of acts, one function each",
     "src/petra/kernel/program.py": "everything that is compiled once",
     "src/petra/kernel/runs.py": "the life of a run, from start to boundary event",

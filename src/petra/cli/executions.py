@@ -15,12 +15,14 @@ from petra.cli.home import EXIT, find, full_id, home_option, look, shown_data
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
 from petra.embedded import OBJECTS, Result, records_of, result_of
+from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
-from petra.errors import ObjectError, UsageError
+from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.explain import explain
 from petra.objects import LocalObjects, is_reference, read_reference
+from petra.references import walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
@@ -127,10 +129,7 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
         entry = await find(store, entries, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
-            try:
-                value = await LocalObjects(home / OBJECTS).get(read_reference(value))
-            except ObjectError as error:
-                raise UsageError(f"the result cannot be fetched: {error.message}") from None
+            value = await _fetched(home, store, entry, value)
         return result_of(entry), value
 
     found, value = look(home, asking)
@@ -139,6 +138,16 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     else:
         print_json(value)
     sys.exit(0 if step or key else EXIT.get(found.status, 1))
+
+
+async def _fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+    reference = read_reference(value)
+    try:
+        if not await may_read(store, entry.state, reference.execution):
+            raise ObjectError("denied", f"{reference.key} belongs to another execution")
+        return walk(value, await LocalObjects(home / OBJECTS).get(reference))
+    except UnreadableError as error:
+        raise UsageError(f"the result cannot be fetched: {error.message}") from None
 
 
 def _chosen(entry: Entry, step: str | None, key: str | None) -> Any:

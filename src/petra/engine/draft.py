@@ -218,7 +218,7 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.steps[run.step].step.spec.pool,
+        pool=entry.program.plan_of(run).step.spec.pool,
     )
     made = assignment(entry.program, entry.state, effect.run, effect.chunk)
     draft.assigned[key] = pending, made
@@ -230,7 +230,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     chunk = run.chunks.get(effect.chunk) if run is not None else None
     if run is None or chunk is None:
         return
-    plan = entry.program.steps[run.step]
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )

@@ -58,7 +58,7 @@ class Entry:
                 self.out[run.id] = {
                     chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child
                 }
-            elif self.program.steps[run.step].mode == "worker" or run.compensates:
+            elif self.program.plan_of(run).mode == "worker" or run.compensates:
                 self.out[run.id] = {""}
 
     def snapshot_at(self, version: int) -> Snapshot | None:

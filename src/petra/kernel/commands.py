@@ -31,6 +31,20 @@ class Fork(Command, frozen=True, tag="fork"):
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
+    parts: list[tuple[str, int, int]] = []
+    reason: str = ""
+
+
+class Migrate(Command, frozen=True, tag="migrate"):
+    """Go on with the definition of that digest, whose steps have other names as ``renamed`` says.
+
+    ``at`` is the version that the plan was made for; an execution that has moved on refuses.
+    """
+
+    digest: str
+    renamed: dict[str, str] = {}
+    at: int | None = None
+    actor: str = ""
     reason: str = ""
 
 
@@ -188,6 +202,7 @@ EngineCommand = (
     | RaiseIncident
     | Tick
     | ChildEnded
+    | Migrate
 )
 """What only an engine says: that time passed, what its workers and its other executions report."""
 

@@ -184,9 +184,12 @@ def at_rest(turn: Turn) -> None:
     if state.terminal or state.paused:
         return
     if not state.ready and not state.runs:
-        if state.phase == "normal":
+        if state.phase == "final":
+            _end(turn, state.ending)  # its token was discarded
+            return
+        if state.phase == "normal" and not any(one.decides for one in state.groups.values()):
             _ending(turn, "partial" if state.stained else "completed", "", None)
-        return
+            return
     found = rest_of(turn.program, state)
     if found is not None and found.status == "stuck":
         said = f"{found.reason}: {found.message}"

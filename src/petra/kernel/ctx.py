@@ -49,6 +49,11 @@ def fault(
     return None
 
 
+def merge_fault(turn: Turn, write: Write) -> Error | None:
+    """Return why a merge cannot be put into its key, or None; it can neither conflict nor be reduced (S8)."""
+    return _size(turn, write) or _schema(turn, write.key, write.value)
+
+
 def after(state: State, writes: Iterable[Write]) -> dict[str, Any]:
     """Return what ctx will be once the writes are applied."""
     changed: dict[str, Any] = {}

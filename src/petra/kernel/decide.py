@@ -14,17 +14,19 @@ from typing import Any
 from msgspec import Struct
 
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, runs, tasks
+from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
 from petra.kernel import events as e
-from petra.kernel.admission import DeniedError, passes, reconsider
+from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault, too_large
 from petra.kernel.effects import AnyEffect, Assign, Extend
+from petra.kernel.fork import pieces
+from petra.kernel.migration import migrate
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -114,8 +116,8 @@ def settle(turn: Turn) -> None:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
-        elif turn.judged:
-            fan_in.judge(turn, turn.judged.popleft())
+        elif (group := turn.next_judged()) is not None:
+            fan_in.judge(turn, group)
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
             _freed(turn)
@@ -160,6 +162,7 @@ def _freed(turn: Turn) -> None:
     concerned = [
         plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
     ]
+    judge_again(turn, {plan.name for plan in concerned if plan.join is not None})
     turn.agenda.add_waiting(
         (plan.name for plan in concerned),
         {plan.name: runs.room_for(turn, plan) for plan in concerned},
@@ -182,13 +185,17 @@ def consider(turn: Turn, token: Token) -> None:
 def _last_resort(turn: Turn) -> bool:
     """When nothing else can move: or-joins, leftovers of Petri joins, then the end or a reason to wait."""
     state = turn.state
-    if turn.program.upstream and fan_in.judge_or(turn, at_rest=False):
+    if turn.program.conditional and turn.weighed != state.seq:
+        turn.weighed = state.seq  # a condition is beyond hope once nothing that it reads can change
+        judge_again(turn, {plan.name for plan in turn.program.conditional})
+        return True
+    if turn.program.upstream and pairing.judge_or(turn, at_rest=False):
         return True
     if in_flight(turn.program, state) or _waits_for_world(state):
         return False
-    if turn.program.upstream and fan_in.judge_or(turn, at_rest=True):
+    if turn.program.upstream and pairing.judge_or(turn, at_rest=True):
         return True
-    if state.ready and fan_in.leftover_arcs(turn):
+    if state.ready and pairing.leftover_arcs(turn):
         return True
     before = state.seq
     completion.at_rest(turn)
@@ -242,15 +249,24 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     """Take over a past, and set everything going again that was on its way."""
     if turn.state.seq:
         raise RefusedError("an execution begins once")
+    first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin, at=command.at, past=command.past, reason=command.reason
+            origin=command.origin,
+            at=command.at,
+            past=first,
+            reason=command.reason,
+            size=len(command.past) if others else 0,
+            parts=command.parts,
         )
     )
+    for piece in others:
+        turn.emit(e.PastTaken(past=piece))
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
     turn.agenda.add_waiting(turn.program.steps)
-    turn.judged.extend(turn.state.groups)
+    for group in turn.state.groups:
+        turn.judge(group)
 
 
 def _hand_out_again(turn: Turn, run: Run) -> None:
@@ -261,7 +277,7 @@ def _hand_out_again(turn: Turn, run: Run) -> None:
             tasks.restart(turn, run, chunk)  # its child belongs to the origin
         elif holder.waits:
             tasks.begin(turn, run, chunk)
-        elif turn.plan(run.step).mode == "worker" and (chunk is not None or run.loop is None):
+        elif turn.plan_of(run).mode == "worker" and (chunk is not None or run.loop is None):
             place = chunk.id if chunk is not None else ""
             turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
     if run.loop is not None and run.id in turn.state.runs:
@@ -351,14 +367,24 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
+    _reconsider_all(turn)  # a gate may have turned false in the meantime
+
+
+def _reconsider_all(turn: Turn) -> None:
     turn.agenda.add_waiting(turn.program.steps)
-    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_ctx.update(turn.state.ctx)
     turn.changed_steps.update(turn.program.steps)
-    turn.judged.extend(turn.state.groups)
+    for group in turn.state.groups:
+        turn.judge(group)
+
+
+def _migrate(turn: Turn, command: c.Migrate) -> None:
+    migrate(turn, command)
+    _reconsider_all(turn)
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
-    if turn.state.ending:
+    if turn.state.ending and turn.state.phase != "final":
         raise RefusedError("the execution is ending already")
     completion.abort(turn, command.reason or "cancelled")
 
@@ -368,11 +394,17 @@ def _override(turn: Turn, command: c.Override) -> None:
     plan = turn.program.steps.get(command.step)
     if plan is None:
         raise RefusedError(f"there is no step '{command.step}'")
-    if not turn.state.runs_at.get(command.step):
+    words = f"{command.actor or 'operator'}: {command.reason}"
+    if turn.state.runs_at.get(command.step):
+        pass
+    elif plan.join is not None:
+        if not fan_in.start_by_hand(turn, plan, words):
+            raise RefusedError(f"join '{command.step}' neither runs nor waits")
+    else:
         waiting = list(turn.state.ready_at.get(command.step, ()))
         if not waiting:
             raise RefusedError(f"step '{command.step}' neither runs nor waits")
-        runs.start(turn, plan, [turn.state.ready[waiting[0]]])
+        runs.start(turn, plan, [turn.state.ready[waiting[0]]], go=False)
     running = list(turn.state.runs_at.get(command.step, ()))
     if not running:
         raise RefusedError(f"step '{command.step}' cannot be started now")
@@ -384,7 +416,6 @@ def _override(turn: Turn, command: c.Override) -> None:
         if command.ok
         else command.error or Error(kind="unknown", message=command.reason or "overridden")
     )
-    words = f"{command.actor or 'operator'}: {command.reason}"
     runs.end(
         turn, run, Report(status=status, result=command.result, error=error), administrative=words
     )
@@ -401,8 +432,10 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
         turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
     elif change == "complete":
         turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
-        withdraw_branches(turn, group, set(group.arrived.values()), "the group was completed")
-        _force(turn, group.id)
+        withdraw_branches(
+            turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
+        )
+        turn.judge(group.id)
     elif change == "cancel":
         turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
         withdraw_branches(turn, group, set(), "the group was cancelled")
@@ -410,19 +443,15 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
         raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
 
 
-def _force(turn: Turn, group_id: str) -> None:
-    group = turn.state.groups.get(group_id)
-    if group is not None and group.join is not None and not group.fired:
-        fan_in.force(turn, group)
-
-
 def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
     group = turn.state.groups[command.group]
     if group.closed:
         raise RefusedError("the group is closed")
-    plan = turn.plan(group.step)
+    plan = turn.program.steps.get(group.step)
     number = group.arcs[-1] if group.arcs else 0
-    arc = next(arc for arc in plan.arcs if arc.number == number)
+    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
+    if arc is None:
+        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
     args = {arc.arc.item: command.item} if arc.foreach is not None else {}
     stack = (*group.stack, Branch(group.id, group.size))
     token = e.Produced(
@@ -457,7 +486,7 @@ def _fire_timer(turn: Turn, timer: Timer) -> None:
         if timer.group in turn.state.groups:
             turn.emit(e.GroupTimedOut(group=timer.group))
     elif timer.kind == "execution":
-        if not turn.state.ending:
+        if not turn.state.ending or turn.state.phase == "final":
             completion.abort(turn, "timeout")
     elif (run := turn.state.runs.get(timer.run)) is not None:
         _RUN_TIMERS[timer.kind](turn, run, timer)
@@ -473,7 +502,7 @@ def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
             status="error",
             error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
         ),
-        counts=loops.counts_of(run.loop) if run.loop else None,
+        counts=counts_of(run.loop) if run.loop else None,
     )
 
 
@@ -522,4 +551,5 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Migrate: _migrate,
 }

@@ -129,8 +129,13 @@ def _group(
     if not tokens:
         if join is not None:
             arc = next((a.number for a in plan.arcs if a.number in made.arcs), 0)
-            empty = e.Produced(id=derive(run.id, "empty"), step=join, arc=arc, empty=True)
-            made.produced.append(empty)
+            nobody = derive("group", run.id)
+            made.group = e.NewGroup(id=nobody, size=0, join=join)
+            made.produced.append(
+                e.Produced(
+                    id=derive(run.id, "empty"), step=join, arc=arc, empty=True, arrives=nobody
+                )
+            )
         return
     made.group = e.NewGroup(
         id=derive("group", run.id),

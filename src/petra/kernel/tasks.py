@@ -64,7 +64,7 @@ def attempt_over(
     turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
 ) -> None:
     """Let the policy decide about the outcome of an attempt."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     task = plan.step.tool[0]
     holder: Holder = chunk or run
     number = holder.attempt
@@ -119,7 +119,7 @@ def _again(
 
 def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Set up the next attempt, with the last error in ``_prev``."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     holder: Holder = chunk or run
     last = run.errors[-1].as_data() if run.errors else None
     extra: dict[str, Any] = {"_prev": last}
@@ -244,7 +244,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
     chunk = run.chunks[item.chunk] if item.chunk else None
     holder: Holder = chunk or run
     wait = next(wait for wait in holder.waits if wait.item == item_id)
-    if turn.plan(run.step).mode == "wait" and outcome.status == "ok":
+    if turn.plan_of(run).mode == "wait" and outcome.status == "ok":
         _won(turn, run, chunk, wait, outcome.result, actor)
     else:
         attempt_over(turn, run, chunk, outcome, actor)

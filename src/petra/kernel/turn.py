@@ -8,6 +8,7 @@ Rule 3: among enabled firings the selection strategy chooses; the order depends 
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import Any
 
 from petra.errors import ExpressionError
@@ -17,7 +18,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import State
+from petra.kernel.state import Run, State
 from petra.policy import transform
 from petra.wire import Error
 
@@ -38,8 +39,8 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
-        "markings", "now", "program", "state",
+        "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
+        "markings", "now", "program", "state", "weighed",
     )  # fmt: skip
 
     def __init__(self, program: Program, state: State, now: float) -> None:
@@ -51,11 +52,13 @@ class Turn:
         self.effects: list[AnyEffect] = []
         self.items: dict[str, None] = {}
         self.agenda = Agenda(program, state)
-        self.judged: deque[str] = deque()
+        self._judged: list[tuple[int, str]] = []
         self.changed_ctx: set[str] = set()
         self.changed_steps: set[str] = set()
         self.freed: set[str] = set()
         self.begun: deque[str] = deque()
+        self.weighed = state.seq
+        """Up to where joins with a condition were asked whether it can still come true."""
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it."""
@@ -66,13 +69,29 @@ class Turn:
         self.markings.append((marking, state.marking))
         for group in touched:
             if group in state.groups:
-                self.judged.append(group)
+                self.judge(group)
             elif self.program.has_blocking_joins:
-                self.judged.extend(state.groups)  # one of them may have waited for this one
+                for other in state.groups:  # one of them may have waited for this one
+                    self.judge(other)
         if state.touched_items:
             self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
+
+    def judge(self, group_id: str) -> None:
+        """Have a group judged, if it is undecided."""
+        group = self.state.groups.get(group_id)
+        if group is not None and not group.fired:
+            heappush(self._judged, (group.since, group_id))
+
+    def next_judged(self) -> str | None:
+        """Take the group to judge next: that which was made first."""
+        if not self._judged:
+            return None
+        first = heappop(self._judged)
+        while self._judged and self._judged[0] == first:
+            heappop(self._judged)
+        return first[1]
 
     def _note_ctx(self, before: dict[str, Any]) -> None:
         after = self.state.ctx
@@ -87,6 +106,10 @@ class Turn:
     def plan(self, step: str) -> StepPlan:
         """Return the compiled step."""
         return self.program.steps[step]
+
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return the compiled step that a run goes by."""
+        return self.program.plan_of(run)
 
     # Expressions
 

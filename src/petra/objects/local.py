@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -48,6 +49,22 @@ class LocalObjects:
         except OSError as error:
             raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
         return decode(reference, content)
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare.
+
+        Raises:
+            ObjectError: it is missing, or not what was stored.
+        """
+        path = self._folder / checked(reference, self.name).key
+        try:
+            size, checksum = await asyncio.to_thread(_sum, path)
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
+        except OSError as error:
+            raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
+        if (size, checksum) != (reference.size, reference.checksum):
+            raise ObjectError("parse", f"{reference.key}: is not what was stored")
 
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
@@ -95,6 +112,12 @@ def _read(path: Path, size: int) -> bytes:
     with path.open("rb") as file:
         # One byte more tells a longer file without reading all of it.
         return file.read(max(size, 0) + 1)
+
+
+def _sum(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), checksum
 
 
 def _remove(folder: Path, key: str) -> int:

@@ -44,7 +44,11 @@ class Execution:
     parent: str = ""
     log: list[Record] = field(default_factory=list)
     refused: str = ""
-    settings: dict[tuple[str, bool], Settings] = field(default_factory=dict)
+    settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
+
+    def definition(self, given: Assignment) -> Program:
+        """Return the definition that an assignment goes by, as a worker would (S23)."""
+        return self.program.versions.get(given.playbook, self.program)
 
 
 @dataclass(slots=True)
@@ -157,6 +161,9 @@ class Simulation:
         decision = decide(execution.program, execution.state, command)
         for event, (before, after) in zip(decision.events, decision.markings, strict=True):
             execution.log.append(execution.ledger.record(event, self.now, before, after))
+        execution.program = execution.program.versions.get(
+            execution.state.digest, execution.program
+        )
         if self.watch is not None:
             self.watch(execution, decision)
         for effect in decision.effects:
@@ -279,7 +286,7 @@ class Simulation:
     def _lanes(self, execution: Execution, given: Assignment) -> int:
         """Return how many iterations of a chunk run side by side: several only where the loop is local."""
         run = execution.state.runs[given.run]
-        loop = execution.program.by_name[given.step].loop
+        loop = execution.definition(given).by_name[given.step].loop
         if not given.iterations or run.loop is None or loop is None:
             return 1
         if loop.spec.policy.exec != "local":
@@ -299,7 +306,7 @@ class Simulation:
         if work.chunk and not work.left:
             self._lane_over(work)
             return
-        step = work.execution.program.by_name[work.given.step]
+        step = work.execution.definition(work.given).by_name[work.given.step]
         iteration = work.left.pop(0) if work.left else None
         work.path = iteration.path if iteration is not None else ()
         compensate = step.spec.compensate
@@ -319,10 +326,10 @@ class Simulation:
         self._next(work, work.machine.start())
 
     def _settings(self, work: _Work, tasks: list[Any]) -> Settings:
-        key = (work.given.step, work.given.compensate)
+        key = (work.given.playbook, work.given.step, work.given.compensate)
         known = work.execution.settings.get(key)
         if known is None:
-            program = work.execution.program
+            program = work.execution.definition(work.given)
             known = Settings.of(program.playbook, program.by_name[work.given.step], tasks)
             work.execution.settings[key] = known
         return known

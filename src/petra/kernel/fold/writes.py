@@ -26,6 +26,12 @@ def write(
     state.ctx = {**state.ctx, key: value}
 
 
+def merge(state: State, made: Write) -> None:
+    """Put a merge into ctx, where it names a key; it is no write that could conflict or be reduced (S8)."""
+    if made.key:
+        state.ctx = {**state.ctx, made.key: made.value}
+
+
 def scopes_of(
     state: State, stack: Stack, loop: tuple[str, tuple[int, ...]] | None
 ) -> list[tuple[str, int]]:
