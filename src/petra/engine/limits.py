@@ -13,6 +13,16 @@ INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
 
+# What callers may bring
+ID_MAX = 128
+NAME_MAX = 400
+NAMES_MAX = 1_000
+TEXT_MAX = 10_000
+INPUT_DEPTH_MAX = 64
+INPUT_BYTES_MAX = 16_777_216
+WORDS_MAX = 500
+TITLE_MAX = 1_000
+
 # What it keeps in memory
 ENTRIES_MAX = 5_000
 PROGRAMS_MAX = 500
@@ -71,6 +81,19 @@ LIMITS = (
     ),
     Limit("LETTERS_MAX", LETTERS_MAX, "letters", "the rest is read when these are carried out"),
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
+    Limit("ID_MAX", ID_MAX, "characters", "the id of an execution is refused"),
+    Limit(
+        "NAME_MAX",
+        NAME_MAX,
+        "characters",
+        "a name (an actor, a role, a signal, a step, the id of a command) is refused",
+    ),
+    Limit("NAMES_MAX", NAMES_MAX, "names", "a list of roles is refused"),
+    Limit("TEXT_MAX", TEXT_MAX, "characters", "a reason is refused"),
+    Limit("INPUT_DEPTH_MAX", INPUT_DEPTH_MAX, "levels", "what is given to an execution is refused"),
+    Limit("INPUT_BYTES_MAX", INPUT_BYTES_MAX, "bytes", "what is given to an execution is refused"),
+    Limit("TITLE_MAX", TITLE_MAX, "characters", "a list shows no more of a work item's title"),
+    Limit("WORDS_MAX", WORDS_MAX, "characters", "the cause of an incident is cut"),
     Limit(
         "ENTRIES_MAX",
         ENTRIES_MAX,

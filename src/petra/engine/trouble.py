@@ -14,11 +14,10 @@ import msgspec
 
 from petra.engine.draft import Request
 from petra.engine.entries import UnknownExecutionError
+from petra.engine.limits import WORDS_MAX
 from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.store.rows import Batch
-
-WORDS_MAX = 500
 
 
 class UndecidedError(PetraError):
