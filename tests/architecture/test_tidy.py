@@ -32,6 +32,7 @@ LARGE_FILES = {
     "src/petra/kernel/human.py": "a table of acts, one function each",
     "src/petra/kernel/program.py": "everything that is compiled once",
     "src/petra/kernel/runs.py": "the life of a run, from start to boundary event",
+    "src/petra/kernel/tasks.py": "the kinds that the server runs itself, which share attempts and policy",
     "src/petra/kernel/state.py": "the whole state on one page",
     "src/petra/net/soundness/reduction.py": "one reduction rule per function",
     "src/petra/pipeline/machine.py": "one machine, from the first task to the report",

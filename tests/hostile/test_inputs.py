@@ -64,7 +64,7 @@ VALUES: dict[str, tuple[Callable[[], Any], str]] = {
     "100,000 levels": (lambda: nested(100_000), "nested more than 64"),
     "a circle": (endless, "nested more than 64"),
     "too many bytes": (lambda: "x" * (INPUT_BYTES_MAX + 1), "larger than 16,777,216 bytes"),
-    "too many small ones": (lambda: [[]] * (INPUT_BYTES_MAX // 2 + 2), "larger than"),
+    "too many small ones": (lambda: [[]] * (INPUT_BYTES_MAX // 16 + 2), "larger than"),
     "bytes": (lambda: b"x", "type bytes"),
     "a set": (lambda: {1}, "type set"),
     "an object": (object, "type object"),

@@ -10,7 +10,7 @@ from texts import model, workflow
 from petra.kernel import Program, State, decide, replay, verify
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.kernel.migration import migration_plan, prospects, unsound
+from petra.kernel.migration import MovedOnError, migration_plan, prospects, unsound
 from petra.kernel.replay import as_data
 from petra.kernel.snapshot import restore, snapshot
 from petra.net.position import Outlook
@@ -129,12 +129,18 @@ def test_a_refusal_changes_nothing() -> None:
     [
         ({"renamed": {"nowhere": "pay"}}, "nowhere"),
         ({"renamed": {"ask": "nowhere"}}, "nowhere"),
-        ({"at": 1}, "moved on"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(given: dict[str, Any], word: str) -> None:
     world = simulated(BEFORE, {"fetch": {"ok": 1}})
     assert word in moved(world, AFTER, **given)
+
+
+def test_a_plan_for_an_earlier_version_is_no_answer() -> None:
+    world = simulated(BEFORE, {"fetch": {"ok": 1}})
+    with pytest.raises(MovedOnError):
+        moved(world, AFTER, at=1)
+    assert moved(world, AFTER, at=world.root.state.seq) == ""
 
 
 def test_moving_to_what_it_has_is_refused_and_so_is_what_has_ended() -> None:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Reply
+from petra.desk.moving import move
+from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
@@ -246,6 +247,8 @@ class Desk:
                     return Reply(refused=answered.refused, result=result_data(refused))
             case Branch():
                 answered = await self._branch(request)
+            case Move():
+                answered = await move(self.engine, request)
             case Ask():
                 answered = await self._ask(request)
             case _:

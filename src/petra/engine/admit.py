@@ -123,7 +123,7 @@ def _value(given: Any, levels: int, room: list[int]) -> Any:
             raise _Unfit(f"it is nested more than {INPUT_DEPTH_MAX} levels deep")
         if room[0] < 0:
             raise _Unfit(_TOO_LARGE)
-        room[0] -= 2
+        room[0] -= 16
         return _object(given, levels - 1, room) if kind is dict else _list(given, levels - 1, room)
     room[0] -= 8
     if kind is int and not _INT_MIN <= given <= _INT_MAX:

@@ -23,6 +23,7 @@ from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.assignment import iterations
 from petra.kernel.chunks import goes_on
+from petra.kernel.objects import Made
 from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
@@ -43,8 +44,9 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what of a worker's report it came from: the lease and the number. ``alone`` says that it shares its
-    change with no other command: one of several was the trouble, and it has to be seen which.
+    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a
+    worker's report it came from: the lease and the number. ``alone`` says that it shares its change with no other
+    command: one of several was the trouble, and it has to be seen which.
     """
 
     execution: str
@@ -53,9 +55,12 @@ class Request(msgspec.Struct):
     command: str = ""
     request: bytes = b""
     program: Program | None = None
+    target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
     alone: bool = False
+    hand: Any = None
+    """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
@@ -139,8 +144,10 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
+    made: list[Made] = []
     items: dict[str, None] = {}
 
     def answers_to(self, command: str) -> bool:

@@ -13,15 +13,17 @@ from typing import Any
 
 from msgspec import Struct
 
+from petra.errors import UnreadableError
 from petra.kernel import commands as c
 from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
-from petra.kernel.ctx import schema_fault, too_large
+from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
 from petra.kernel.migration import migrate
+from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
@@ -36,7 +38,8 @@ from petra.wire import Error, Report
 class Decision(Struct, frozen=True, gc=False):
     """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events.
 
-    ``items`` are the work items that are not as they were.
+    ``items`` are the work items that are not as they were. Objects that
+    were ``made`` must be durable before the events are.
     """
 
     events: list[e.AnyEvent]
@@ -44,24 +47,26 @@ class Decision(Struct, frozen=True, gc=False):
     markings: list[tuple[int, int]]
     refused: str = ""
     items: dict[str, None] = {}
+    made: list[Made] = []
 
 
-def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
-    """Decide about a command; the state moves on with the events."""
-    turn = Turn(program, state, command.now)
+def decide(
+    program: Program, state: State, command: c.AnyCommand, shelf: Shelf | None = None
+) -> Decision:
+    """Decide about a command; the state moves on with the events.
+
+    Raises:
+        NeededError: an object that is not on the shelf is needed. The state may have moved on half-way: it is not to
+            be used any more.
+    """
+    turn = Turn(program, state, command.now, shelf)
     refused = ""
     if type(command) is c.RaiseIncident:
         return _raised(turn, command)
     if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return Decision(
-            turn.events,
-            _wanted(turn),
-            turn.markings,
-            f"the execution is {state.terminal}",
-            turn.items,
-        )
+        return _made(turn, f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
@@ -69,7 +74,19 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         if not state.seq:  # there is no execution, and nothing to settle
             return Decision([], [], [], refused)
     settle(turn)
-    return Decision(turn.events, _wanted(turn), turn.markings, refused, turn.items)
+    return _made(turn, refused)
+
+
+def _made(turn: Turn, refused: str) -> Decision:
+    made = turn.objects.made
+    return Decision(
+        turn.events,
+        _wanted(turn),
+        turn.markings,
+        refused,
+        turn.items,
+        list(made.values()) if made else [],
+    )
 
 
 def _unblocks(state: State, command: c.AnyCommand) -> bool:
@@ -213,7 +230,7 @@ def _start(turn: Turn, command: c.Start) -> None:
     if turn.state.seq:
         raise RefusedError("an execution begins once")
     program, spec = turn.program, turn.program.spec
-    workload = merge(program.playbook.workload, command.workload)
+    workload = _workload(turn, command)
     if spec.input_schema is not None:
         problem = schema_fault(canonical(spec.input_schema), workload)
         if problem is not None:
@@ -233,7 +250,7 @@ def _start(turn: Turn, command: c.Start) -> None:
         e.ExecutionStarted(
             playbook=program.playbook.metadata.name,
             digest=program.digest,
-            workload=workload,
+            workload=_kept(turn, workload, "the workload"),
             entry=entry,
             reducers=program.reducers,
             parent=command.parent,
@@ -243,6 +260,29 @@ def _start(turn: Turn, command: c.Start) -> None:
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])
+
+
+def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
+    """Return the defaults with what was given; what a parent gives by reference becomes the child's own.
+
+    A child that inherits can read it where it is.
+    """
+    given = command.workload
+    if command.parent:
+        objects = turn.objects.reading(command.parent)
+        try:
+            given = objects(given) if command.inherits else objects.whole(given)
+        except UnreadableError as error:
+            raise RefusedError(f"the workload: {error.message}") from None
+    return merge(turn.program.playbook.workload, given)
+
+
+def _kept(turn: Turn, value: Any, what: str) -> Any:
+    """Keep what a command brought."""
+    try:
+        return turn.keep(value, what)
+    except TransformError as error:
+        raise RefusedError(error.error.message) from None
 
 
 def _fork(turn: Turn, command: c.Fork) -> None:
@@ -346,14 +386,14 @@ def _tick(turn: Turn, _command: c.Tick) -> None:
 
 def _patch(turn: Turn, command: c.PatchCtx) -> None:
     for key, value in command.values.items():
-        if (error := too_large(turn, value, f"ctx.{key}")) is not None:
-            raise RefusedError(error.message)
         declared = turn.program.spec.ctx.get(key)
         if declared is not None and isinstance(declared.schema, dict):
             problem = schema_fault(canonical(declared.schema), value)
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
-    values = dict(sorted(command.values.items()))  # as they will be read back
+    values = {  # as they will be read back
+        key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
+    }
     turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
 
@@ -452,16 +492,15 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
     arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
     if arc is None:
         raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
-    args = {arc.arc.item: command.item} if arc.foreach is not None else {}
+    item = _kept(turn, command.item, "the item")
+    args = {arc.arc.item: item} if arc.foreach is not None else {}
     stack = (*group.stack, Branch(group.id, group.size))
     token = e.Produced(
         id=derive(group.id, "add", group.size), step=arc.arc.step, arc=number, args=args, index=group.size,
         arrives=arrival(turn, arc.arc.step, stack, None, group.step),
     )  # fmt: skip
     turn.emit(
-        e.GroupChanged(
-            group=group.id, change="add", produced=token, item=command.item, actor=command.actor
-        )
+        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
     )
     turn.agenda.add(turn.state.ready[token.id])
 

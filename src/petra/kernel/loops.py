@@ -31,16 +31,15 @@ from petra.kernel.chunks import (
     loop_of,
     next_path,
 )
-from petra.kernel.ctx import fault
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
 from petra.kernel.opening import PIECE, arm, in_pieces, items_of
 from petra.kernel.program import StepPlan
-from petra.kernel.runs import end, redeliver
+from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
 from petra.kernel.state import Run, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
-from petra.wire import Error, Report, Write
+from petra.wire import Error, Report
 
 GATHER_BYTES = 24 * 1024 * 1024
 """Bytes of JSON that one worker is given to store: a frame has 64 MiB, and short numbers are longer in it."""
@@ -79,7 +78,7 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        first, *rest = in_pieces(items)
+        first, *rest = in_pieces(turn, items)
         turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
         for further in rest:
             turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))
@@ -202,15 +201,11 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
 
 
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
-    broken = fault(turn, one.writes, run.stack, (run.id, path))
-    if broken is not None:
-        return e.Iterated(
-            path=path, ok=False, error=broken, attempts=one.attempts, left_out=one.left_out
-        )
+    one, _ = taken(turn, one, run.stack, (run.id, path))
     has_branch = one.branch is not UNSET
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
-        writes=[Write(key=write.key, value=write.value) for write in one.writes], left_out=one.left_out,
+        writes=one.writes, left_out=one.left_out,
         branch=one.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
 

@@ -40,20 +40,23 @@ def merge(turn: Turn, spec: Merge | None, outputs: Sequence[Output]) -> Write | 
     """
     if spec is None:
         return None
-    made = Write(key=spec.into or "", value=merged(spec, outputs))
+    made = Write(key=spec.into or "", value=turn.keep(merged(turn, spec, outputs), "the merge"))
     error = merge_fault(turn, made)
     if error is not None:
         raise TransformError(error)
     return made
 
 
-def merged(spec: Merge, outputs: Sequence[Output]) -> Any:
-    """Combine outputs as the strategy says."""
+def merged(turn: Turn, spec: Merge, outputs: Sequence[Output]) -> Any:
+    """Combine outputs as the strategy says; references are looked into only where that is needed."""
     if spec.strategy == "last_wins":
         last = max(outputs, key=lambda one: one.came, default=None)
-        return _pick(last.value, spec.source) if last is not None else None
+        return _picked(turn, [last.value], spec.source)[0] if last is not None else None
     inorder = sorted(outputs, key=lambda one: (one.key, one.came))
-    picked = [(one.key, _pick(one.value, spec.source)) for one in inorder]
+    values = _picked(turn, [one.value for one in inorder], spec.source)
+    if spec.strategy in ("extend", "merge_object"):
+        values = turn.follow_all(values, f"merge '{spec.strategy}'")
+    picked = [(one.key, value) for one, value in zip(inorder, values, strict=True)]
     match spec.strategy:
         case "append" | "collect":
             return [output for _, output in picked]
@@ -65,8 +68,15 @@ def merged(spec: Merge, outputs: Sequence[Output]) -> Any:
             return {str(key): output for key, output in picked}
 
 
-def _pick(output: Any, source: str | None) -> Any:
-    for part in source.split(".") if source else ():
+def _picked(turn: Turn, outputs: list[Any], source: str | None) -> list[Any]:
+    if not source:
+        return outputs
+    return [_pick(turn, one, source.split(".")) for one in turn.follow_all(outputs, "merge.source")]
+
+
+def _pick(turn: Turn, output: Any, source: list[str]) -> Any:
+    for part in source:
+        output = turn.follow(output, "merge.source")
         if isinstance(output, dict):
             output = output.get(part)
         elif isinstance(output, list) and part.isdigit() and int(part) < len(output):

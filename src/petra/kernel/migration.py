@@ -9,8 +9,9 @@ Rule 4: a refusal changes nothing, and names the token and the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.evolve import evolve
@@ -21,6 +22,10 @@ from petra.kernel.state import Group, Run, State, Token
 from petra.kernel.turn import RefusedError, Turn
 from petra.net.compile import compile as compile_net
 from petra.net.position import Fanned, Outlook, Position, Standing, outlook
+
+
+class MovedOnError(PetraError):
+    """An execution has moved on since a plan was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,24 @@ class MigrationPlan:
 
     moves: list[Move]
     faults: list[str]
+    proof: Outlook | None = None
+    note: str = ""
+    """What the proof left open, or what depends on guards."""
+
+
+def examined(old: Program, new: Program, state: State, renamed: Mapping[str, str]) -> MigrationPlan:
+    """Plan a move and prove it: the new net must be sound from where the execution would arrive."""
+    plan = migration_plan(old, new, state, renamed)
+    if plan.faults:
+        return plan
+    proof = prospects(new, state, renamed)
+    words = unsound(proof)
+    if words and proof.certain:
+        return replace(plan, proof=proof, faults=[words])
+    note = f"{words} (this depends on guards or data, so it may never happen)" if words else ""
+    if proof.answer == "undecided":
+        note = f"no violation up to {proof.states} markings; the rest is open"
+    return replace(plan, proof=proof, note=note)
 
 
 def migration_plan(
@@ -60,6 +83,7 @@ def migrate(turn: Turn, command: c.Migrate) -> None:
 
     Raises:
         RefusedError: it cannot move; nothing has changed.
+        MovedOnError: it is not where the plan saw it. That is no answer: nothing is stored, and one plans again.
     """
     old, state = turn.program, turn.state
     new = old.versions.get(command.digest)
@@ -70,7 +94,7 @@ def migrate(turn: Turn, command: c.Migrate) -> None:
     if new.digest == old.digest and not command.renamed:
         raise RefusedError("the execution has that definition already")
     if command.at is not None and state.seq != command.at:
-        raise RefusedError("the execution has moved on since the plan was made; make it again")
+        raise MovedOnError("the execution has moved on since the plan was made; make it again")
     faults = migration_plan(old, new, state, command.renamed).faults
     if faults:
         raise RefusedError("; ".join(faults))

@@ -55,6 +55,24 @@ class Value:
         """
         return self.value if self.constant else _render(self.value, scope)
 
+    def hand_on(self, scope: Mapping[str, Any]) -> Any:
+        """Fill in every template for somebody who only keeps the value: what is large stays a reference.
+
+        Raises:
+            ExpressionError: as ``render`` does.
+        """
+        return self.value if self.constant else _handed_on(self.value, scope)
+
+
+def _handed_on(value: Any, scope: Mapping[str, Any]) -> Any:
+    if isinstance(value, Template):
+        return value.hand_on(scope)
+    if isinstance(value, dict):
+        return {key: _handed_on(item, scope) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_handed_on(item, scope) for item in value]
+    return value
+
 
 def _render(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, Template):

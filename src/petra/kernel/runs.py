@@ -14,7 +14,7 @@ import msgspec
 from petra.kernel import cancel, completion
 from petra.kernel import events as e
 from petra.kernel.admission import judge_again
-from petra.kernel.ctx import after, fault
+from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
 from petra.kernel.fold.steps import activation_of, united
 from petra.kernel.opening import Opened, in_pieces, opened
@@ -25,6 +25,8 @@ from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, Run, Stack, Token, 
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
+
+_UNSET = msgspec.UNSET
 
 
 def start(
@@ -62,7 +64,7 @@ def start(
     pieces: list[Any] = [None]
     try:
         found = opened(turn, plan, view, run_id) if go else found
-        pieces = in_pieces(found.items) if found.items is not None else [None]
+        pieces = in_pieces(turn, found.items) if found.items is not None else [None]
     except TransformError as error:
         trouble = error.error
     turn.emit(
@@ -232,10 +234,8 @@ def end(
     if run.compensates:
         completion.compensated(turn, run, report)
         return
-    broken = fault(turn, report.writes, run.stack) if report.writes else None
-    if broken is not None:
-        report = Report(status="error", error=broken, attempts=report.attempts)
-        loop_done = False
+    report, broken = taken(turn, report, run.stack)
+    loop_done = loop_done and not broken
     ok = report.status == "ok"
     if run.merged and ok and report.result is None:
         # a join whose own tasks have no result has the merge as its result
@@ -250,6 +250,30 @@ def end(
     event = _boundary(plan, run, report, counts, loop_done=loop_done)
     routed, event = _route(turn, plan, run, event)
     _record(turn, plan, run, event, routed, actor=actor, administrative=administrative)
+
+
+def taken(
+    turn: Turn, report: Report, stack: Stack, loop: tuple[str, tuple[int, ...]] | None = None
+) -> tuple[Report, bool]:
+    """Return a report as it is recorded: with large values as references, or why it cannot be taken."""
+    broken: Error | None = None
+    writes, result, branch = report.writes, report.result, report.branch
+    if writes:
+        writes, broken = accepted(turn, writes, stack, loop)
+    try:
+        result = turn.keep(result, "the result")
+        if branch is not _UNSET:
+            branch = turn.keep(branch, "branch.output")
+    except TransformError as error:
+        broken = broken or error.error
+    if broken is not None:
+        failed = Report(
+            status="error", error=broken, attempts=report.attempts, left_out=report.left_out
+        )
+        return failed, True
+    if writes is report.writes and result is report.result and branch is report.branch:
+        return report, False
+    return msgspec.structs.replace(report, writes=writes, result=result, branch=branch), False
 
 
 def fail_tokens(
@@ -302,7 +326,7 @@ def _boundary(
 ) -> e.StepEnded:
     ok = report.status == "ok"
     kind = e.LoopDone if loop_done else e.StepDone if ok else e.StepFailed
-    has_branch = not isinstance(report.branch, type(_UNSET))
+    has_branch = report.branch is not _UNSET
     has_result = report.result is not None or (ok and bool(run.merged))
     return kind(
         run=run.id,
@@ -318,9 +342,6 @@ def _boundary(
         undoable=ok and plan.step.spec.compensate is not None,
         left_out=report.left_out,
     )
-
-
-_UNSET = Report(status="ok").branch
 
 
 def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Routed, e.StepEnded]:

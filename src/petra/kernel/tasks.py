@@ -11,20 +11,23 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from petra.errors import UnreadableError
+from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
-from petra.kernel.ctx import too_large
+from petra.kernel.ctx import accepted
 from petra.kernel.effects import Notify, StartChild
 from petra.kernel.fold.waits import address, kept_for, who_waits
 from petra.kernel.loops import report as report_iterations
+from petra.kernel.objects import unreadable
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, Wait, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
-from petra.policy import decide, outcome_data
+from petra.policy import Decision, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
 Holder = Run | Chunk
@@ -69,14 +72,13 @@ def attempt_over(
     holder: Holder = chunk or run
     number = holder.attempt
     scope = _scope(turn, plan, run, chunk, outcome)
-    decision = decide(
-        task.policy,
-        outcome,
-        scope,
-        task=task.name,
-        attempt=number,
-        jitter=_jitter(turn, run, number),
-    )
+    jitter = _jitter(turn, run, number)
+    try:
+        decision = decide(
+            task.policy, outcome, scope, task=task.name, attempt=number, jitter=jitter
+        )
+    except UnreadableError as error:
+        decision = Decision(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
     attempt = Attempt(
         task=task.name, number=number, status=outcome.status, action=decision.action, rule=decision.rule,
         error=outcome.error, delay_s=decision.delay_s,
@@ -110,6 +112,15 @@ def _again(
         run=run.id,
         group=place,
     )
+    loop = (run.id, chunk.paths[0]) if chunk else None
+    writes, broken = accepted(turn, writes, run.stack, loop)
+    if broken is not None:
+        report = Report(status="error", error=broken, attempts=[attempt])
+        if chunk is not None:
+            report_iterations(turn, run, chunk.id, [(chunk.paths[0], report)])
+        else:
+            end(turn, run, report)
+        return
     turn.emit(
         e.AttemptEnded(run=run.id, attempt=attempt, chunk=place, writes=writes, timers=[timer])
     )
@@ -160,6 +171,7 @@ def _scope(
         "_prev": None,
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
+        FOLLOW: turn.objects,
     }
 
 
@@ -191,27 +203,23 @@ def signal(turn: Turn, command: SendSignal) -> None:
     """Hand a signal to the first run that waits for it, or keep it, or lose it.
 
     Raises:
-        RefusedError: its payload is too large to travel inline.
+        RefusedError: its payload is large, and there is no store for it.
     """
-    if (error := too_large(turn, command.payload, f"the payload of '{command.name}'")) is not None:
-        raise RefusedError(error.message)
+    try:
+        payload = turn.keep(command.payload, f"the payload of '{command.name}'")
+    except TransformError as error:
+        raise RefusedError(error.error.message) from None
     place = who_waits(turn.state, command.name, command.key)
     if place is not None:
         run_id, _, chunk_id = place.partition("/")
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
         wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
-        turn.emit(
-            e.SignalReceived(
-                name=command.name, key=command.key, payload=command.payload, run=run.id
-            )
-        )
-        _won(turn, run, chunk, wait, command.payload)
+        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
-    turn.emit(
-        e.SignalReceived(name=command.name, key=command.key, payload=command.payload, kept=kept)
-    )
+    turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
 
 
 def _matches(wait: Wait, name: str, key: Any) -> bool:
@@ -286,12 +294,17 @@ def child_ended(turn: Turn, command: ChildEnded) -> None:
     holder: Holder = chunk or run
     if holder.child != command.child:
         return
-    attempt_over(turn, run, chunk, _child_outcome(command, holder.call))
+    attempt_over(turn, run, chunk, _child_outcome(turn, command, holder.call))
 
 
-def _child_outcome(command: ChildEnded, call: dict[str, Any]) -> Outcome:
+def _child_outcome(turn: Turn, command: ChildEnded, call: dict[str, Any]) -> Outcome:
+    """Return what a child came to; its output by reference becomes the parent's own."""
     if command.status in ("completed", "partial"):
-        return Outcome(status="ok", result=command.output)
+        try:
+            output = turn.objects.reading(command.child).whole(command.output)
+        except UnreadableError as trouble:
+            return Outcome(status="error", error=unreadable("the output of the child", trouble))
+        return Outcome(status="ok", result=output)
     error = command.error or Error(
         kind="unknown", message=f"the sub-playbook ended {command.status}"
     )

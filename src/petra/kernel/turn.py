@@ -11,15 +11,18 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import Any
 
-from petra.errors import ExpressionError
+from petra.errors import ExpressionError, UnreadableError
+from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.effects import AnyEffect
 from petra.kernel.evolve import evolve
+from petra.kernel.objects import Objects, Shelf, excess, unreadable
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
 from petra.kernel.state import Run, State
 from petra.policy import transform
+from petra.references import followed_all, is_reference
 from petra.wire import Error
 
 
@@ -40,10 +43,12 @@ class Turn:
 
     __slots__ = (
         "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
-        "markings", "now", "program", "state", "weighed",
+        "markings", "now", "objects", "program", "state", "weighed",
     )  # fmt: skip
 
-    def __init__(self, program: Program, state: State, now: float) -> None:
+    def __init__(
+        self, program: Program, state: State, now: float, shelf: Shelf | None = None
+    ) -> None:
         self.program = program
         self.state = state
         self.now = max(now, state.now)
@@ -59,6 +64,8 @@ class Turn:
         self.begun: deque[str] = deque()
         self.weighed = state.seq
         """Up to where joins with a condition were asked whether it can still come true."""
+        others = (*state.origins, state.parent) if state.inherits else state.origins
+        self.objects = Objects(state.id, shelf, others)
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it."""
@@ -118,9 +125,11 @@ class Turn:
         if guard.template is None:
             return guard.always
         try:
-            return guard.template.test(scope(self.state, guard.names, view, extra))
+            return guard.template.test(self._scope(guard.names, view, extra))
         except ExpressionError as error:
             raise TransformError(transform(f"the condition '{guard.text}'", error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(f"the condition '{guard.text}'", error)) from None
 
     def render(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
@@ -129,6 +138,90 @@ class Turn:
         if value.constant:
             return value.value
         try:
-            return value.render(scope(self.state, value.names, view, extra))
+            return value.render(self._scope(value.names, view, extra))
         except ExpressionError as error:
             raise TransformError(transform(what, error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def hand_on(
+        self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
+    ) -> Any:
+        """Render a value that is kept and not looked into: what is large stays a reference."""
+        if value.constant:
+            return value.value
+        try:
+            return value.hand_on(self._scope(value.names, view, extra))
+        except ExpressionError as error:
+            raise TransformError(transform(what, error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def _scope(
+        self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        found = scope(self.state, names, view, extra)
+        found[FOLLOW] = self.objects
+        return found
+
+    # Large values (S18)
+
+    def follow(self, value: Any, what: str) -> Any:
+        """Return what a reference leads to; what cannot be had is an error of the step."""
+        if type(value) is not dict:
+            return value
+        try:
+            return self.objects(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def follow_all(self, values: list[Any], what: str) -> list[Any]:
+        """Return what each of several values leads to, where it is a reference."""
+        try:
+            return followed_all(self.objects, values)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def whole(self, value: Any, what: str) -> Any:
+        """Return a value with everything that references inside it lead to."""
+        try:
+            return self.objects.whole(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def owned(self, value: Any, what: str) -> Any:
+        """Return a value in which every reference of another execution is replaced by what it leads to."""
+        try:
+            return self.objects.owned(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def keep(self, value: Any, what: str) -> Any:
+        """Return a value as it may stand in an event: itself, or the reference to a large one."""
+        most = self.program.spec.policy.limits.max_payload_bytes
+        size = excess(value, most)
+        if not size:
+            return value
+        if not self.objects.can_store:
+            message = (
+                f"{what} is {size:,} bytes, more than {most:,}; store it and pass the reference"
+            )
+            raise TransformError(Error(kind="limit", code="payload", message=message))
+        return self.objects.put(value)
+
+    def keep_all(self, values: dict[str, Any], what: str) -> dict[str, Any]:
+        """Return values by name as they may stand in an event: the large ones as references.
+
+        Many that are small are one large value together, and so they become references one after the other.
+        """
+        most = self.program.spec.policy.limits.max_payload_bytes
+        if not excess(values, most):
+            return values
+        kept = {name: self.keep(value, f"{what}: {name}") for name, value in values.items()}
+        sizes = {name: excess(value, 0) for name, value in kept.items()}
+        for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
+            if not excess(kept, most):
+                break
+            if self.objects.can_store and not is_reference(kept[name]):
+                kept[name] = self.objects.put(kept[name])
+        return kept

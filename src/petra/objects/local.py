@@ -31,13 +31,17 @@ class LocalObjects:
     async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
         """Store bytes, or any other value as JSON; durable when this returns."""
         key, checksum, content = encode(execution, value)
-        try:
-            await asyncio.to_thread(_write, self._folder / key, content)
-        except OSError as error:
-            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
+        await self.write(key, content)
         return Reference(
             store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
         )
+
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content under the key that was made of it; durable when this returns."""
+        try:
+            await asyncio.to_thread(_write, self._folder / checked_key(key), content)
+        except OSError as error:
+            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
 
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""

@@ -377,6 +377,9 @@ class Checker:
 
     def _write(self, write: Write, stack: Stack) -> None:
         reducer = self._reducers.get(write.key)
+        if write.whole:
+            self.ctx[write.key] = write.value
+            return
         if reducer is not None:
             present = write.key in self.ctx
             self.ctx[write.key] = reduce_value(

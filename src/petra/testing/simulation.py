@@ -18,6 +18,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
+from petra.kernel.objects import Objects, Plain
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
@@ -91,6 +92,7 @@ class Simulation:
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
+        self.shelf = Plain()
         self.attempts: dict[tuple[str, str], int] = {}
         self._queue: list[tuple[float, int, int, Callable[[], None], Callable[[], bool]]] = []
         self._entries = 0
@@ -158,7 +160,7 @@ class Simulation:
             raise ScriptError(
                 f"the case made more than {DECISIONS_MAX:,} decisions; does it loop for ever?"
             )
-        decision = decide(execution.program, execution.state, command)
+        decision = decide(execution.program, execution.state, command, self.shelf)
         for event, (before, after) in zip(decision.events, decision.markings, strict=True):
             execution.log.append(execution.ledger.record(event, self.now, before, after))
         execution.program = execution.program.versions.get(
@@ -170,6 +172,23 @@ class Simulation:
             self._carry_out(execution, effect)
         self._schedule_tick(execution)
         return decision
+
+    @property
+    def output(self) -> Any:
+        """What the root execution returned."""
+        return self.whole(self.root, self.root.state.output)
+
+    @property
+    def ctx(self) -> dict[str, Any]:
+        """The ctx of the root execution."""
+        found: dict[str, Any] = self.whole(self.root, self.root.state.ctx)
+        return found
+
+    def whole(self, execution: Execution, value: Any) -> Any:
+        """Return a value with what references inside it lead to."""
+        if not self.shelf:
+            return value
+        return Objects(execution.id, self.shelf, self.executions).whole(value)
 
     def _schedule_tick(self, execution: Execution) -> None:
         due = execution.state.next_due()
@@ -313,7 +332,8 @@ class Simulation:
         tasks = compensate.tool if work.given.compensate and compensate is not None else step.tool
         settings = self._settings(work, tasks)
         written = [write for done in work.reports for write in done.report.writes]
-        scope = {**work.given.scope, "keychain": _Keychain.of(work.execution.program)}
+        given = self.whole(work.execution, work.given.scope)
+        scope = {**given, "keychain": _Keychain.of(work.execution.program)}
         if written:  # iterations handed out together see what the ones before them wrote
             scope["ctx"] = patch_ctx(scope["ctx"], written, settings.reducers)
         work.machine = Machine(
@@ -321,7 +341,7 @@ class Simulation:
             scope,
             settings=settings,
             jitter=self._jitter(work),
-            iter=iteration.iter if iteration is not None else None,
+            iter=self.whole(work.execution, iteration.iter) if iteration is not None else None,
         )
         self._next(work, work.machine.start())
 
