@@ -559,6 +559,11 @@ class State(Struct, gc=False):
                 if not members:
                     del group.members[index]
 
+    def arrived(self, member: str) -> tuple[int, int]:
+        """Return what live tokens are ordered by: those that wait by arrival, then runs by their start."""
+        token = self.ready.get(member)
+        return (0, token.arrival) if token is not None else (1, self.runs[member].seq)
+
     def live(self) -> Iterator[str]:
         """Yield the ids of all live tokens."""
         yield from self.ready

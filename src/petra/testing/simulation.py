@@ -82,6 +82,7 @@ class Simulation:
         seed: int = 0,
         selection: str | None = None,
         chunk_max: int = 1,
+        execution: str = "execution-1",
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
         self.now = EPOCH
@@ -99,7 +100,7 @@ class Simulation:
         self._decisions = 0
         self._work: dict[str, list[_Work]] = {}
         self._ticks: dict[str, float] = {}
-        self.root = self._make(playbook, "execution-1", "")
+        self.root = self._make(playbook, execution, "")
 
     def _make(
         self, playbook: Playbook, execution_id: str, path: str, parent: str = ""
