@@ -20,7 +20,9 @@ from petra.engine.limits import (
     INPUT_DEPTH_MAX,
     NAME_MAX,
     NAMES_MAX,
+    QUOTED_MAX,
     TEXT_MAX,
+    WAY_MAX,
 )
 from petra.errors import UsageError
 from petra.kernel import commands as c
@@ -28,8 +30,6 @@ from petra.wire import Error
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]*")
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
-_SHOWN = 60
-_WAY = 8
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list, tuple})
 _TOO_LARGE = f"it is larger than {INPUT_BYTES_MAX:,} bytes"
@@ -97,7 +97,7 @@ def value(where: str, given: Any) -> Any:
         parsed = _value(given, INPUT_DEPTH_MAX, room)
     except _Unfit as unfit:
         way = unfit.path[::-1]
-        inner = [*way[:_WAY], "…"] if len(way) > _WAY else way
+        inner = [*way[:WAY_MAX], "…"] if len(way) > WAY_MAX else way
         raise InputError(f"{where}{''.join(inner)}: {unfit}") from None
     if room[0] < 0:
         _refuse(where, _TOO_LARGE)
@@ -228,7 +228,7 @@ def _shown(given: object) -> str:
 
 
 def _plain(text: str) -> str:
-    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    cut = text if len(text) <= QUOTED_MAX else text[: QUOTED_MAX - 1] + "…"
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from petra.engine.limits import TITLE_MAX
+from petra.engine.limits import PRIORITY_MAX, TITLE_MAX
 from petra.errors import PetraError
 from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
@@ -22,8 +22,6 @@ from petra.store import rows
 
 FORKED_FROM = "petra/forked-from"
 """The label of an execution that has the past of another one: its id."""
-
-_SMALL = 2**31
 
 _encode = msgspec.json.Encoder().encode
 
@@ -148,7 +146,7 @@ def item_row(state: State, item: WorkItem) -> rows.WorkItemRow:
         roles=_names(assignees.get("roles")),
         excluded=_names((item.spec.get("exclude") or {}).get("users")),
         holder=item.holder,
-        priority=priority if isinstance(priority, int) and abs(priority) < _SMALL else 0,
+        priority=priority if isinstance(priority, int) and abs(priority) <= PRIORITY_MAX else 0,
         due=item.offered_at + due if isinstance(due, int | float) else None,
         body=_encode(
             {
