@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
+from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
@@ -105,7 +105,10 @@ def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
     known = run.incident if run is not None else state.trouble == command.message
     if not (over or known or state.terminal):
         step = run.step if run is not None else ""
-        turn.emit(e.IncidentRaised(run=command.run, step=step, message=command.message))
+        place = holder.id if isinstance(holder, Chunk) else ""
+        turn.emit(
+            e.IncidentRaised(run=command.run, step=step, message=command.message, chunk=place)
+        )
     return Decision(turn.events, [], turn.markings)
 
 
@@ -463,17 +466,6 @@ def _override(turn: Turn, command: c.Override) -> None:
     )
 
 
-def _try_again(turn: Turn, command: c.Retry) -> None:
-    """Hand out every run of a step that is an incident once more."""
-    if command.step not in turn.program.steps:
-        raise RefusedError(f"there is no step '{command.step}'")
-    found = [run for run in turn.state.incidents if turn.state.runs[run].step == command.step]
-    if not found:
-        raise RefusedError(f"step '{command.step}' is no incident")
-    for run_id in found:
-        runs.retry(turn, turn.state.runs[run_id], command.actor, command.reason)
-
-
 def _group(turn: Turn, command: c.ChangeGroup) -> None:
     group = turn.state.groups.get(command.group)
     if group is None or group.fired:
@@ -603,6 +595,6 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
-    c.Retry: _try_again,
+    c.Retry: incidents.retry,
     c.Migrate: _migrate,
 }

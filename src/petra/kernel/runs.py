@@ -208,19 +208,6 @@ def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     turn.effect(Assign(run=run.id, delivery=current + 1, chunk=place))
 
 
-def retry(turn: Turn, run: Run, actor: str, reason: str) -> None:
-    """Hand out an incident once more, because an operator wants it."""
-    chunks = list(run.chunks.values())
-    lost: list[Run | Chunk] = [chunk for chunk in chunks if chunk.incident]
-    for holder in lost or chunks or [run]:
-        place = holder.id if isinstance(holder, Chunk) else ""
-        delivery = holder.delivery + 1
-        turn.emit(
-            e.RunRedelivered(run=run.id, delivery=delivery, chunk=place, actor=actor, reason=reason)
-        )
-        turn.effect(Assign(run=run.id, delivery=delivery, chunk=place))
-
-
 def take_back(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Hand out again what was taken back from its worker; nothing was lost, so it counts towards no incident."""
     holder, place = (chunk, chunk.id) if chunk is not None else (run, "")
