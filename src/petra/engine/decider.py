@@ -30,19 +30,18 @@ from petra.engine.draft import (
 )
 from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
+from petra.engine.feed import Feed, Head, Told
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
-from petra.kernel import Ledger, Record, State, decide
+from petra.kernel import Ledger, State, decide
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import frames
-
-Listener = Callable[[Entry, list[Record]], None]
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +60,7 @@ class Decider:
         post: Post,
         wakes: Wakes,
         dispatcher: Dispatcher,
-        listeners: list[Listener],
+        feed: Feed,
         pump: Callable[[], Awaitable[None]],
         fenced: Callable[[int], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
@@ -79,7 +78,7 @@ class Decider:
         self._post = post
         self._batches = Batches(entries, shards, wakes, post, clock)
         self._dispatcher = dispatcher
-        self._listeners = listeners
+        self._feed = feed
         self._pump = pump
         self._fenced = fenced
         self._errand = errand
@@ -145,6 +144,7 @@ class Decider:
             _log.exception("execution %s: a command could not be decided", request.execution)
         draft = drafts.pop(request.execution, None)
         self._entries.drop(request.execution)
+        self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
         request.fail(error)
@@ -218,6 +218,7 @@ class Decider:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
         draft.entry.busy -= 1
         self._entries.drop(outcome.execution)
+        self._feed.stirred(outcome.execution)
         fenced = outcome.fate is Fate.FENCED
         if fenced:
             self._fenced(rows.shard_of(outcome.execution))
@@ -259,6 +260,7 @@ class Decider:
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
         draft.entry.busy -= 1
+        self._feed.stirred(draft.entry.state.id)
         for request, _ in draft.requests:
             self._inbox.push(request)
 
@@ -270,8 +272,7 @@ class Decider:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
-            if self._listeners:
-                tell(self._listeners, entry, draft.records)
+            self._tell(draft)
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
@@ -300,6 +301,23 @@ class Decider:
         else:
             request.reply(answered)
 
+    def _tell(self, draft: Draft) -> None:
+        """Tell whoever listens what is durable now."""
+        execution, change = draft.entry.state.id, draft.change
+        if change is None or not draft.records:
+            self._feed.stirred(execution)
+            return
+        status, reason = draft.entry.shown
+        head = Head(version=change.version, status=status, reason=reason)
+        self._feed.appended(execution, draft.records, head)
+        if change.row is not None:
+            self._feed.listed((change.row,))
+        self._feed.listed(change.items)
+        for one in draft.told:
+            self._feed.told(
+                Told(execution=execution, item=one.item, about=one.about, version=head.version)
+            )
+
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
@@ -311,12 +329,3 @@ class Decider:
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._dispatcher.extend(row, further, more=more)
-
-
-def tell(listeners: list[Listener], entry: Entry, records: list[Record]) -> None:
-    """Tell who listens; one that fails (its reader has gone, say) keeps nobody else from hearing."""
-    for listener in tuple(listeners):
-        try:
-            listener(entry, records)
-        except Exception:  # noqa: BLE001 - a listener is not the engine
-            _log.debug("a listener failed", exc_info=True)

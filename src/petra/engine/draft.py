@@ -137,6 +137,7 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    change: rows.Change | None = None
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
     items: dict[str, None] = {}

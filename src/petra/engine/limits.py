@@ -41,6 +41,10 @@ LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
 
+# Telling
+FEED_MAX = 1_000
+FEED_PAGE = 500
+
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
 LOG_SIZES_MAX = 10_000
@@ -125,6 +129,13 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit(
+        "FEED_MAX",
+        FEED_MAX,
+        "records",
+        "a listener that has not read so many is told that it lags; it reads records from the log, and hints are lost",
+    ),
+    Limit("FEED_PAGE", FEED_PAGE, "records", "a reader of a log gets the rest in further pieces"),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),

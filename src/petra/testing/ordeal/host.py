@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.engine import Engine
-from petra.engine.entries import Entry
-from petra.kernel import Record
+from petra.engine.feed import Appended, Message, Sink, Topic
+from petra.errors import PetraError
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
@@ -51,6 +51,26 @@ class Seat:
     engine: Engine | None = None
     started: int = 0
     connections: list[Connection] = field(default_factory=list)
+
+
+class _Ear(Sink):
+    """Hears what an engine tells, in the moment it tells it."""
+
+    def __init__(
+        self,
+        taken: Callable[[Message], None] = lambda _: None,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._taken = taken
+        self._ended = ended
+
+    def take(self, message: Message) -> None:
+        """Take a message."""
+        self._taken(message)
+
+    def end(self, why: PetraError) -> None:  # noqa: ARG002 - the engine has it
+        """Hear that there will be no more."""
+        self._ended()
 
 
 class Host:
@@ -126,7 +146,7 @@ class Host:
         )
         self._handed_back = False
         engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
-        engine.listeners.append(self._heard)
+        engine.feed.attach(Topic.RECORDS, _Ear(taken=self._heard))
         try:
             await engine.__aenter__()
         except StoreError:
@@ -135,7 +155,7 @@ class Host:
             return
         seat.engine = engine
         self._up.set()
-        engine.mourners.append(lambda _: self._stopped(process, engine))
+        engine.feed.attach(Topic.WORKERS, _Ear(ended=lambda: self._stopped(process, engine)))
 
     def _stopped(self, process: Process, engine: Engine) -> None:
         error = engine.life.failure
@@ -173,11 +193,10 @@ class Host:
             self._plan.counts["engines that closed in order"] += 1
         process.kill()
 
-    def _heard(self, entry: Entry, records: list[Record]) -> None:
-        if records:
-            execution = entry.state.id
-            durable = self._evidence.version(execution)
-            self._evidence.heard.append(Heard(execution, records[-1].seq, durable))
+    def _heard(self, told: Message) -> None:
+        if isinstance(told, Appended):
+            durable = self._evidence.version(told.execution)
+            self._evidence.heard.append(Heard(told.execution, told.records[-1].seq, durable))
 
     # Workers
 
