@@ -21,7 +21,7 @@ from processes import forget_peak, measured, peak_mb, rss_mb, show
 from workloads import approval, chain, loop
 
 from petra.embedded import Local
-from petra.engine.feed import Appended, Message, Topic
+from petra.engine.news import Appended, News, Topic
 from petra.errors import PetraError
 from petra.kernel.events import IterationsEnded
 
@@ -40,7 +40,7 @@ class Watcher:
     def end(self, why: PetraError) -> None:
         pass
 
-    def take(self, message: Message) -> None:
+    def take(self, message: News) -> None:
         for record in message.records if isinstance(message, Appended) else ():
             if isinstance(record.event, IterationsEnded):
                 self.ended += len(record.event.ended)

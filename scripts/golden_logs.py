@@ -13,8 +13,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from kernel.paths import walk  # noqa: E402 - after the path is set
 
-from petra.kernel import Ledger, Record, State, decide, opening  # noqa: E402
+from petra.kernel import Ledger, Program, Record, State, decide, opening  # noqa: E402
+from petra.kernel import commands as c  # noqa: E402
 from petra.kernel import events as e  # noqa: E402
+from petra.kernel import fork as forks  # noqa: E402
 from petra.kernel.fork import fork  # noqa: E402
 from petra.playbook import read  # noqa: E402
 from petra.testing import Simulation, load_suite, run_case  # noqa: E402
@@ -55,9 +57,27 @@ def in_pieces(folder: Path) -> set[str]:
     return tags(simulation.root.log)
 
 
+def past_in_pieces(folder: Path, origin: str, log: list[Record], program: Program) -> set[str]:
+    """Write the log of a fork of a fork, whose past takes several events; return the types of its events."""
+    forks.PIECE = 400
+    child = begun(program, "child", fork(origin, log, 4, now=1.0))
+    again = begun(program, "again", fork("child", child, len(child), now=2.0))
+    write(folder, "fork-pieces", "again", again)
+    return tags(again)
+
+
+def begun(program: Program, execution: str, command: c.Fork) -> list[Record]:
+    state, ledger = State(id=execution), Ledger(execution)
+    decision = decide(program, state, command)
+    return [
+        ledger.record(event, command.now, before, after)
+        for event, (before, after) in zip(decision.events, decision.markings, strict=True)
+    ]
+
+
 def main() -> None:
     folder = ROOT / "tests" / "kernel" / "golden"
-    missing = set(WANTED) - {"execution.forked"}
+    missing = set(WANTED) - {"execution.forked", "execution.past"}
     for name, simulation in logs():
         origin = simulation.root
         if len(origin.log) < 60 and missing & tags(origin.log):
@@ -65,14 +85,10 @@ def main() -> None:
             write(folder, name, origin.id, origin.log)
         if not missing:
             break
-    state, ledger = State(id="fork"), Ledger("fork")
-    decision = decide(origin.program, state, fork(origin.id, origin.log, 2, now=simulation.now))
-    made = [
-        ledger.record(event, simulation.now, before, after)
-        for event, (before, after) in zip(decision.events, decision.markings, strict=True)
-    ]
+    made = begun(origin.program, "fork", fork(origin.id, origin.log, 2, now=simulation.now))
     write(folder, "fork", "fork", made)
     missing -= in_pieces(folder)
+    missing -= past_in_pieces(folder, origin.id, origin.log, origin.program)
     print("without a log:", sorted(missing) or "none")
 
 

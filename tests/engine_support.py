@@ -10,12 +10,13 @@ from contextlib import asynccontextmanager
 from petra.clock import Clock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
-from petra.engine.feed import Appended, Message
 from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.news import Appended, News
 from petra.engine.retention import Retention
 from petra.errors import PetraError
 from petra.kernel import Record
 from petra.keychain import Keychain
+from petra.objects import Objects
 from petra.playbook import Playbook, read
 from petra.store.base import Store
 from petra.store.postgres import PostgresStore
@@ -56,7 +57,7 @@ class Ear:
         self._heard = heard
         self.told: list[str] = []
 
-    def take(self, message: Message) -> None:
+    def take(self, message: News) -> None:
         if isinstance(message, Appended):
             self._heard(message.records)
 
@@ -73,13 +74,19 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
     holder: str = "",
     shard_lease_s: float = SHARD_LEASE_S,
     retention: Retention | None = None,
+    objects: Objects | None = None,
 ) -> AsyncIterator[Local]:
     """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
     if isinstance(store, PostgresStore):
         holder = holder or "here"
     made = Engine(
-        store, clock=chosen, holder=holder, shard_lease_s=shard_lease_s, retention=retention
+        store,
+        clock=chosen,
+        holder=holder,
+        shard_lease_s=shard_lease_s,
+        retention=retention,
+        objects=objects,
     )
     async with made as engine:
         found = Local(engine, chosen)
@@ -99,6 +106,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
             keychain=keychain,
             jitter=lambda: 0.5,
             clock=chosen,
+            objects=objects,
         )
         working = asyncio.create_task(worker.run())
         talking = asyncio.create_task(found.keeper.talk(server))

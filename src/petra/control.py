@@ -58,8 +58,8 @@ async def listening(
 
     Where no socket can be made (some network folders), nobody is answered, and all else works.
     """
-    path = _place(home)
     try:
+        path = _place(home)
         bound = _bound(path)
     except OSError as error:
         _log.warning("other processes cannot act in %s meanwhile: %s", home, error)

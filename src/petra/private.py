@@ -15,7 +15,6 @@ import os
 import pwd
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 from petra.errors import UsageError
 
@@ -56,9 +55,23 @@ def make_file(path: Path) -> None:
     os.close(open_file(path, os.O_RDWR))
 
 
-def appending(path: Path) -> BinaryIO:
-    """Open a file for appending."""
-    return os.fdopen(open_file(path, os.O_WRONLY | os.O_APPEND), "ab")
+def append(path: Path, body: bytes) -> None:
+    """Append to a file, made if need be: all of it, or nothing.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    file = open_file(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        before = os.fstat(file).st_size
+        try:
+            while body:
+                body = body[os.write(file, body) :]
+        except OSError:
+            os.ftruncate(file, before)
+            raise
+    finally:
+        os.close(file)
 
 
 def take(home: Path) -> None:

@@ -119,29 +119,6 @@ def walk(reference: Mapping[str, Any], found: Any) -> Any:
     return part
 
 
-def fits(value: Any, limit: int) -> bool:
-    """Tell whether the JSON of a value has at most so many bytes, about, without looking at all of a large one."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is str:
-            limit -= len(item) + 2 if item.isascii() else len(item.encode("utf-8", "replace")) + 2
-        elif kind is dict:
-            limit -= 2 + sum(map(len, item)) + 4 * len(item)
-            if limit >= 0:
-                stack += item.values()
-        elif kind is list:
-            limit -= 2 + len(item)
-            if limit >= 0:
-                stack += item
-        else:
-            limit -= 4
-        if limit < 0:
-            return False
-    return True
-
-
 class Itself(dict[str, Any]):
     """A reference that is meant itself, and not what it leads to: ``ref(x)``."""
 
@@ -226,6 +203,20 @@ class Followed:
     def try_again(self) -> None:
         """Forget what could not be read."""
         self._failed.clear()
+
+
+def name_of(scope: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    """Return the name under which a scope has a reference, at the top or one level down; its key if it has none."""
+    key = reference["key"]
+    for name, value in scope.items():
+        if is_reference(value):
+            if value["key"] == key:
+                return name
+        elif type(value) is dict:
+            for inner, item in value.items():
+                if is_reference(item) and item["key"] == key:
+                    return f"{name}.{inner}"
+    return str(key)
 
 
 def references_in(value: Any) -> tuple[bool, int]:

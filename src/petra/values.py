@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,29 @@ def canonical(value: object) -> bytes:
 def digest(value: object) -> str:
     """Return the SHA-256 of the canonical encoding, as hex."""
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def fits(value: object, limit: int) -> bool:
+    """Tell whether the JSON of a value has at most so many bytes, about, without looking at all of a large one."""
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is str:
+            limit -= len(item) + 2 if item.isascii() else len(item.encode("utf-8", "replace")) + 2
+        elif kind is dict:
+            limit -= 2 + sum(map(len, item)) + 4 * len(item)
+            if limit >= 0:
+                stack += item.values()
+        elif kind is list:
+            limit -= 2 + len(item)
+            if limit >= 0:
+                stack += item
+        else:
+            limit -= 4
+        if limit < 0:
+            return False
+    return True
 
 
 def _refuse_non_finite(value: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -149,6 +150,8 @@ def test_the_store_is_counted_and_copied(paid: tuple[Path, str]) -> None:
     copy = folder / "copy"
     copy.mkdir(exist_ok=True)
     petra(folder, "db", "backup", "copy/petra.db")
+    assert "is not in the store" in petra(folder, "verify", execution, "--home", "copy", code=1)
+    shutil.copytree(folder / ".petra" / "objects", copy / "objects")
     assert "the chain holds" in petra(folder, "verify", execution, "--home", "copy")
     assert "never overwrites" in petra(folder, "db", "backup", "copy/petra.db", code=1)
     assert "cannot be written" in petra(folder, "db", "backup", "no/where.db", code=1)

@@ -16,7 +16,13 @@ from pathlib import Path
 
 import pytest
 
-PAGES = ("first-playbook", "first-failure", "first-approval", "first-replay")
+PAGES = (
+    "tutorial/first-playbook",
+    "tutorial/first-failure",
+    "tutorial/first-approval",
+    "tutorial/first-replay",
+    "how-to/move-a-live-execution",
+)
 ID = re.compile(r"\b[0-9a-f]{12}-[0-9a-f]{12}\b")
 CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d "), "DATE "),
@@ -59,7 +65,7 @@ def commands(page: str, folder: Path) -> Iterator[tuple[str, str]]:
 def test_every_command_of_the_tutorial_does_what_it_shows(
     name: str, root: Path, tmp_path: Path
 ) -> None:
-    page = (root / f"docs/tutorial/{name}.md").read_text()
+    page = (root / f"docs/{name}.md").read_text()
     real: dict[str, str] = {}
     for command, expected in commands(page, tmp_path):
         got = printed(tmp_path, ID.sub(lambda found: real.get(found[0], found[0]), command))

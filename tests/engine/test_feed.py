@@ -15,21 +15,22 @@ from hypothesis import strategies as st
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine.codec import to_row
 from petra.engine.entries import UnknownExecutionError
-from petra.engine.feed import (
+from petra.engine.feed import Feed
+from petra.engine.following import follow
+from petra.engine.life import StoppedError
+from petra.engine.news import (
     Appended,
     Ended,
-    Feed,
     Gone,
     Head,
     Hint,
     Lagged,
     Listed,
-    Message,
+    News,
+    Reset,
     Told,
     Topic,
 )
-from petra.engine.following import Reset, follow
-from petra.engine.life import StoppedError
 from petra.errors import PetraError
 from petra.kernel import Record
 from petra.kernel.notices import notices
@@ -122,7 +123,7 @@ class Reader:
     def _come(self) -> None:
         writer = self._writer
         self._messages = follow(writer.feed, writer.store, FakeClock(), "x", self.seen)
-        self._next: asyncio.Task[Message] | None = None
+        self._next: asyncio.Task[News] | None = None
 
     async def read(self, most: int) -> None:
         for _ in range(most):
@@ -136,7 +137,7 @@ class Reader:
             if self.ended is not None:
                 return
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: News) -> None:
         if isinstance(message, Appended):
             self.got += [record.seq for record in message.records]
             self.seen = self.got[-1] if self.got else self.begin
@@ -223,7 +224,7 @@ def test_a_log_that_is_shorter_than_the_reader_thought_begins_anew() -> None:
     asyncio.run(scenario())
 
 
-def _appended(message: Message) -> list[Record]:
+def _appended(message: News) -> list[Record]:
     assert isinstance(message, Appended), message
     return list(message.records)
 
@@ -231,11 +232,9 @@ def _appended(message: Message) -> list[Record]:
 # With an engine
 
 
-async def taken(
-    messages: AsyncIterator[Message], until: Callable[[Message], bool]
-) -> list[Message]:
+async def taken(messages: AsyncIterator[News], until: Callable[[News], bool]) -> list[News]:
     """Return what is told up to a message."""
-    found: list[Message] = []
+    found: list[News] = []
     async for message in messages:
         found.append(message)
         if until(message):
@@ -243,11 +242,11 @@ async def taken(
     raise AssertionError("it never came")
 
 
-def over(message: Message) -> bool:
+def over(message: News) -> bool:
     return isinstance(message, Appended) and message.head is not None and message.head.over
 
 
-def numbers(messages: list[Message]) -> list[int]:
+def numbers(messages: list[News]) -> list[int]:
     return [one.seq for told in messages if isinstance(told, Appended) for one in told.records]
 
 

@@ -12,8 +12,8 @@ from engine_support import playbook
 
 from petra.clock import FakeClock
 from petra.embedded import LOGS, Local
-from petra.engine.feed import Printed
 from petra.engine.logs import LogFiles, RunLogs, file_of
+from petra.engine.news import Printed
 from petra.wire import frames as f
 
 SAYS = playbook(

@@ -14,7 +14,7 @@ from petra.clock import FakeClock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.codec import from_row
-from petra.engine.feed import Appended
+from petra.engine.news import Appended
 from petra.engine.shards import Owner, Shards
 from petra.kernel import commands as c
 from petra.kernel import verify

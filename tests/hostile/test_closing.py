@@ -17,9 +17,9 @@ from engine_support import Ear, chain, local, playbook, until
 from petra.clock import FakeClock, SystemClock, settle
 from petra.embedded import Local
 from petra.engine import Engine
-from petra.engine.feed import Topic
 from petra.engine.life import StoppedError
 from petra.engine.limits import CLOSE_S
+from petra.engine.news import Topic
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel import events as e

@@ -7,7 +7,7 @@ from kernel.paths import walk
 from petra.kernel import Ledger, Record, State, decide, evolve, replay, verify
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.kernel.fork import fork, rerun
+from petra.kernel.fork import fork, lived, rerun
 from petra.kernel.snapshot import SHAPE, SnapshotError, restore, snapshot
 from petra.playbook import read
 from petra.testing import Simulation
@@ -139,3 +139,78 @@ def test_any_prefix_of_a_random_log_can_be_forked() -> None:
             assert verify("fork", log) is None
             stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
             assert replay("fork", stored) == state, (seed, at)
+
+
+LONG = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: long}
+workflow:
+  - {step: a, next: {arcs: [{step: b, copies: 40}]}}
+  - {step: b, tool: {kind: python, code: x}, next: {arcs: [{step: j}]}}
+  - {step: j, spec: {join: {}}, tool: {kind: noop}, next: {arcs: [{step: w}]}}
+  - {step: w, tool: {kind: wait, signal: {name: go}}, next: {arcs: [{step: z}]}}
+  - {step: z, tool: {kind: python, code: x}}
+"""
+
+
+def _long_run() -> Simulation:
+    """Run until it waits; its log has more than a megabyte."""
+    simulation = Simulation(read(LONG, "long").checked(), tools={"b": {"ok": "y" * 30_000}})
+    simulation.start({})
+    simulation.run()
+    assert sum(len(msgspec.json.encode(r)) for r in simulation.root.log) > 1_000_000
+    return simulation
+
+
+@pytest.mark.spec("S13")
+@pytest.mark.spec("S18")
+def test_a_long_past_is_taken_over_in_pieces_that_fit_into_an_event_each() -> None:
+    simulation = _long_run()
+    origin = simulation.root
+    state, log, _ = _begin(simulation, fork(origin.id, origin.log, len(origin.log), now=1.0))
+    assert len(log) > 5
+    assert max(len(msgspec.json.encode(record.event)) for record in log) < 256 * 1024
+    assert verify("fork", log) is None
+    stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
+    assert replay("fork", stored) == state
+    assert [event for _, _, event in lived(log)] == [record.event for record in origin.log]
+    assert [number for number, _, _ in lived(log)] == list(range(1 - len(origin.log), 1))
+    half = State(id="fork")
+    for record in stored:
+        evolve(half, record.event, seq=record.seq, at=record.at)
+        half = restore(snapshot(half))
+    assert half == state
+
+
+@pytest.mark.spec("S13")
+def test_a_fork_of_a_fork_has_one_past_and_knows_whose_it_was() -> None:
+    simulation = _long_run()
+    origin = simulation.root
+    program, now = origin.program, 1.0
+
+    def child(name: str, command: c.Fork) -> list[Record]:
+        state, ledger, log = State(id=name), Ledger(name), []
+        for one in (command, c.SendSignal(now=now, name="go")):
+            decision = decide(program, state, one)
+            for event, (before, after) in zip(decision.events, decision.markings, strict=True):
+                log.append(ledger.record(event, now, before, after))
+        return log
+
+    one = child("one", fork(origin.id, origin.log, len(origin.log), now=now))
+    two = child("two", fork("one", one, len(one), now=now))
+    state = replay("two", two)
+    assert state.origins == [origin.id, "one"]
+    assert verify("two", two) is None
+    first = two[0].event
+    assert isinstance(first, e.ExecutionForked)
+    assert [name for name, _, _ in first.parts] == [origin.id, "one"]
+    assert not any(isinstance(event, e.ExecutionForked) for _, _, event in lived(two))
+    assert state.latest["w"].seq > state.latest["j"].seq > state.latest["b"].seq
+    again = rerun("two", two, "z", now=now)
+    assert (again.origin, again.at) == ("one", len(one) - 1)
+    before = rerun("two", two, "j", now=now)
+    joined = [
+        r.seq for r in origin.log if isinstance(r.event, e.StepStarted) and r.event.step == "j"
+    ]
+    assert (before.origin, before.at, before.parts) == (origin.id, joined[0] - 1, [])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kernel.paths import walk
 
-from petra.kernel import admission, cancel, fan_in, routing
+from petra.kernel import admission, cancel, fan_in, routing, verdict
 from petra.kernel import ctx as ctx_rules
 from petra.kernel import events as e
 from petra.kernel.state import Group, State
@@ -24,12 +24,12 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def _join_fires_early(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fan_in, "_needed", lambda *_: 1)
+    patch.setattr(verdict, "_needed", lambda *_: 1)
 
 
 def _group_is_counted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fan_in, "_holds", lambda _t, _p, group: len(group.order) >= group.size)
-    patch.setattr(fan_in, "_unreachable", lambda *_: None)
+    patch.setattr(verdict, "_holds", lambda _t, _p, group: len(group.order) >= group.size)
+    patch.setattr(verdict, "_unreachable", lambda *_: None)
 
 
 def _exclusive_takes_two(patch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,6 @@ KEYS = [
         ("S1", "a playbook has a workflow", "the playbook has no 'workflow'", "☞workload: {}\n"),
         ("002§5.4-1", "a task policy has rules", "has no 'rules'", task("kind: noop, spec: {policy: ☞{on_unmatched: fail}}")),
         ("002§5.4-13", "else has a then", "has no 'then'", rule("{else: ☞{}}")),
-        ("S8", "a merge has a target", "has no 'into'", spec("join: {merge: ☞{strategy: append}}")),
         ("S13", "a cancellation has steps", "has no 'steps'", spec("cancels: ☞{on: done}")),
         ("S13", "a compensation has a tool", "has no 'tool'", spec("compensate: ☞{}")),
         ("S15", "a resource has a name", "has no 'name'", "executor: {spec: {resources: {r: 1}}}\n" + spec("policy: {resources: [☞{units: 1}]}")),

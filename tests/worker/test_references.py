@@ -99,10 +99,14 @@ def test_templates_read_fields_through_a_reference(
 
 
 @pytest.mark.spec("S18")
-def test_a_reference_as_a_whole_stays_a_reference(tmp_path: Path) -> None:
+def test_a_reference_as_a_whole_is_its_value_and_ref_is_the_reference(tmp_path: Path) -> None:
     reference = stored(tmp_path)
-    assert rendered("'{{ fetch }}'", {"fetch": reference}, tmp_path) == reference
-    assert rendered("{a: ['{{ fetch }}']}", {"fetch": reference}, tmp_path) == {"a": [reference]}
+    scope = {"fetch": reference}
+    assert rendered("'{{ fetch }}'", scope, tmp_path) == VALUE
+    assert rendered("{a: ['{{ fetch }}']}", scope, tmp_path) == {"a": [VALUE]}
+    assert rendered("{a: ['{{ ref(fetch) }}']}", scope, tmp_path) == {"a": [reference]}
+    part = {**reference, "path": ["rows"]}
+    assert rendered("'{{ ref(fetch.rows) }}'", scope, tmp_path) == part
 
 
 @pytest.mark.spec("S18")
@@ -197,20 +201,30 @@ def test_many_iterations_fetch_an_object_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("S18")
-def test_what_is_kept_is_bounded_and_what_is_too_large_is_not_read(tmp_path: Path) -> None:
+def test_what_is_kept_is_bounded_and_what_a_run_has_no_room_for_is_not_read(tmp_path: Path) -> None:
     async def read() -> None:
         below = Counted(tmp_path)
-        objects, loaded = ExecutionObjects(below, "e"), Loaded(most=100)
+        objects, loaded = ExecutionObjects(below, "e"), Loaded(most=100, budget=300)
+
+        async def one(reference: dict[str, Any], held: int = 0, own: Any = objects) -> Any:
+            (found,) = await loaded.bring(own, [reference], {"ctx": {"big": reference}}, held)
+            return found
+
         small = [await objects.put(f"{n}" * 40) for n in range(3)]
         for reference in (small[0], small[1], small[1], small[2], small[0]):
-            assert len(await loaded.read(objects, reference)) == 40
+            assert len(await one(reference)) == 40
         assert below.reads == 4
-        theirs = await loaded.read(ExecutionObjects(below, "other"), small[0])
-        assert isinstance(theirs, Error)
-        assert theirs.kind == "denied"
-        large = await loaded.read(objects, await objects.put("x" * 200))
-        assert isinstance(large, Error)
-        assert large.kind == "limit"
-        assert below.reads == 4
+        theirs = await one(small[0], own=ExecutionObjects(below, "other"))
+        assert (type(theirs), theirs.kind) == (ObjectError, "denied")
+        large = await objects.put("x" * 200)
+        assert len(await one(large)) == 200
+        over = await one(large, held=200)
+        assert over.kind == "limit"
+        assert over.message == (
+            "'ctx.big' has 202 bytes beside 200 that the run has read; a worker reads at most 300 for one run"
+        )
+        assert below.reads == 5
+        both = await loaded.bring(objects, [large, small[0], large], {}, 0)
+        assert [len(both[0]), len(both[1]), both[2].kind] == [200, 40, "limit"]
 
     asyncio.run(read())

@@ -73,17 +73,16 @@ def test_without_an_object_store_a_large_result_is_an_error_of_kind_limit() -> N
 @pytest.mark.parametrize(
     "patch", ["set_ctx: {a: '{{ outcome.result }}'}", "set_branch: '{{ outcome.result }}'"]
 )
-def test_a_patch_beyond_the_limit_is_an_error_and_none_of_it_applies(
-    tmp_path: Path, patch: str
-) -> None:
+def test_a_patch_beyond_the_limit_is_stored(tmp_path: Path, patch: str) -> None:
     rule = f"{{policy: {{rules: [{{else: {{then: {{do: continue, {patch}}}}}}}]}}}}"
     workflow = f"- step: s\n  tool: {{name: t, kind: http, url: big, spec: {rule}}}\n"
     objects = LocalObjects(tmp_path)
     report = report_of(workflow, "x" * 200, head=SMALL_LIMIT, objects=objects).report
     assert report is not None
-    assert report.error is not None
-    assert report.error.kind == "limit"
-    assert not report.writes
+    assert report.error is None
+    found = report.writes[0].value if report.writes else report.branch
+    assert found == report.result
+    assert asyncio.run(objects.get(read_reference(found))) == "x" * 200
 
 
 @pytest.mark.spec("S18")
@@ -152,16 +151,21 @@ def test_of_thousands_of_attempts_the_first_and_the_last_are_reported_and_the_re
 
 
 @pytest.mark.spec("S18")
-def test_many_writes_that_are_large_together_are_an_error_of_kind_limit() -> None:
-    patch = ", ".join(f"k{n}: '{{{{ outcome.result }}}}'" for n in range(5))
-    rule = f"{{policy: {{rules: [{{else: {{then: {{do: continue, set_ctx: {{{patch}}}}}}}}}]}}}}"
+def test_many_writes_that_are_large_together_are_stored(tmp_path: Path) -> None:
+    patch = ", ".join(f"k{n}: '{{{{ outcome.result }}}}{n}'" for n in range(5))
+    rule = f"{{policy: {{rules: [{{else: {{then: {{do: continue, set_ctx: {{{patch}, small: 1}}}}}}}}]}}}}"
     workflow = f"- step: s\n  tool: {{name: t, kind: http, url: big, spec: {rule}}}\n"
-    report = report_of(workflow, "x" * 40_000).report
+    objects = LocalObjects(tmp_path)
+    report = report_of(workflow, "x" * 40_000, objects=objects).report
     assert report is not None
-    assert report.error is not None
-    assert report.error.kind == "limit"
-    assert "the run sets 200," in report.error.message
-    assert not report.writes
+    assert report.error is None
+    assert [is_reference(write.value) for write in report.writes] == [True] * 5 + [False]
+    found = asyncio.run(objects.get(read_reference(report.writes[3].value)))
+    assert found == "x" * 40_000 + "3"
+    without = report_of(workflow, "x" * 40_000).report
+    assert without is not None
+    assert without.error is not None
+    assert (without.error.kind, without.writes) == ("limit", [])
 
 
 @pytest.mark.spec("S18")

@@ -48,6 +48,7 @@ _VERBS = MappingProxyType(
         "override": "Decide the outcome of a step.",
         "rerun": "Run again from a step, as a new execution.",
         "fork": "Begin a new execution with the past of another one.",
+        "migrate-execution": "Let a live execution go on with another version of its playbook.",
         "replay": "Show an execution as it was at a record.",
         "diff": "Compare two executions.",
         "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
@@ -81,6 +82,7 @@ _PLACES = MappingProxyType(
                 "fork",
             )
         },
+        "migrate-execution": ("migrate_execution", "command"),
         "replay": ("replay", "command"),
         "diff": ("diff", "command"),
     }

@@ -115,7 +115,7 @@ class Board:
         match event:
             case e.ExecutionStarted():
                 self.playbook, self.began = event.playbook, at
-            case e.ExecutionForked():
+            case e.ExecutionForked() | e.PastTaken():
                 for then, past in event.past:
                     self._apply(past, then)
                 self.began = at

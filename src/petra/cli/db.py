@@ -10,15 +10,17 @@ import msgspec
 
 from petra.cli.home import act, home_option, look
 from petra.cli.output import as_json, print_json
-from petra.embedded import DATABASE, STORE
+from petra.embedded import CLOSED, DATABASE, STORE
 from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.private import take
+from petra.store.anchor import Lost, read_anchor
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.opening import open_store
 from petra.store.queries import load_migrations
 from petra.store.rows import Stats
+from petra.store.sqlite import SqliteStore, anchor_of
 
 
 @click.group("db")
@@ -49,6 +51,40 @@ def migrate(home: Path, output: str) -> None:
         print_json({"store": name, "migrations": known})
     else:
         click.echo(f"{name} is up to date, at {known[-1]}")
+
+
+@command.command("accept-loss")
+@home_option
+@as_json
+def accept_loss(home: Path, output: str) -> None:
+    """Go on from what is there after records were lost that had been stored.
+
+    Executions go on from the last record that is left of them: what they did after it is done again. What is left of
+    the damaged write-ahead log is kept in petra.db-wal.damaged, and 'petra verify' tells what was accepted.
+    """
+    if os.environ.get(STORE):
+        raise UsageError("a PostgreSQL database knows nothing of losses; see its own backups")
+
+    async def accepting() -> list[Lost]:
+        before = len(read_anchor(anchor_of(home / DATABASE)).accepted)
+        store = await SqliteStore.open(home / DATABASE, accept_loss=True)
+        accepted = await store.accepted()
+        await store.close()
+        (home / CLOSED).unlink(missing_ok=True)  # what had been handed out is not in the log
+        return accepted[before:]
+
+    if not anchor_of(home / DATABASE).exists():
+        raise UsageError(
+            f"there is no {home / DATABASE} yet; nothing is lost that could be accepted"
+        )
+    found = act(home, accepting)
+    if output == "json":
+        print_json(msgspec.to_builtins(found))
+        return
+    for one in found:
+        click.echo(f"{one.execution}: {one}")
+    if not found:
+        click.echo("nothing is lost")
 
 
 @command.command("stats")

@@ -18,6 +18,7 @@ from petra.engine.codec import status_of
 from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.kernel.fork import lived
 from petra.objects import is_reference
 from petra.store.base import Store
 from petra.testing.story import told
@@ -67,7 +68,7 @@ def command(one: str, other: str, home: Path, output: str) -> None:
 
 def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]) -> dict[str, Any]:
     """Return how two executions differ, as plain data."""
-    lives = [lived(records) for _, records in (left, right)]
+    lives = [[event for _, _, event in lived(records)] for _, records in (left, right)]
     first = _first_difference(*lives)
     paths = [_path(events) for events in lives]
     states = [entry.state for entry, _ in (left, right)]
@@ -86,24 +87,6 @@ def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]
         "ctx": ctx,
         "output": output,
     }
-
-
-def lived(records: list[Record]) -> list[e.AnyEvent]:
-    """Return everything an execution lived through, its past in others included."""
-    found: list[e.AnyEvent] = []
-    for record in records:
-        if isinstance(record.event, e.ExecutionForked):
-            found += _past(record.event)
-        else:
-            found.append(record.event)
-    return found
-
-
-def _past(event: e.ExecutionForked) -> list[e.AnyEvent]:
-    found: list[e.AnyEvent] = []
-    for _, past in event.past:
-        found += _past(past) if isinstance(past, e.ExecutionForked) else [past]
-    return found
 
 
 def _first_difference(left: list[e.AnyEvent], right: list[e.AnyEvent]) -> _Difference | None:

@@ -17,15 +17,17 @@ from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
 from petra.embedded import OBJECTS, Result, records_of, result_of
+from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
-from petra.engine.feed import Appended
 from petra.engine.following import follow as following
 from petra.engine.lookout import looking_on
-from petra.errors import ObjectError, UsageError
+from petra.engine.news import Appended
+from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.explain import explain
 from petra.objects import LocalObjects, is_reference, read_reference
+from petra.references import walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
@@ -131,10 +133,7 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
         entry = await find(store, entries, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
-            try:
-                value = await LocalObjects(home / OBJECTS).get(read_reference(value))
-            except ObjectError as error:
-                raise UsageError(f"the result cannot be fetched: {error.message}") from None
+            value = await _fetched(home, store, entry, value)
         return result_of(entry), value
 
     found, value = look(home, asking)
@@ -143,6 +142,16 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     else:
         print_json(value)
     sys.exit(0 if step or key else EXIT.get(found.status, 1))
+
+
+async def _fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+    reference = read_reference(value)
+    try:
+        if not await may_read(store, entry.state, reference.execution):
+            raise ObjectError("denied", f"{reference.key} belongs to another execution")
+        return walk(value, await LocalObjects(home / OBJECTS).get(reference))
+    except UnreadableError as error:
+        raise UsageError(f"the result cannot be fetched: {error.message}") from None
 
 
 def _chosen(entry: Entry, step: str | None, key: str | None) -> Any:

@@ -20,9 +20,10 @@ from petra.control import GoneError, connected
 from petra.desk.desk import OVER
 from petra.embedded import FOLLOWED_S, REST, Local, Result, records_of, result_of
 from petra.engine.entries import Entries, Entry
-from petra.engine.feed import Appended, Bell, Feed, Hint, Message
+from petra.engine.feed import Bell, Feed
 from petra.engine.following import follow as following
 from petra.engine.lookout import looking_on
+from petra.engine.news import Appended, Hint, News
 from petra.kernel import Record
 from petra.store.base import Store
 from petra.wire.frames import Retrying
@@ -153,7 +154,7 @@ class Showing:
             self._over = True
             self._moved.set()
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: News) -> None:
         if isinstance(message, Hint):
             self._view.retrying(message.notice)
         elif isinstance(message, Appended) and message.records:

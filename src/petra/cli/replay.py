@@ -39,17 +39,19 @@ def command(execution: str, home: Path, output: str, *, seq: int | None) -> None
 
     async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
         entry = await find(store, entries, execution)
-        return entry, await records_of(store, entry.state.id)
+        records = await records_of(store, entry.state.id)
+        if seq is not None and seq > len(records):
+            raise UsageError(f"the log has {len(records)} records; there is no record {seq}")
+        entry.state = replay(entry.state.id, records[: seq or len(records)])
+        await entries.fit(entry)
+        return entry, records
 
     entry, records = look(home, asking)
-    if seq is not None and seq > len(records):
-        raise UsageError(f"the log has {len(records)} records; there is no record {seq}")
-    shown = records[: seq or len(records)]
-    state = replay(entry.state.id, shown)
+    last = records[entry.state.seq - 1]
     if output == "json":
-        print_json(as_data(entry.program, state, shown[-1], len(records)))
+        print_json(as_data(entry.program, entry.state, last, len(records)))
     else:
-        _print(entry.program, state, shown[-1], len(records))
+        _print(entry.program, entry.state, last, len(records))
 
 
 def as_data(program: Program, state: State, record: Record, total: int) -> dict[str, Any]:

@@ -105,8 +105,8 @@ def _as_data(walk: Walk, seed: int, stopped: str, seen: list[dict[str, Any]]) ->
         "waiting_on": reason or None,
         "stopped": stopped or None,
         "elapsed_s": walk.elapsed_s,
-        "output": walk.root.state.output,
-        "ctx": walk.root.state.ctx,
+        "output": walk.output,
+        "ctx": walk.ctx,
     }
 
 
@@ -149,7 +149,7 @@ def _print_end(walk: Walk, stopped: str) -> None:
     elif not root.state.terminal:
         _print(explain(root.program, root.state).sentence)
     if root.state.output is not None:
-        _print(f"output: {value(root.state.output, 400)}")
+        _print(f"output: {value(walk.output, 400)}")
     end = f"{status} ({reason})" if reason else status
     error = f": {root.state.error.message}" if root.state.error is not None else ""
     _print(f"{end}{error}, after {walk.elapsed_s:g} s and {walk.firings} firings")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -13,42 +14,158 @@ import msgspec
 
 from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json
+from petra.embedded import OBJECTS
+from petra.engine.authority import may_read
 from petra.engine.codec import DamagedError, proved
-from petra.engine.entries import Entries
+from petra.engine.entries import Entries, Entry
+from petra.engine.references import references_of
+from petra.errors import ObjectError, UsageError
 from petra.kernel import Record, verify
 from petra.kernel.replay import BadRecord
+from petra.objects import LocalObjects, Reference, read_reference
+from petra.store.anchor import Lost
 from petra.store.base import Store
 from petra.store.errors import StoreError
+from petra.store.rows import ExecutionFilter
 from petra.store.rows import Record as Row
 from petra.store.sqlite import SqliteStore
 
 _PAGE = 5_000
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """What came of one execution; ``lost`` are records that somebody accepted to be lost."""
+
+    execution: str
+    records: int
+    bad: BadRecord | None = None
+    objects: int = 0
+    lost: list[Lost] = []
+
+
 @click.command("verify")
-@click.argument("execution", metavar="ID")
+@click.argument("execution", metavar="[ID]", required=False)
 @home_option
 @as_json
-def command(execution: str, home: Path, output: str) -> None:
-    """Recompute the hash chain and the markings of a log; name the first bad record."""
+def command(execution: str | None, home: Path, output: str) -> None:
+    """Prove that logs are as they were written: one, or all of them and the store itself.
 
-    async def asking(store: Store, _entries: Entries) -> tuple[str, int, BadRecord | None]:
-        chosen = await full_id(store, execution)
-        stored = await store.execution(chosen)
-        assert stored is not None, "it was found by its id"
-        rows = _rows(asyncio.get_running_loop(), store, chosen)
-        bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
-        return chosen, stored.version, bad
+    Recomputes the hash chain and the markings and names the first bad record; looks for records that had been
+    stored and are lost; reads every object that a log refers to.
+    """
 
-    chosen, number, bad = look(home, asking)
+    async def asking(store: Store, entries: Entries) -> tuple[list[Finding], list[str]]:
+        lost = await store.lost() if isinstance(store, SqliteStore) else []
+        if execution is not None:
+            return [await _judged(home, store, entries, execution, lost)], []
+        found = [one async for one in _all(home, store, entries, lost)]
+        return found, await store.verify()
+
+    findings, problems = look(home, asking)
+    bad = [one for one in findings if one.bad is not None]
     if output == "json":
-        print_json({"execution": chosen, "records": number, "bad": msgspec.to_builtins(bad)})
-    elif bad is None:
-        mark = click.style("✓", fg="green")
-        click.echo(f"{mark} {chosen}: {count(number, 'record')}, the chain holds")
+        shown = [msgspec.to_builtins(one) for one in findings]
+        print_json(shown[0] if execution is not None else {"executions": shown, "store": problems})
     else:
-        click.echo(f"{click.style('✗', fg='red')} {chosen}: record {bad.seq}: {bad.reason}")
-    sys.exit(0 if bad is None else 1)
+        for one in findings if execution is not None else bad:
+            _show(one)
+        for problem in problems:
+            click.echo(f"{click.style('✗', fg='red')} {problem}")
+        if execution is None and not bad and not problems:
+            total = count(sum(one.records for one in findings), "record")
+            mark = click.style("✓", fg="green")
+            click.echo(f"{mark} {count(len(findings), 'execution')}, {total}: every chain holds")
+    sys.exit(1 if bad or problems else 0)
+
+
+def _show(one: Finding) -> None:
+    if one.bad is not None:
+        mark = click.style("✗", fg="red")
+        click.echo(f"{mark} {one.execution}: record {one.bad.seq}: {one.bad.reason}")
+        return
+    mark = click.style("✓", fg="green")
+    objects = f", {count(one.objects, 'object')}" if one.objects else ""
+    click.echo(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
+    for lost in one.lost:
+        when = datetime.fromtimestamp(lost.at or 0.0, UTC)
+        click.echo(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
+
+
+async def _judged(
+    home: Path, store: Store, entries: Entries, execution: str, lost: Sequence[Lost]
+) -> Finding:
+    """Prove one execution, given by the beginning of its id; one that is wholly lost is found, too."""
+    try:
+        chosen = await full_id(store, execution)
+    except UsageError:
+        gone = [one for one in lost if one.execution.startswith(execution) and not one.kept]
+        if len(gone) != 1:
+            raise
+        return Finding(gone[0].execution, 0, BadRecord(seq=1, reason=str(gone[0])))
+    return await _proved(home, store, entries, chosen, lost)
+
+
+async def _all(
+    home: Path, store: Store, entries: Entries, lost: Sequence[Lost]
+) -> AsyncIterator[Finding]:
+    cursor: str | None = None
+    while True:
+        page = await store.executions(ExecutionFilter(), cursor=cursor)
+        for stored in page.rows:
+            yield await _proved(home, store, entries, stored.row.id, lost)
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+async def _proved(
+    home: Path, store: Store, entries: Entries, chosen: str, lost: Sequence[Lost]
+) -> Finding:
+    stored = await store.execution(chosen)
+    assert stored is not None, "it was found by its id"
+    held: dict[str, tuple[int, Reference]] = {}
+    rows = _noting(_rows(asyncio.get_running_loop(), store, chosen), held)
+    bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
+    for one in lost:
+        if bad is None and one.execution == chosen:
+            bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
+    if bad is None and held:
+        entry = await entries.read(chosen)
+        bad = await _objects(LocalObjects(home / OBJECTS), store, entry, held)
+    accepted = await store.accepted() if isinstance(store, SqliteStore) else []
+    return Finding(
+        execution=chosen,
+        records=stored.version,
+        bad=bad,
+        objects=len(held),
+        lost=[one for one in accepted if one.execution == chosen],
+    )
+
+
+def _noting(rows: Iterable[Row], held: dict[str, tuple[int, Reference]]) -> Iterator[Row]:
+    """Note which objects rows refer to, and where first, while they pass by."""
+    for row in rows:
+        for reference in references_of(row):
+            held.setdefault(reference["key"], (row.seq, read_reference(reference)))
+        yield row
+
+
+async def _objects(
+    objects: LocalObjects, store: Store, entry: Entry, held: dict[str, tuple[int, Reference]]
+) -> BadRecord | None:
+    """Name the first record that refers to an object that is missing, broken or somebody else's."""
+    allowed: dict[str, bool] = {}
+    for seq, reference in held.values():
+        owner = reference.execution
+        if owner not in allowed:
+            allowed[owner] = await may_read(store, entry.state, owner)
+        if not allowed[owner]:
+            return BadRecord(seq=seq, reason=f"the object {reference.key} is not this execution's")
+        try:
+            await objects.check(reference)
+        except ObjectError as error:
+            return BadRecord(seq=seq, reason=f"the object {error.message}")
+    return None
 
 
 def prove(execution: str, rows: Iterable[Row], version: int, head: bytes) -> BadRecord | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from petra.desk.desk import FOLLOWED_S, Desk, at, new_id
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Reply, Request
+from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply, Request
 from petra.desk.result import (
     REST,
     Result,
@@ -25,6 +25,7 @@ __all__ = [
     "Begin",
     "Branch",
     "Desk",
+    "Move",
     "Reply",
     "Request",
     "Result",

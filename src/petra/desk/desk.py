@@ -9,7 +9,8 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Reply
+from petra.desk.moving import move
+from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
@@ -21,8 +22,8 @@ from petra.desk.result import (
 )
 from petra.engine import Answered, Engine
 from petra.engine.entries import Entry
-from petra.engine.feed import Message
 from petra.engine.following import follow
+from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
@@ -125,7 +126,7 @@ class Desk:
                 entry = await entries.load(execution)
             return result_of(await entries.read(execution) if entry.busy else entry)
 
-    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[Message, None]:
+    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
         engine = self.engine
         return follow(engine.feed, engine.store, engine.clock, execution, after)
@@ -196,6 +197,8 @@ class Desk:
                     return Reply(refused=answered.refused, result=result_data(refused))
             case Branch():
                 answered = await self._branch(request)
+            case Move():
+                answered = await move(self.engine, request)
             case Ask():
                 answered = await self._ask(request)
             case _:

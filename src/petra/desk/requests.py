@@ -39,7 +39,16 @@ class Branch(Request, frozen=True, tag="branch"):
     reason: str = ""
 
 
-AnyRequest = Ask | Begin | Branch
+class Move(Request, frozen=True, tag="move"):
+    """Move a live execution to another definition, given as text; steps are called otherwise as ``renamed`` says."""
+
+    playbook: str
+    renamed: dict[str, str] = {}
+    actor: str = ""
+    reason: str = ""
+
+
+AnyRequest = Ask | Begin | Branch | Move
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

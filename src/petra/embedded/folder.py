@@ -6,6 +6,7 @@ Rule 2: who leaves it in order says so with a file; where that file is missing, 
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -30,6 +31,8 @@ CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"
 """The variable that names the store of whoever names none: the address of a PostgreSQL database."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,14 @@ class Folder:
         finally:
             await engine.store.close()
             if engine.in_order:
-                make_file(self.home / CLOSED)
+                self._leave()
+
+    def _leave(self) -> None:
+        """Say that we left in order; where that cannot be said, the next one hands out again what was out."""
+        try:
+            make_file(self.home / CLOSED)
+        except OSError as error:
+            _log.warning("%s was left in order, and cannot say so: %s", self.home, error)
 
     async def _engine(self, clock: Clock, shard_lease_s: float, keep_s: float | None) -> Engine:
         store = self._address() if self.store is None else self.store
@@ -83,12 +93,12 @@ class Folder:
             store = await open_store(store or self.home / DATABASE)
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
-        retention = None
+        retention, objects = None, LocalObjects(self.objects)
         if keep_s is not None:
-            retention = Retention(store, keep_s, objects=LocalObjects(self.objects), clock=clock)
+            retention = Retention(store, keep_s, objects=objects, clock=clock)
         return Engine(
             store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
-            retention=retention, logs=LogFiles(self.home / LOGS, clock),
+            retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
         )  # fmt: skip
 
     def _address(self) -> str | None:

@@ -23,8 +23,8 @@ from petra.desk import AnyRequest, Desk, Reply, Result
 from petra.embedded.folder import Folder
 from petra.embedded.keeper import Keeper, begun
 from petra.engine import Engine
-from petra.engine.feed import Message
 from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.news import News
 from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
@@ -116,7 +116,7 @@ class Local:
         """Return what an execution has come to so far."""
         return await self.desk.get(execution)
 
-    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[Message, None]:
+    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
         return self.desk.follow(execution, after)
 

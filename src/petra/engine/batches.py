@@ -88,7 +88,7 @@ class Batches:
         found = {}
         for draft in drafts:
             program = draft.entry.program
-            if draft.created and program.digest not in self._stored:
+            if (draft.created or draft.moved) and program.digest not in self._stored:
                 self._stored.add(program.digest)
                 found[program.digest] = playbook_row(program, self._clock.now())
         return tuple(found.values())

@@ -30,14 +30,17 @@ from petra.engine.draft import (
 )
 from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
-from petra.engine.feed import Feed, Head, Told
+from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
+from petra.engine.news import Head, Told
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
+from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, State, decide
+from petra.references import NeededError
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
@@ -64,6 +67,7 @@ class Decider:
         pump: Callable[[], Awaitable[None]],
         fenced: Callable[[int], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
+        porter: Porter,
     ) -> None:
         """Make one.
 
@@ -82,6 +86,7 @@ class Decider:
         self._pump = pump
         self._fenced = fenced
         self._errand = errand
+        self._porter = porter
 
     async def run(self) -> None:
         """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
@@ -89,7 +94,10 @@ class Decider:
         while True:
             requests = await self._inbox.take(BATCH_MAX)
             if not requests and committing is None:
-                return
+                if not self._porter:
+                    return
+                await self._porter.rest()  # what waits for a large value was taken too
+                continue
             drafts = await self._decide_all(requests)
             if committing is not None:
                 await committing
@@ -104,28 +112,35 @@ class Decider:
         if self._shards.epochs is not None:
             requests = self._own(requests)
         for request in requests:
+            if self._porter and self._porter.holds(request):
+                continue
             try:
-                draft = drafts.get(request.execution)
-                if draft is None:
-                    entry = self._cached(request) or await self._entry(request)
-                    if entry is None:
-                        continue
-                    entry.busy += 1
-                    seq = entry.state.seq
-                    draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
-                elif request.program is not None:
-                    await self._exists(request, draft.entry)
-                    continue
-                if request.command and draft.answers_to(request.command):
-                    self._inbox.push(request)  # it will find the answer that is under way
-                    continue
-                self._decide(draft, request)
+                await self._decide_one(drafts, request)
+            except NeededError as lack:
+                self._lacking(drafts, request, lack)
             except UnavailableError:
                 self._inbox.push(request)
                 await self._clock.sleep(RETRY_S)
             except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
                 self._undecidable(drafts, request, error)
         return drafts
+
+    async def _decide_one(self, drafts: dict[str, Draft], request: Request) -> None:
+        draft = drafts.get(request.execution)
+        if draft is None:
+            entry = self._cached(request) or await self._entry(request)
+            if entry is None:
+                return
+            entry.busy += 1
+            seq = entry.state.seq
+            draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+        elif request.program is not None:
+            await self._exists(request, draft.entry)
+            return
+        if request.command and draft.answers_to(request.command):
+            self._inbox.push(request)  # it will find the answer that is under way
+            return
+        self._decide(draft, request)
 
     def _own(self, requests: list[Request]) -> list[Request]:
         """Pass on what came for executions of other engines; return the rest."""
@@ -152,15 +167,39 @@ class Decider:
         if request.letter and (request.command or isinstance(error, PetraError)):
             self._post.refuse(request, str(error))
 
+    def _lacking(self, drafts: dict[str, Draft], request: Request, lack: NeededError) -> None:
+        """A command needs a large value: it is decided again when that is at hand.
+
+        A state that has moved on half-way is dropped, with what the batch had decided on it before.
+        """
+        draft = drafts[request.execution]
+        before: list[Request] = []
+        if draft.entry.state.seq != draft.version or not draft.requests:
+            del drafts[request.execution]
+            draft.entry.busy -= 1
+            self._feed.stirred(request.execution)
+            if draft.entry.state.seq != draft.expected or draft.created:
+                self._entries.drop(request.execution)
+            before = [earlier for earlier, _ in draft.requests]
+        self._porter.bring(before, request, lack)
+
     def _decide(self, draft: Draft, request: Request) -> None:
         entry = draft.entry
-        decision = decide(entry.program, entry.state, request.make(self._clock.now()))
+        if request.target is not None:
+            entry.program.versions[request.target.digest] = request.target
+        command = request.make(self._clock.now())
+        shelf = request.hand or self._porter.shelf
+        decision = decide(entry.program, entry.state, command, shelf)
+        draft.made += decision.made
         at = entry.state.now
         for event, (old, new) in zip(decision.events, decision.markings, strict=True):
             record, body = entry.ledger.write(event, at, old, new)
             draft.records.append(record)
             draft.lines.append(to_row(record, body))
             note_released(draft, entry, event)
+        if entry.state.digest != entry.program.digest:
+            entry.move()
+            draft.moved = bool(entry.state.digest)
         if decision.items:
             draft.items.update(decision.items)
         for effect in decision.effects:
@@ -200,6 +239,7 @@ class Decider:
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
+            await self._porter.store(made for draft in usable.values() for made in draft.made)
             for outcome in await self._stored(batch):
                 if outcome.fate is not Fate.APPLIED:
                     self._not_applied(usable.pop(outcome.execution), outcome)

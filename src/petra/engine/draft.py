@@ -23,6 +23,7 @@ from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.assignment import iterations
 from petra.kernel.chunks import goes_on
+from petra.kernel.objects import Made
 from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
@@ -43,7 +44,7 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``part`` is what of a worker's report it came from: the lease and the number.
+    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a worker's report it came from: the lease and the number.
     """
 
     execution: str
@@ -52,8 +53,11 @@ class Request(msgspec.Struct):
     command: str = ""
     request: bytes = b""
     program: Program | None = None
+    target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
+    hand: Any = None
+    """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
     def reply(self, answered: Answered) -> None:
         """Tell who waits what came of it."""
@@ -138,8 +142,10 @@ class Draft(msgspec.Struct):
     requests: list[tuple[Request, str]] = []
     created: bool = False
     change: rows.Change | None = None
+    moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
+    made: list[Made] = []
     items: dict[str, None] = {}
 
     def answers_to(self, command: str) -> bool:
@@ -217,7 +223,7 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         run=effect.run,
         chunk=effect.chunk,
         delivery=effect.delivery,
-        pool=entry.program.steps[run.step].step.spec.pool,
+        pool=entry.program.plan_of(run).step.spec.pool,
     )
     made = assignment(entry.program, entry.state, effect.run, effect.chunk)
     draft.assigned[key] = pending, made
@@ -229,7 +235,7 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     chunk = run.chunks.get(effect.chunk) if run is not None else None
     if run is None or chunk is None:
         return
-    plan = entry.program.steps[run.step]
+    plan = entry.program.plan_of(run)
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )

@@ -48,9 +48,11 @@ from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
+from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
@@ -76,8 +78,9 @@ class Engine:
         shard_lease_s: float = SHARD_LEASE_S,
         retention: Retention | None = None,
         logs: LogFiles | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        """Make an engine.
+        """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others.
@@ -108,10 +111,11 @@ class Engine:
             kept=self._shards_kept,
             out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
         )
+        self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
             post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
-            pump=self._pump, fenced=self._fenced, errand=self.life.errand,
+            pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
         self._expected = Expected()
         self._deciding: asyncio.Task[None] | None = None
@@ -184,13 +188,20 @@ class Engine:
         )
         return await self._ask(execution, make, command=command, request=given, program=program)
 
+    async def migrate(
+        self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
+    ) -> Answered:
+        """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
+        given = request_hash(["migrate", target.digest, request])
+        return await self._ask(execution, make, command=command, request=given, target=target)
+
     async def ask(
         self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable."""
         return await self._ask(execution, make, command=command, request=request_hash(request))
 
-    async def _ask(
+    async def _ask(  # noqa: PLR0913 - what a request is made of
         self,
         execution: str,
         make: Make,
@@ -198,6 +209,7 @@ class Engine:
         command: str,
         request: bytes,
         program: Program | None = None,
+        target: Program | None = None,
     ) -> Answered:
         self.check()
         await self._expected.alone(command)
@@ -213,7 +225,7 @@ class Engine:
         if known is not None:
             answer.cancel()
             return known_answer(known, request)
-        self._inbox.push(Request(execution, make, answer, command, request, program))
+        self._inbox.push(Request(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
 
     def check(self) -> None:

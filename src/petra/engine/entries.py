@@ -58,8 +58,14 @@ class Entry:
                 self.out[run.id] = {
                     chunk.id for chunk in run.chunks.values() if not chunk.waits and not chunk.child
                 }
-            elif self.program.steps[run.step].mode == "worker" or run.compensates:
+            elif self.program.plan_of(run).mode == "worker" or run.compensates:
                 self.out[run.id] = {""}
+
+    def move(self) -> None:
+        """Go on with the definition that the state has moved to (S23); whoever lists it is shown that."""
+        moved = self.program.versions.get(self.state.digest)
+        if moved is not None:
+            self.program, self.shown = moved, ("", "")
 
     def snapshot_at(self, version: int) -> Snapshot | None:
         """Return a snapshot, if it is time for one: not for small logs, and seldom for large states."""
@@ -129,8 +135,19 @@ class Entries:
         if version >= SNAPSHOT_EVERY:
             await self._restore(entry, version)
         await self._replay(entry)
+        await self.fit(entry)
         entry.find_out()
         return entry
+
+    async def fit(self, entry: Entry) -> None:
+        """Have the definition of the state, and those that its runs began with, at hand (S23)."""
+        state = entry.state
+        if state.digest not in ("", entry.program.digest):
+            entry.program = await self.program(state.digest)
+        began = [run.began for run in state.runs.values()] + [undo.began for undo in state.undo]
+        wanted = {one.digest for one in began if one is not None}
+        for digest in wanted - entry.program.versions.keys():
+            entry.program.versions[digest] = await self.program(digest)
 
     async def blank(self, execution: str) -> Entry:
         """Return an execution as it was before its first record; ``advance`` leads on.
@@ -181,6 +198,7 @@ class Entries:
         records = [from_row(row) for row in rows]
         for record in records:
             evolve(entry.state, record.event, seq=record.seq, at=record.at)
+        await self.fit(entry)
         return records
 
     async def warm(self, executions: Iterable[str]) -> None:
@@ -194,6 +212,7 @@ class Entries:
                 if name not in self._entries and self.owns(name):
                     entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
                     _apply(entry, rows)
+                    await self.fit(entry)
                     entry.find_out()
                     self.add(name, entry)
 

@@ -10,131 +10,42 @@ Rule 4: when the engine stops, everybody is told the reason, and so is whoever c
 from __future__ import annotations
 
 import asyncio
-import enum
 import logging
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-import msgspec
-
 from petra.engine.limits import FEED_MAX
+from petra.engine.news import (
+    Appended,
+    Ended,
+    Gone,
+    Head,
+    Hint,
+    Lagged,
+    Listed,
+    News,
+    Place,
+    Printed,
+    Told,
+    Topic,
+)
 from petra.errors import PetraError
 from petra.kernel import Record
 from petra.store.rows import ExecutionRow, WorkItemRow, shard_of
 from petra.wire.frames import LogLine, Retrying
 
-OVER = frozenset({"completed", "partial", "failed", "aborted"})
-
 _log = logging.getLogger(__name__)
-
-
-# What is told
-
-
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a listener hears."""
-
-
-class Head(Message, frozen=True):
-    """Where an execution stands: the number of its last record, its status and the reason of that."""
-
-    version: int
-    status: str
-    reason: str = ""
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended for good."""
-        return self.status in OVER
-
-
-class Appended(Message, frozen=True):
-    """Records of an execution, durable and in order. ``head`` is where they lead, if they lead to the end."""
-
-    execution: str
-    records: Sequence[Record]
-    head: Head | None = None
-
-
-class Listed(Message, frozen=True):
-    """What lists show of an execution or of a work item is new."""
-
-    row: ExecutionRow | WorkItemRow
-
-
-class Gone(Message, frozen=True):
-    """An execution was deleted, with all that belongs to it."""
-
-    execution: str
-
-
-class Told(Message, frozen=True):
-    """Somebody should hear of a work item: offered, delegated, reassigned, reminder, escalated.
-
-    The record that says so is ``version`` or one just before it.
-    """
-
-    execution: str
-    item: str
-    about: str
-    version: int
-
-
-class Hint(Message, frozen=True):
-    """A worker will try a task again: not in the log, and true for a moment only."""
-
-    notice: Retrying
-
-
-class Printed(Message, frozen=True):
-    """What tasks of an execution printed."""
-
-    execution: str
-    lines: Sequence[LogLine]
-
-
-class Notice(Message, frozen=True):
-    """Something about the workers of the engine that people should see."""
-
-    about: str
-    text: str
-
-
-class Lagged(Message, frozen=True):
-    """The listener was too slow: so many messages are lost to it. Lists are to be read anew."""
-
-    lost: int
-
-
-class Ended(Message, frozen=True):
-    """There will be no more, and why."""
-
-    reason: PetraError
 
 
 # Who listens
 
 
-class Topic(enum.Enum):
-    """What one may listen to, apart from one execution."""
-
-    EXECUTIONS = "executions"
-    WORK_ITEMS = "work-items"
-    WORKERS = "workers"
-    RECORDS = "records"
-    """Every record of every execution this engine acts for."""
-
-
-Place = Topic | str
-"""A topic, or the id of an execution."""
-
-
 class Sink(Protocol):
     """Where messages go. It takes them at once: the engine waits for nobody."""
 
-    def take(self, message: Message) -> None:
+    def take(self, message: News) -> None:
         """Take a message."""
 
     def end(self, why: PetraError) -> None:
@@ -148,7 +59,7 @@ class Subscription:
         self._feed = feed
         self._place = place
         self._most = most
-        self._queue: deque[Message] = deque()
+        self._queue: deque[News] = deque()
         self._size = 0
         self._lost = 0
         self._ended: PetraError | None = None
@@ -163,7 +74,7 @@ class Subscription:
     ) -> None:
         self._feed.detach(self._place, self)
 
-    def take(self, message: Message) -> None:
+    def take(self, message: News) -> None:
         """Keep a message; where there is no room, all that nobody has read is lost, and this one too."""
         size = _size(message)
         if self._size + size > self._most:
@@ -184,7 +95,7 @@ class Subscription:
         if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)
 
-    async def next(self) -> Message:
+    async def next(self) -> News:
         """Return the next message, once there is one; after ``Ended`` comes ``Ended``."""
         while True:
             if self._lost:
@@ -348,7 +259,7 @@ class Feed:
             self.stirred(execution)
         self.sought.set()
 
-    def tell(self, place: Place, message: Message) -> None:
+    def tell(self, place: Place, message: News) -> None:
         """Tell whoever listens to a place; one that fails hears no more."""
         for sink in tuple(self._sinks.get(place, ())):
             try:
@@ -375,7 +286,7 @@ class Feed:
             _log.debug("a listener failed", exc_info=True)
 
 
-def _size(message: Message) -> int:
+def _size(message: News) -> int:
     return max(1, len(message.records)) if isinstance(message, Appended) else 1
 
 

@@ -15,8 +15,9 @@ import msgspec
 from petra.clock import Clock
 from petra.engine.codec import from_row
 from petra.engine.entries import UnknownExecutionError
-from petra.engine.feed import Appended, Ended, Feed, Gone, Head, Lagged, Message
+from petra.engine.feed import Feed
 from petra.engine.limits import FEED_PAGE, RETRY_S
+from petra.engine.news import Appended, Ended, Gone, Head, Lagged, News, Reset
 from petra.store.base import Store
 from petra.store.errors import StoreError, UnavailableError
 from petra.store.rows import Record as StoredRecord
@@ -25,15 +26,9 @@ from petra.store.rows import StoredExecution
 T = TypeVar("T")
 
 
-class Reset(Message, frozen=True):
-    """The log does not reach as far as the reader thought: what it has is of another one. It begins anew."""
-
-    version: int
-
-
 async def follow(
     feed: Feed, store: Store, clock: Clock, execution: str, after: int = 0
-) -> AsyncGenerator[Message, None]:
+) -> AsyncGenerator[News, None]:
     """Yield what happens in an execution behind a record: what has happened, then what happens.
 
     The last message is ``Ended`` or ``Gone``; an execution that is over has no further records, and its ``head`` says so.
@@ -68,7 +63,7 @@ class _Reading:
         self._execution = execution
         self._seen = seen
 
-    def join(self, message: Message) -> Message | None:
+    def join(self, message: News) -> News | None:
         """Return what is new in a message; None where records are missing before it."""
         if not isinstance(message, Appended):
             return message
@@ -81,7 +76,7 @@ class _Reading:
         leads = head if head and head.version == reached else None  # else it is an old one
         return msgspec.structs.replace(message, records=new, head=leads)
 
-    async def catch_up(self) -> AsyncIterator[Message]:
+    async def catch_up(self) -> AsyncIterator[News]:
         """Read from the log, page by page, up to where it stands; the last page says where that is.
 
         Where the store is closed there is no more to read: the feed says why. So it does of what was deleted.
@@ -99,7 +94,7 @@ class _Reading:
             if self._feed.ended is None:
                 raise
 
-    async def _up_to(self, stored: StoredExecution) -> AsyncIterator[Message]:
+    async def _up_to(self, stored: StoredExecution) -> AsyncIterator[News]:
         head = Head(version=stored.version, status=stored.row.status, reason=stored.row.reason)
         if self._seen == stored.version:
             yield Appended(execution=self._execution, records=(), head=head)

@@ -41,6 +41,12 @@ class Inbox(Generic[T]):
         if len(self._waiting) >= self._most:
             self._room.clear()
 
+    def push_back(self, requests: list[T]) -> None:
+        """Take requests before all others, in their order: they had been taken from here before."""
+        self._waiting.extendleft(reversed(requests))
+        if requests:
+            self._some.set()
+
     async def room(self) -> None:
         """Wait until there is room; at the end, do not."""
         while len(self._waiting) >= self._most and not self._ended:

@@ -17,7 +17,7 @@ from typing import Any
 from petra.clock import Clock
 from petra.engine.limits import RETRY_S
 from petra.errors import PetraError
-from petra.store.errors import UnavailableError, UncertainError
+from petra.store.errors import FullError, UnavailableError, UncertainError
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Life:
     # Running
 
     def for_ever(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
-        """Run a loop until the end; it begins anew when the store was away."""
+        """Run a loop until the end; it begins anew when the store was away, or full."""
         self._begin(self._loops, self._again(name, loop), name)
 
     def errand(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -81,7 +81,7 @@ class Life:
         while True:
             try:
                 await loop()
-            except (UnavailableError, UncertainError):
+            except (UnavailableError, UncertainError, FullError):
                 await self._clock.sleep(RETRY_S)
             else:
                 raise RuntimeError(f"'{name}' ended, and nothing would do its work")

@@ -45,6 +45,14 @@ FOLLOW_S = 0.25
 FEED_MAX = 1_000
 FEED_PAGE = 500
 
+# Large values
+OBJECT_BYTES = 33_554_432
+HAND_BYTES = 67_108_864
+SHELF_BYTES = 67_108_864
+BRING_MAX = 1_000
+BRING_AT_ONCE = 8
+BRING_S = 30.0
+
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
 LOG_SIZES_MAX = 10_000
@@ -136,6 +144,27 @@ LIMITS = (
         "a listener that has not read so many is told that it lags; it reads records from the log, and hints are lost",
     ),
     Limit("FEED_PAGE", FEED_PAGE, "records", "a reader of a log gets the rest in further pieces"),
+    Limit(
+        "OBJECT_BYTES",
+        OBJECT_BYTES,
+        "bytes",
+        "a larger value cannot be looked into on the server (error of kind limit); lists of loops can be longer",
+    ),
+    Limit(
+        "HAND_BYTES",
+        HAND_BYTES,
+        "bytes",
+        "one decision cannot look into more at once (error of kind limit)",
+    ),
+    Limit(
+        "SHELF_BYTES",
+        SHELF_BYTES,
+        "bytes",
+        "the large value that was used least lately is read again when it is needed",
+    ),
+    Limit("BRING_MAX", BRING_MAX, "objects", "one decision cannot look into more at once"),
+    Limit("BRING_AT_ONCE", BRING_AT_ONCE, "objects", "further ones are read after these"),
+    Limit("BRING_S", BRING_S, "seconds", "what did not come by then is an error of kind limit"),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),

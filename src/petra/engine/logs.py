@@ -4,13 +4,14 @@ It is not the log of the execution: nothing is decided from it, it may have gaps
 
 Rule 1: files are written in a thread; whoever hands over lines does not wait for the disk.
 Rule 2: a file is bounded in bytes. What comes after that is counted, and the file says so once.
-Rule 3: a disk that fails costs lines, never the engine.
+Rule 3: a full disk is waited for, as long as the engine is open; one that fails costs lines, never the engine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -21,12 +22,13 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.dispatch import Link
-from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX
-from petra.private import appending, make_folder
+from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX, RETRY_S
+from petra.private import append, make_folder
 from petra.wire.frames import Ack, Log, LogLine
 
 _encode = msgspec.json.Encoder().encode
 _log = logging.getLogger(__name__)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def file_of(folder: Path, execution: str) -> Path:
@@ -43,14 +45,34 @@ class LogFiles:
         self._most = most
         self._sizes: OrderedDict[str, int] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._closing = asyncio.Event()
 
     async def append(self, frame: Log) -> None:
         """Write the lines of a frame; one frame after the other."""
         async with self._turn:
-            try:
-                await asyncio.to_thread(self._write, _by_execution(frame, self._clock.now()))
-            except OSError as error:
-                _log.warning("logs of runs cannot be written: %s", error)
+            left = _by_execution(frame, self._clock.now())
+            while left:
+                try:
+                    await asyncio.to_thread(self._write, left)
+                except OSError as error:
+                    _log.warning("logs of runs cannot be written: %s", error)
+                    if error.errno not in _FULL or self._closing.is_set():
+                        return
+                    await self._pause()
+
+    def close(self) -> None:
+        """Wait for space no longer."""
+        self._closing.set()
+
+    async def _pause(self) -> None:
+        """Wait a little, unless nobody has time for it any more."""
+        pauses = asyncio.ensure_future(self._clock.sleep(RETRY_S))
+        closes = asyncio.ensure_future(self._closing.wait())
+        try:
+            await asyncio.wait({pauses, closes}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pauses.cancel()
+            closes.cancel()
 
     async def remove(self, executions: Iterable[str]) -> None:
         """Remove the files of executions that are gone."""
@@ -58,20 +80,23 @@ class LogFiles:
             await asyncio.to_thread(self._unlink, list(executions))
 
     def _write(self, lines: dict[str, list[LogLine]]) -> None:
-        for execution, found in lines.items():
-            path = file_of(self._folder, execution)
-            size = self._size(path, execution)
-            if size >= self._most:
-                continue
-            body = b"".join(_encode(_data(line)) + b"\n" for line in found)
-            if size + len(body) > self._most:
-                full = _said(execution, f"the log of this execution is full ({self._most:,} bytes)")
-                body = _encode(_data(full)) + b"\n"
-                self._sizes[execution] = self._most
-            else:
-                self._sizes[execution] = size + len(body)
-            with appending(path) as file:
-                file.write(body)
+        """Write lines by execution, and take out what is written."""
+        for execution, found in list(lines.items()):
+            self._extend(execution, found)
+            del lines[execution]
+
+    def _extend(self, execution: str, found: list[LogLine]) -> None:
+        path = file_of(self._folder, execution)
+        size = self._size(path, execution)
+        if size >= self._most:
+            return
+        body = b"".join(_encode(_data(line)) + b"\n" for line in found)
+        after = size + len(body)
+        if after > self._most:
+            full = _said(execution, f"the log of this execution is full ({self._most:,} bytes)")
+            body, after = _encode(_data(full)) + b"\n", self._most
+        append(path, body)
+        self._sizes[execution] = after
 
     def _size(self, path: Path, execution: str) -> int:
         known = self._sizes.get(execution)
@@ -113,7 +138,9 @@ class RunLogs:
             await self._files.remove(executions)
 
     async def close(self) -> None:
-        """Wait until everything that was taken is written."""
+        """Wait until everything that was taken is written, but not for space."""
+        if self._files is not None:
+            self._files.close()
         await asyncio.gather(*self._writing, return_exceptions=True)
 
 

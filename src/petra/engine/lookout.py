@@ -13,8 +13,9 @@ from contextlib import asynccontextmanager
 from petra.clock import Clock, doze
 from petra.engine.codec import status_of
 from petra.engine.entries import Entries, Entry, UnknownExecutionError
-from petra.engine.feed import Feed, Head
+from petra.engine.feed import Feed
 from petra.engine.limits import FOLLOW_S
+from petra.engine.news import Head
 
 
 class Lookout:

@@ -95,17 +95,21 @@ class Post:
             request=message.request,
             letter=letter.id,
         )
-        if isinstance(command, c.Start):
+        if isinstance(command, c.Start | c.Migrate):
             try:
-                request.program = await self._program(message)
+                program = await self._program(message)
             except UnavailableError:
                 raise
             except PetraError as error:
                 self.refuse(request, str(error))
                 return
-            if request.program is None:
+            if program is None:
                 self.refuse(request, f"there is no playbook '{message.path}'", kind="not_found")
                 return
+            if isinstance(command, c.Start):
+                request.program = program
+            else:
+                request.target = program
         self._push(request)
 
     def closed(self, letters: Iterable[str]) -> None:
@@ -166,8 +170,8 @@ class Post:
                 self.closed([request.letter])
                 request.reply(Answered(request.execution, "another engine acts for it"))
                 continue
-            if request.program is not None:
-                row = playbook_row(request.program, self._clock.now())
+            if (brings := request.program or request.target) is not None:
+                row = playbook_row(brings, self._clock.now())
                 playbooks[row.digest] = row
             letters.append(self._letter(request, command))
             sent.append(request)
@@ -191,7 +195,7 @@ class Post:
             command=command,
             id=request.command,
             request=request.request,
-            digest=request.program.digest if request.program is not None else "",
+            digest=brings.digest if (brings := request.program or request.target) else "",
         )
         name = request.command or secrets.token_hex(12)
         return Letter(

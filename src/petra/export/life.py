@@ -13,6 +13,7 @@ from typing import Any
 
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.kernel.fork import lived
 from petra.playbook import Playbook
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,21 +64,8 @@ class StepRun:
 
 def life(records: Iterable[Record]) -> Iterator[Moment]:
     """Yield everything that happened, oldest first; forks of forks are unfolded."""
-    for record in records:
-        if isinstance(record.event, e.ExecutionForked):
-            past = list(_past(record.event))
-            for number, (at, event) in enumerate(past, start=1 - len(past)):
-                yield Moment(number, at, event)
-        else:
-            yield Moment(record.seq, record.at, record.event)
-
-
-def _past(event: e.ExecutionForked) -> Iterator[tuple[float, e.AnyEvent]]:
-    for at, past in event.past:
-        if isinstance(past, e.ExecutionForked):
-            yield from _past(past)
-        else:
-            yield at, past
+    for number, at, event in lived(records):
+        yield Moment(number, at, event)
 
 
 def produced(event: e.AnyEvent) -> list[e.Produced]:

@@ -24,7 +24,8 @@ from petra.expr.names import Path, PathUse, paths_of
 from petra.expr.operators import json_value, kept_value
 from petra.expr.render import Out, bound_names, compile_body
 from petra.expr.tokens import has_tags
-from petra.references import INLINE_MAX, NeededError, fits, is_reference
+from petra.references import INLINE_MAX, NeededError, is_reference
+from petra.values import fits
 
 if TYPE_CHECKING:
     from petra.values import Json

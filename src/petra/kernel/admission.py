@@ -10,7 +10,7 @@ Rule 5: with ``withdraw`` a run that nobody has started goes back to waiting whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from petra.kernel import events as e
 from petra.kernel.cancel import leave_others
@@ -50,18 +50,25 @@ def reconsider(turn: Turn) -> None:
         return
     ctx, steps = turn.changed_ctx, turn.changed_steps
     turn.changed_ctx, turn.changed_steps = set(), set()
-    for plan in turn.program.conditional:
-        if _concerns(plan.join_reads, ctx, steps):
-            turn.judged.extend(g.id for g in turn.state.groups.values() if g.join == plan.name)
-    if not turn.program.gated:
-        return
     concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]
+    judged = {
+        plan.name for plan in turn.program.conditional if _concerns(plan.join_reads, ctx, steps)
+    }
+    judge_again(turn, judged.union(plan.name for plan in concerned if plan.join is not None))
     turn.agenda.add_waiting(plan.name for plan in concerned)
     for plan in concerned:
         admit = plan.step.spec.policy.admit
         if admit is not None and admit.withdraw:
             for run_id in list(turn.state.runs_at.get(plan.name, ())):
                 _withdraw(turn, plan, turn.state.runs[run_id])
+
+
+def judge_again(turn: Turn, joins: Collection[str]) -> None:
+    """Have the undecided groups of some joins judged, those too of which nobody has arrived."""
+    if joins:
+        for group in turn.state.groups.values():
+            if group.decides and group.join in joins:
+                turn.judge(group.id)
 
 
 def _concerns(reads: Reads, ctx: set[str], steps: set[str]) -> bool:
@@ -86,6 +93,7 @@ def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
         step=run.step,
         arc=run.arrow[1] if run.arrow else 0,
         args=run.args,
+        joined=run.joined,
     )
     turn.emit(e.RunReturned(run=run.id, token=token))
     turn.freed.update(name for name, _, _ in run.resources)
@@ -128,6 +136,8 @@ def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | No
     """Discard the tokens of one firing; with the join's, its group is over."""
     if group is not None:
         leave_others(turn, group, {token.id for token in tokens})
+        if not tokens:
+            turn.emit(e.Withdrawn(groups=[group.id], reason=reason, by="join"))
     for token in tokens:
         turn.emit(
             e.TokenDiscarded(

@@ -23,18 +23,19 @@ def assignment(
     With ``everything`` the results of all steps come along, not only those its templates name.
     """
     run = state.runs[run_id]
-    plan = program.steps[run.step]
+    plan = program.plan_of(run)
+    digest, step = run.began or (program.digest, run.step)
     chunk = run.chunks[chunk_id] if chunk_id else None
     if chunk is not None and chunk.gather:
         return Assignment(
-            execution=state.id, run=run.id, step=run.step, playbook=program.digest, chunk=chunk_id,
+            execution=state.id, run=run.id, step=step, playbook=digest, chunk=chunk_id,
             delivery=chunk.delivery, gather=results_of(run),
         )  # fmt: skip
     return Assignment(
         execution=state.id,
         run=run.id,
-        step=run.step,
-        playbook=program.digest,
+        step=step,
+        playbook=digest,
         chunk=chunk_id,
         width=_width(plan, run, chunk),
         delivery=chunk.delivery if chunk is not None else run.delivery,
@@ -49,7 +50,7 @@ def assignment(
 
 def iterations(program: Program, run: Run, paths: list[tuple[int, ...]]) -> list[Iteration]:
     """Return iterations as a worker gets them."""
-    plan = program.steps[run.step]
+    plan = program.plan_of(run)
     return [Iteration(path=path, iter=iter_data(plan, run, path)) for path in paths]
 
 
@@ -66,7 +67,7 @@ def run_scope(
     program: Program, state: State, run: Run, *, everything: bool = False
 ) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
-    plan = program.steps[run.step]
+    plan = program.plan_of(run)
     wanted = plan.result_reads
     results = {}
     if wanted or everything:

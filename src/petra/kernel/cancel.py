@@ -1,7 +1,8 @@
 """Withdrawal: taking tokens and runs away, with everything inside them (S8, S13).
 
 Rule 1: a withdrawn run is stopped on its worker, its work items are withdrawn, its children cancelled.
-Rule 2: withdrawing a branch takes every token with that branch in its stack: nested groups too.
+Rule 2: withdrawing a branch takes everything that lives in it: tokens, runs, and groups whose join has not
+decided. What an inner join left running is detached, and stays.
 """
 
 from __future__ import annotations
@@ -23,14 +24,12 @@ def withdraw(
     groups: Iterable[str] = (),
 ) -> None:
     """Withdraw tokens and runs in one event, and the groups that were wholly inside of what is gone."""
-    token_ids, run_ids = list(tokens), list(runs)
-    if not token_ids and not run_ids:
+    token_ids, run_ids, group_ids = list(tokens), list(runs), list(groups)
+    if not token_ids and not run_ids and not group_ids:
         return
     for run_id in run_ids:
         stop(turn, turn.state.runs[run_id], reason)
-    turn.emit(
-        e.Withdrawn(tokens=token_ids, runs=run_ids, groups=list(groups), reason=reason, by=by)
-    )
+    turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, groups=group_ids, reason=reason, by=by))
 
 
 def stop(turn: Turn, run: Run, reason: str) -> None:
@@ -69,12 +68,17 @@ def leave_others(turn: Turn, group: Group, arrived: set[str]) -> None:
 
 def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> None:
     """Withdraw all live members of a group but some."""
-    members = [member for index in sorted(group.members) for member in sorted(group.members[index])]
+    members = [
+        member
+        for index in sorted(group.members)
+        for member in sorted(group.members[index], key=turn.state.arrived)
+    ]
     wanted = dict.fromkeys(member for member in members if member not in keep)
     ready, running = turn.state.ready, turn.state.runs
     tokens = [member for member in wanted if member in ready]
     runs = [member for member in wanted if member in running]
     depth = len(group.stack) + 1
-    stacks = [(ready.get(member) or running[member]).stack for member in wanted]
+    stacks = [(ready.get(one) or running[one]).stack for one in (*tokens, *runs)]
     inner = dict.fromkeys(level.group for stack in stacks for level in stack[depth:])
+    inner.update(dict.fromkeys(member for member in wanted if member in turn.state.groups))
     withdraw(turn, tokens, runs, reason, "join", inner)

@@ -31,6 +31,20 @@ class Fork(Command, frozen=True, tag="fork"):
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
+    parts: list[tuple[str, int, int]] = []
+    reason: str = ""
+
+
+class Migrate(Command, frozen=True, tag="migrate"):
+    """Go on with the definition of that digest, whose steps have other names as ``renamed`` says.
+
+    ``at`` is the version that the plan was made for; an execution that has moved on refuses.
+    """
+
+    digest: str
+    renamed: dict[str, str] = {}
+    at: int | None = None
+    actor: str = ""
     reason: str = ""
 
 
@@ -167,7 +181,7 @@ CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Can
 """What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
 
 EngineCommand = (
-    Start | Fork | StepReport | ChunkReport | LeaseExpired | TakeBack | Tick | ChildEnded
+    Start | Fork | StepReport | ChunkReport | LeaseExpired | TakeBack | Tick | ChildEnded | Migrate
 )
 """What only an engine says: that time passed, what its workers and its other executions report."""
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.errors import ExpressionError
 from petra.kernel import events as e
 from petra.kernel.cancel import withdraw_all
-from petra.kernel.ctx import fault
+from petra.kernel.ctx import accepted
 from petra.kernel.effects import Assign, Finish
 from petra.kernel.rest import rest_of
-from petra.kernel.scope import execution_data, scope, whole
+from petra.kernel.scope import execution_data, whole
 from petra.kernel.state import Run, derive
-from petra.kernel.turn import Turn
-from petra.policy import transform
+from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error, Report
 
 
@@ -84,7 +82,7 @@ def _compensate_next(turn: Turn) -> None:
 
 def compensated(turn: Turn, run: Run, report: Report) -> None:
     """Take the report of a compensation; one that failed is reported, and the rest go on."""
-    broken = fault(turn, report.writes, run.stack)
+    writes, broken = accepted(turn, report.writes, run.stack)
     if broken is not None:
         report = Report(status="error", error=broken, attempts=report.attempts)
     kind = e.StepDone if report.status == "ok" else e.StepFailed
@@ -96,7 +94,7 @@ def compensated(turn: Turn, run: Run, report: Report) -> None:
             has_result=False,
             error=report.error,
             attempts=report.attempts,
-            writes=report.writes,
+            writes=writes,
             handled=True,
         )
     )
@@ -119,18 +117,20 @@ def _finalise(turn: Turn) -> None:
 
 def _summary(turn: Turn) -> dict[str, Any]:
     state = turn.state
-    return {
+    results = {
+        step: activation.result
+        for step, activation in state.latest.items()
+        if activation.ok and activation.has_result
+    }
+    summary = {
         "execution": {**execution_data(state), "status": state.ending},
         "counts": {
             word: state.counts.get(word, 0) for word in ("started", "done", "failed", "cancelled")
         },
-        "results": {
-            step: {"store": "log", "key": f"{state.id}/{activation.seq}"}
-            for step, activation in state.latest.items()
-            if activation.ok and activation.has_result
-        },
+        "results": turn.keep_all(results, "args.results"),
         "failures": list(state.failures),
     }
+    return turn.keep_all(summary, "args of the final step")
 
 
 def final_ended(turn: Turn, event: e.StepEnded) -> None:
@@ -160,9 +160,8 @@ def _end(turn: Turn, status: str, error: Error | None = None) -> None:
     if status in ("completed", "partial"):
         try:
             output = output_of(turn)
-        except ExpressionError as trouble:
-            error = transform(f"executor.spec.output '{turn.program.spec.output}'", trouble)
-            status = "failed"
+        except TransformError as trouble:
+            error, status = trouble.error, "failed"
     turn.emit(e.ExecutionEnded(status=status, output=output, error=error, reason=state.reason))
     turn.effect(Finish(status=status))
 
@@ -170,8 +169,8 @@ def _end(turn: Turn, status: str, error: Error | None = None) -> None:
 def output_of(turn: Turn) -> Any:
     """Return what the execution returns: its ``output``, else the result of the leaf done last."""
     if turn.program.output is not None:
-        names = turn.program.output.names
-        return turn.program.output.render(scope(turn.state, names, whole(turn.state)))
+        what = f"executor.spec.output '{turn.program.spec.output}'"
+        return turn.keep(turn.hand_on(turn.program.output, whole(turn.state), what), what)
     return turn.state.last_done.result if turn.state.last_done is not None else None
 
 
@@ -184,9 +183,12 @@ def at_rest(turn: Turn) -> None:
     if state.terminal or state.paused:
         return
     if not state.ready and not state.runs:
-        if state.phase == "normal":
+        if state.phase == "final":
+            _end(turn, state.ending)  # its token was discarded
+            return
+        if state.phase == "normal" and not any(one.decides for one in state.groups.values()):
             _ending(turn, "partial" if state.stained else "completed", "", None)
-        return
+            return
     found = rest_of(turn.program, state)
     if found is not None and found.status == "stuck":
         said = f"{found.reason}: {found.message}"

@@ -3,7 +3,9 @@
 Rule 1: two writes of one key conflict when they come from different indices of the same group or of the
 same parallel loop, and differ. The later one fails its run, and nothing of that run's patch applies.
 Rule 2: a key with a reducer never conflicts; a write that its reducer cannot take fails the run.
-Rule 3: a value that breaks the schema of its key, or is larger than the inline limit, fails the run.
+Rule 3: a value that breaks the schema of its key fails the run.
+Rule 4: a value that is large after its reducer is kept as a reference. What ``evolve`` could not work out without
+reading objects is written whole.
 """
 
 from __future__ import annotations
@@ -16,78 +18,98 @@ import msgspec
 
 from petra.kernel.fold.writes import scopes_of
 from petra.kernel.state import Stack, State
-from petra.kernel.turn import Turn
+from petra.kernel.turn import TransformError, Turn
 from petra.reduce import reduce_value
+from petra.references import is_reference
 from petra.values import canonical
 from petra.wire import Error, Write
 
-_encode = msgspec.json.Encoder().encode
 Loop = tuple[str, tuple[int, ...]]
 
 
-def fault(
+def accepted(
     turn: Turn, writes: Iterable[Write], stack: Stack, loop: Loop | None = None
-) -> Error | None:
-    """Return why a patch cannot be applied, or None."""
+) -> tuple[list[Write], Error | None]:
+    """Return a patch as it is recorded; or why it cannot be applied."""
     ctx: dict[str, Any] = {}
+    made: list[Write] = []
     for write in writes:
         if write.key == "_last_error":
+            made.append(write)
             continue
-        found = _size(turn, write) or _conflict(turn.state, write, stack, loop)
-        if found is not None:
-            return found
+        value: Any = None
         try:
-            value = _reduced(turn.state, write, ctx)
+            broken = _conflict(turn, write, stack, loop)
+            if broken is None:
+                write, value = _recorded(turn, write, ctx)  # noqa: PLW2901 - from here on as recorded
+                broken = _schema(turn, write.key, value)
         except ValueError as error:
-            return Error(
-                kind="schema", code="ctx.reduce", message=f"ctx.{write.key}: {error} (ctx.reduce)"
-            )
-        found = _schema(turn, write.key, value)
-        if found is not None:
-            return found
+            message = f"ctx.{write.key}: {error} (ctx.reduce)"
+            broken = Error(kind="schema", code="ctx.reduce", message=message)
+        except TransformError as error:
+            broken = error.error
+        if broken is not None:
+            return [], broken
+        made.append(write)
         ctx[write.key] = value
-    return None
+    return made, None
+
+
+def merge_fault(turn: Turn, write: Write) -> Error | None:
+    """Return why a merge cannot be put into its key, or None; it can neither conflict nor be reduced (S8)."""
+    return _schema(turn, write.key, write.value)
 
 
 def after(state: State, writes: Iterable[Write]) -> dict[str, Any]:
     """Return what ctx will be once the writes are applied."""
     changed: dict[str, Any] = {}
     for write in writes:
-        changed[write.key] = _reduced(state, write, changed)
+        reducer = None if write.whole else state.reducers.get(write.key)
+        changed[write.key] = (
+            write.value if reducer is None else _reduced(state, reducer, write, changed)
+        )
     return {**state.ctx, **changed} if changed else state.ctx
 
 
-def _reduced(state: State, write: Write, changed: dict[str, Any]) -> Any:
-    reducer = state.reducers.get(write.key)
-    if reducer is None:
-        return write.value
-    present = write.key in changed or write.key in state.ctx
-    old = changed[write.key] if write.key in changed else state.ctx.get(write.key)
+def _recorded(turn: Turn, write: Write, changed: dict[str, Any]) -> tuple[Write, Any]:
+    """Return a write as it is recorded, and what the key holds after it."""
+    what = f"ctx.{write.key}"
+    reducer = turn.state.reducers.get(write.key)
+    present, old = _old(turn.state, write.key, changed) if reducer is not None else (False, None)
+    if reducer in (None, "first", "last"):
+        value = turn.keep(write.value, what)
+        return Write(key=write.key, value=value), old if reducer == "first" and present else value
+    seen = (
+        turn.follow(old, what),
+        write.value if reducer == "append" else turn.follow(write.value, what),
+    )
+    value = reduce_value(reducer, *seen, present=present)  # type: ignore[arg-type]
+    kept = turn.keep(value, what)
+    if kept is value and seen[0] is old and seen[1] is write.value:
+        return Write(key=write.key, value=write.value), value
+    return Write(key=write.key, value=kept, whole=True), kept
+
+
+def _old(state: State, key: str, changed: dict[str, Any]) -> tuple[bool, Any]:
+    if key in changed:
+        return True, changed[key]
+    return key in state.ctx, state.ctx.get(key)
+
+
+def _reduced(state: State, reducer: str, write: Write, changed: dict[str, Any]) -> Any:
+    present, old = _old(state, write.key, changed)
     return reduce_value(reducer, old, write.value, present=present)  # type: ignore[arg-type]
 
 
-def _size(turn: Turn, write: Write) -> Error | None:
-    return too_large(turn, write.value, f"ctx.{write.key}")
-
-
-def too_large(turn: Turn, value: Any, what: str) -> Error | None:
-    """Return an error of kind limit for a value that is too large to travel inline (S18)."""
-    most = turn.program.spec.policy.limits.max_payload_bytes
-    size = len(_encode(value))
-    if size <= most:
-        return None
-    message = f"{what} is {size:,} bytes, more than {most:,}; store it and pass the reference"
-    return Error(kind="limit", code="payload", message=message)
-
-
-def _conflict(state: State, write: Write, stack: Stack, loop: Loop | None) -> Error | None:
+def _conflict(turn: Turn, write: Write, stack: Stack, loop: Loop | None) -> Error | None:
+    state = turn.state
     if write.key in state.reducers:
         return None
     for scope, index in scopes_of(state, stack, loop):
         known = state.writers.get(scope, {}).get(write.key)
         if known is None or (known.index == index and not known.several):
             continue
-        if canonical(known.value) != canonical(write.value):
+        if not _same(turn, known.value, write.value, f"ctx.{write.key}"):
             message = (
                 f"ctx.conflict: ctx.{write.key} was written by branch {known.index} and differently by "
                 f"branch {index}; give the key a reducer"
@@ -96,11 +118,20 @@ def _conflict(state: State, write: Write, stack: Stack, loop: Loop | None) -> Er
     return None
 
 
+def _same(turn: Turn, one: Any, other: Any, what: str) -> bool:
+    """Compare two values; a large one and a reference to it are the same."""
+    if canonical(one) == canonical(other):
+        return True
+    if not (is_reference(one) or is_reference(other)):
+        return False
+    return canonical(turn.whole(one, what)) == canonical(turn.whole(other, what))
+
+
 def _schema(turn: Turn, key: str, value: Any) -> Error | None:
     declared = turn.program.spec.ctx.get(key)
     if declared is None or declared.schema in (None, True):
         return None
-    problem = schema_fault(canonical(declared.schema), value)
+    problem = schema_fault(canonical(declared.schema), turn.whole(value, f"ctx.{key}"))
     if problem is None:
         return None
     return Error(kind="schema", code="ctx.schema", message=f"ctx.schema: ctx.{key}: {problem}")

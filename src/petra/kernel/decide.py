@@ -13,18 +13,22 @@ from typing import Any
 
 from msgspec import Struct
 
+from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, runs, tasks
+from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
 from petra.kernel import events as e
-from petra.kernel.admission import DeniedError, passes, reconsider
+from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
-from petra.kernel.ctx import schema_fault, too_large
+from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
+from petra.kernel.fork import pieces
+from petra.kernel.migration import migrate
+from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -34,7 +38,8 @@ from petra.wire import Error, Report
 class Decision(Struct, frozen=True, gc=False):
     """What came of a command. ``refused`` says why nothing did; ``markings`` go with the events.
 
-    ``items`` are the work items that are not as they were.
+    ``items`` are the work items that are not as they were. Objects that
+    were ``made`` must be durable before the events are.
     """
 
     events: list[e.AnyEvent]
@@ -42,22 +47,24 @@ class Decision(Struct, frozen=True, gc=False):
     markings: list[tuple[int, int]]
     refused: str = ""
     items: dict[str, None] = {}
+    made: list[Made] = []
 
 
-def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
-    """Decide about a command; the state moves on with the events."""
-    turn = Turn(program, state, command.now)
+def decide(
+    program: Program, state: State, command: c.AnyCommand, shelf: Shelf | None = None
+) -> Decision:
+    """Decide about a command; the state moves on with the events.
+
+    Raises:
+        NeededError: an object that is not on the shelf is needed. The state may have moved on half-way: it is not to
+            be used any more.
+    """
+    turn = Turn(program, state, command.now, shelf)
     refused = ""
     if state.due and not state.terminal:
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return Decision(
-            turn.events,
-            _wanted(turn),
-            turn.markings,
-            f"the execution is {state.terminal}",
-            turn.items,
-        )
+        return _made(turn, f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
@@ -65,7 +72,19 @@ def decide(program: Program, state: State, command: c.AnyCommand) -> Decision:
         if not state.seq:  # there is no execution, and nothing to settle
             return Decision([], [], [], refused)
     settle(turn)
-    return Decision(turn.events, _wanted(turn), turn.markings, refused, turn.items)
+    return _made(turn, refused)
+
+
+def _made(turn: Turn, refused: str) -> Decision:
+    made = turn.objects.made
+    return Decision(
+        turn.events,
+        _wanted(turn),
+        turn.markings,
+        refused,
+        turn.items,
+        list(made.values()) if made else [],
+    )
 
 
 _HANDED_OUT = (Assign, Extend)
@@ -92,8 +111,8 @@ def settle(turn: Turn) -> None:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
-        elif turn.judged:
-            fan_in.judge(turn, turn.judged.popleft())
+        elif (group := turn.next_judged()) is not None:
+            fan_in.judge(turn, group)
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
             _freed(turn)
@@ -138,6 +157,7 @@ def _freed(turn: Turn) -> None:
     concerned = [
         plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
     ]
+    judge_again(turn, {plan.name for plan in concerned if plan.join is not None})
     turn.agenda.add_waiting(
         (plan.name for plan in concerned),
         {plan.name: runs.room_for(turn, plan) for plan in concerned},
@@ -160,13 +180,17 @@ def consider(turn: Turn, token: Token) -> None:
 def _last_resort(turn: Turn) -> bool:
     """When nothing else can move: or-joins, leftovers of Petri joins, then the end or a reason to wait."""
     state = turn.state
-    if turn.program.upstream and fan_in.judge_or(turn, at_rest=False):
+    if turn.program.conditional and turn.weighed != state.seq:
+        turn.weighed = state.seq  # a condition is beyond hope once nothing that it reads can change
+        judge_again(turn, {plan.name for plan in turn.program.conditional})
+        return True
+    if turn.program.upstream and pairing.judge_or(turn, at_rest=False):
         return True
     if in_flight(turn.program, state) or _waits_for_world(state):
         return False
-    if turn.program.upstream and fan_in.judge_or(turn, at_rest=True):
+    if turn.program.upstream and pairing.judge_or(turn, at_rest=True):
         return True
-    if state.ready and fan_in.leftover_arcs(turn):
+    if state.ready and pairing.leftover_arcs(turn):
         return True
     before = state.seq
     completion.at_rest(turn)
@@ -184,7 +208,7 @@ def _start(turn: Turn, command: c.Start) -> None:
     if turn.state.seq:
         raise RefusedError("an execution begins once")
     program, spec = turn.program, turn.program.spec
-    workload = merge(program.playbook.workload, command.workload)
+    workload = _workload(turn, command)
     if spec.input_schema is not None:
         problem = schema_fault(canonical(spec.input_schema), workload)
         if problem is not None:
@@ -204,7 +228,7 @@ def _start(turn: Turn, command: c.Start) -> None:
         e.ExecutionStarted(
             playbook=program.playbook.metadata.name,
             digest=program.digest,
-            workload=workload,
+            workload=_kept(turn, workload, "the workload"),
             entry=entry,
             reducers=program.reducers,
             parent=command.parent,
@@ -216,19 +240,51 @@ def _start(turn: Turn, command: c.Start) -> None:
     turn.agenda.add(turn.state.ready[entry.id])
 
 
+def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
+    """Return the defaults with what was given; what a parent gives by reference becomes the child's own.
+
+    A child that inherits can read it where it is.
+    """
+    given = command.workload
+    if command.parent:
+        objects = turn.objects.reading(command.parent)
+        try:
+            given = objects(given) if command.inherits else objects.whole(given)
+        except UnreadableError as error:
+            raise RefusedError(f"the workload: {error.message}") from None
+    return merge(turn.program.playbook.workload, given)
+
+
+def _kept(turn: Turn, value: Any, what: str) -> Any:
+    """Keep what a command brought."""
+    try:
+        return turn.keep(value, what)
+    except TransformError as error:
+        raise RefusedError(error.error.message) from None
+
+
 def _fork(turn: Turn, command: c.Fork) -> None:
     """Take over a past, and set everything going again that was on its way."""
     if turn.state.seq:
         raise RefusedError("an execution begins once")
+    first, *others = pieces(command.past)
     turn.emit(
         e.ExecutionForked(
-            origin=command.origin, at=command.at, past=command.past, reason=command.reason
+            origin=command.origin,
+            at=command.at,
+            past=first,
+            reason=command.reason,
+            size=len(command.past) if others else 0,
+            parts=command.parts,
         )
     )
+    for piece in others:
+        turn.emit(e.PastTaken(past=piece))
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
     turn.agenda.add_waiting(turn.program.steps)
-    turn.judged.extend(turn.state.groups)
+    for group in turn.state.groups:
+        turn.judge(group)
 
 
 def _hand_out_again(turn: Turn, run: Run) -> None:
@@ -239,7 +295,7 @@ def _hand_out_again(turn: Turn, run: Run) -> None:
             tasks.restart(turn, run, chunk)  # its child belongs to the origin
         elif holder.waits:
             tasks.begin(turn, run, chunk)
-        elif turn.plan(run.step).mode == "worker" and (chunk is not None or run.loop is None):
+        elif turn.plan_of(run).mode == "worker" and (chunk is not None or run.loop is None):
             place = chunk.id if chunk is not None else ""
             turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
     if run.loop is not None and run.id in turn.state.runs:
@@ -308,14 +364,14 @@ def _tick(turn: Turn, _command: c.Tick) -> None:
 
 def _patch(turn: Turn, command: c.PatchCtx) -> None:
     for key, value in command.values.items():
-        if (error := too_large(turn, value, f"ctx.{key}")) is not None:
-            raise RefusedError(error.message)
         declared = turn.program.spec.ctx.get(key)
         if declared is not None and isinstance(declared.schema, dict):
             problem = schema_fault(canonical(declared.schema), value)
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
-    values = dict(sorted(command.values.items()))  # as they will be read back
+    values = {  # as they will be read back
+        key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
+    }
     turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
 
@@ -329,14 +385,24 @@ def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
     turn.emit(e.ExecutionResumed(actor=command.actor))
+    _reconsider_all(turn)  # a gate may have turned false in the meantime
+
+
+def _reconsider_all(turn: Turn) -> None:
     turn.agenda.add_waiting(turn.program.steps)
-    turn.changed_ctx.update(turn.state.ctx)  # a gate may have turned false in the meantime
+    turn.changed_ctx.update(turn.state.ctx)
     turn.changed_steps.update(turn.program.steps)
-    turn.judged.extend(turn.state.groups)
+    for group in turn.state.groups:
+        turn.judge(group)
+
+
+def _migrate(turn: Turn, command: c.Migrate) -> None:
+    migrate(turn, command)
+    _reconsider_all(turn)
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
-    if turn.state.ending:
+    if turn.state.ending and turn.state.phase != "final":
         raise RefusedError("the execution is ending already")
     completion.abort(turn, command.reason or "cancelled")
 
@@ -346,11 +412,17 @@ def _override(turn: Turn, command: c.Override) -> None:
     plan = turn.program.steps.get(command.step)
     if plan is None:
         raise RefusedError(f"there is no step '{command.step}'")
-    if not turn.state.runs_at.get(command.step):
+    words = f"{command.actor or 'operator'}: {command.reason}"
+    if turn.state.runs_at.get(command.step):
+        pass
+    elif plan.join is not None:
+        if not fan_in.start_by_hand(turn, plan, words):
+            raise RefusedError(f"join '{command.step}' neither runs nor waits")
+    else:
         waiting = list(turn.state.ready_at.get(command.step, ()))
         if not waiting:
             raise RefusedError(f"step '{command.step}' neither runs nor waits")
-        runs.start(turn, plan, [turn.state.ready[waiting[0]]])
+        runs.start(turn, plan, [turn.state.ready[waiting[0]]], go=False)
     running = list(turn.state.runs_at.get(command.step, ()))
     if not running:
         raise RefusedError(f"step '{command.step}' cannot be started now")
@@ -362,7 +434,6 @@ def _override(turn: Turn, command: c.Override) -> None:
         if command.ok
         else command.error or Error(kind="unknown", message=command.reason or "overridden")
     )
-    words = f"{command.actor or 'operator'}: {command.reason}"
     runs.end(
         turn, run, Report(status=status, result=command.result, error=error), administrative=words
     )
@@ -379,8 +450,10 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
         turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
     elif change == "complete":
         turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
-        withdraw_branches(turn, group, set(group.arrived.values()), "the group was completed")
-        _force(turn, group.id)
+        withdraw_branches(
+            turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
+        )
+        turn.judge(group.id)
     elif change == "cancel":
         turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
         withdraw_branches(turn, group, set(), "the group was cancelled")
@@ -388,29 +461,24 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
         raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
 
 
-def _force(turn: Turn, group_id: str) -> None:
-    group = turn.state.groups.get(group_id)
-    if group is not None and group.join is not None and not group.fired:
-        fan_in.force(turn, group)
-
-
 def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
     group = turn.state.groups[command.group]
     if group.closed:
         raise RefusedError("the group is closed")
-    plan = turn.plan(group.step)
+    plan = turn.program.steps.get(group.step)
     number = group.arcs[-1] if group.arcs else 0
-    arc = next(arc for arc in plan.arcs if arc.number == number)
-    args = {arc.arc.item: command.item} if arc.foreach is not None else {}
+    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
+    if arc is None:
+        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
+    item = _kept(turn, command.item, "the item")
+    args = {arc.arc.item: item} if arc.foreach is not None else {}
     stack = (*group.stack, Branch(group.id, group.size))
     token = e.Produced(
         id=derive(group.id, "add", group.size), step=arc.arc.step, arc=number, args=args, index=group.size,
         arrives=arrival(turn, arc.arc.step, stack, None, group.step),
     )  # fmt: skip
     turn.emit(
-        e.GroupChanged(
-            group=group.id, change="add", produced=token, item=command.item, actor=command.actor
-        )
+        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
     )
     turn.agenda.add(turn.state.ready[token.id])
 
@@ -435,7 +503,7 @@ def _fire_timer(turn: Turn, timer: Timer) -> None:
         if timer.group in turn.state.groups:
             turn.emit(e.GroupTimedOut(group=timer.group))
     elif timer.kind == "execution":
-        if not turn.state.ending:
+        if not turn.state.ending or turn.state.phase == "final":
             completion.abort(turn, "timeout")
     elif (run := turn.state.runs.get(timer.run)) is not None:
         _RUN_TIMERS[timer.kind](turn, run, timer)
@@ -451,7 +519,7 @@ def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
             status="error",
             error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
         ),
-        counts=loops.counts_of(run.loop) if run.loop else None,
+        counts=counts_of(run.loop) if run.loop else None,
     )
 
 
@@ -500,4 +568,5 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Migrate: _migrate,
 }

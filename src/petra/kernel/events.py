@@ -20,7 +20,8 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     """A token that a firing put into ``step.ready``.
 
     ``index`` is its branch of the group the same event makes; ``arrives`` the group it closes by waiting
-    at a join; ``empty`` marks the token that stands for a group without branches.
+    at a join; ``empty`` marks the token that stands for a group without branches, which is the one it
+    ``arrives`` for; ``joined`` one that has passed the join of its step before.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     index: int | None = None
     arrives: str | None = None
     empty: bool = False
+    joined: bool = False
 
 
 class NewGroup(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -116,7 +118,10 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
-    """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged."""
+    """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged.
+
+    A ``merge`` without a key is written nowhere: it is the result of the join alone.
+    """
 
     run: str
     step: str
@@ -132,6 +137,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
+    administrative: str | None = None
 
 
 class StepEnded(Event, frozen=True):
@@ -154,6 +160,7 @@ class StepEnded(Event, frozen=True):
     timers: list[NewTimer] = []
     consumed: list[str] = []
     closes: str | None = None
+    stack: list[Pair] | None = None
     handled: bool = False
     stains: bool = False
     undoable: bool = False
@@ -387,11 +394,34 @@ class ExecutionEnded(Event, frozen=True, tag="execution.ended"):
 
 
 class ExecutionForked(Event, frozen=True, tag="execution.forked"):
-    """A new execution continues from a prefix of another one's log; ``past`` holds its events and times."""
+    """A new execution continues from a prefix of another one's log; ``past`` holds its events and times.
+
+    With ``size`` there are more of them than that: so many, and the rest follows. ``parts`` say whose they were, where
+    the origin had taken over some itself: execution, how many of its log come before them, how many there are.
+    """
 
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
+    reason: str = ""
+    size: int = 0
+    parts: list[tuple[str, int, int]] = []
+
+
+class PastTaken(Event, frozen=True, tag="execution.past"):
+    """Further events of a past that is too long for one event."""
+
+    past: list[tuple[float, AnyEvent]]
+
+
+class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
+    """The execution goes on with another definition; what runs ends by the one it began with (S23)."""
+
+    digest: str
+    playbook: str
+    renamed: dict[str, str] = {}
+    reducers: dict[str, str] = {}
+    actor: str = ""
     reason: str = ""
 
 
@@ -427,4 +457,6 @@ AnyEvent = (
     | ExecutionStuck
     | ExecutionEnded
     | ExecutionForked
+    | PastTaken
+    | ExecutionMigrated
 )

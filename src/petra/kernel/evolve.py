@@ -13,6 +13,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
 from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
+from petra.kernel.fold.migration import migrated
 from petra.kernel.fold.steps import discarded, returned, step_ended, step_started, withdrawn
 from petra.kernel.fold.tasks import attempt_ended, attempt_started, item_changed, signal_received
 from petra.kernel.fold.tokens import add, timers
@@ -49,13 +50,24 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
 
 def _forked(state: State, event: e.ExecutionForked) -> None:
     """Live through the past of another execution; it lies before version 1 of this one."""
-    seq, now = state.seq, state.now
-    for version, (at, past) in enumerate(event.past, start=1 - len(event.past)):
+    state.past_left = event.size or len(event.past)
+    _live(state, event.past)
+    earlier = [origin for origin, _, _ in event.parts[:-1]] or state.origins
+    state.origins = [*earlier, event.origin]
+
+
+def _past_taken(state: State, event: e.PastTaken) -> None:
+    _live(state, event.past)
+
+
+def _live(state: State, events: list[tuple[float, e.AnyEvent]]) -> None:
+    seq, now, left = state.seq, state.now, state.past_left
+    for version, (at, past) in enumerate(events, start=1 - left):
         state.seq, state.now = version, at
         state.touched = {}
         _APPLY[type(past)](state, past)
         settle_groups(state)
-    state.origins = [*state.origins, event.origin]
+    state.past_left = left - len(events)
     state.seq, state.now, state.touched = seq, max(now, state.now), {}
 
 
@@ -130,6 +142,7 @@ def _nothing(_state: State, _event: Any) -> None:
 _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.ExecutionStarted: _execution_started,
     e.ExecutionForked: _forked,
+    e.PastTaken: _past_taken,
     e.StepStarted: step_started,
     e.StepDone: step_ended,
     e.StepFailed: step_ended,
@@ -159,4 +172,5 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.FinalStarted: _final_started,
     e.ExecutionStuck: _stuck,
     e.ExecutionEnded: _ended,
+    e.ExecutionMigrated: migrated,
 }

@@ -173,7 +173,7 @@ def _run(program: Program, state: State, run: Run) -> list[Waiting]:
                 run.id, run.step, rest.reason, sentence, unblocked_by=_unblock(state, run, rest)
             )
         )
-    if not found and program.steps[run.step].mode == "worker":
+    if not found and program.plan_of(run).mode == "worker":
         found.append(Waiting(run.id, run.step, "worker", f"Step '{run.step}' runs on a worker."))
     return found
 

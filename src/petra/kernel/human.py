@@ -19,7 +19,7 @@ from petra.kernel.effects import Notify
 from petra.kernel.scope import lookup, view_of
 from petra.kernel.state import WorkItem
 from petra.kernel.tasks import item_over
-from petra.kernel.turn import Turn
+from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Outcome
 
@@ -35,10 +35,10 @@ def act(turn: Turn, command: Act) -> None:
     """Carry out an act, or record why it was refused."""
     try:
         item = _item(turn, command)
-        if _repeats(item, command):
+        if _repeats(turn, item, command):
             return
         _handle(item, command)(turn, item, command)
-    except _RefusedError as refusal:
+    except (_RefusedError, TransformError) as refusal:
         turn.emit(
             e.ActRefused(
                 act=command.act, actor=command.actor, item=command.item, reason=str(refusal)
@@ -62,10 +62,12 @@ def _item(turn: Turn, command: Act) -> WorkItem:
     return item
 
 
-def _repeats(item: WorkItem, command: Act) -> bool:
+def _repeats(turn: Turn, item: WorkItem, command: Act) -> bool:
     """Whether somebody says again what they have decided already."""
-    decided = {"action": command.action, "data": command.data, "actor": command.actor}
-    return command.act == "complete" and item.state == "done" and item.decision == decided
+    if command.act != "complete" or item.state != "done":
+        return False
+    data = turn.keep(command.data, "the data")
+    return item.decision == {"action": command.action, "data": data, "actor": command.actor}
 
 
 # Who may
@@ -125,6 +127,7 @@ def _changed(turn: Turn, item: WorkItem, command: Act, state: str, **more: Any) 
         "data": None,
         **more,
     }
+    more["data"] = turn.keep(more["data"], "the data")
     turn.emit(
         e.ItemChanged(
             item=item.id,
@@ -174,7 +177,7 @@ def _complete(turn: Turn, item: WorkItem, command: Act) -> None:
     action = command.action if command.action is not None else actions[0]
     if action not in actions:
         raise _RefusedError(f"'{action}' is not one of: {', '.join(actions)}")
-    form = item.spec.get("form")
+    form = turn.follow(item.spec.get("form"), "the form")
     if form is not None:
         problem = schema_fault(canonical(form), command.data if command.data is not None else {})
         if problem is not None:
@@ -197,7 +200,7 @@ def _fail(turn: Turn, item: WorkItem, command: Act) -> None:
         kind="unknown",
         code="failed",
         message=command.reason or f"'{command.actor}' could not do it",
-        details=command.data,
+        details=turn.keep(command.data, "the data"),
     )
     item_over(turn, item.id, Outcome(status="error", error=error), command.actor)
 

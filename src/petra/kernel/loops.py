@@ -31,16 +31,15 @@ from petra.kernel.chunks import (
     loop_of,
     next_path,
 )
-from petra.kernel.ctx import fault
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
 from petra.kernel.opening import PIECE, arm, in_pieces, items_of
 from petra.kernel.program import StepPlan
-from petra.kernel.runs import end, redeliver
+from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
-from petra.kernel.state import LoopState, Run, derive
+from petra.kernel.state import Run, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
-from petra.wire import Error, Report, Write
+from petra.wire import Error, Report
 
 GATHER_BYTES = 24 * 1024 * 1024
 """Bytes of JSON that one worker is given to store: a frame has 64 MiB, and short numbers are longer in it."""
@@ -51,7 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 def advance(turn: Turn, run: Run) -> None:
     """Hand out what may run now; end the run when the loop is through."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     assert run.loop is not None
     assert plan.loop is not None
     try:
@@ -79,10 +78,11 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        first, *rest = in_pieces(items)
+        first, *rest = in_pieces(turn, items)
         turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
         for further in rest:
             turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))
+        _progress(turn, run)
         return True
     paths = [path] if plan.mode != "worker" else chunk_of(turn, plan, run, path)
     chunk = derive("chunk", run.id, *map(str, path))
@@ -130,7 +130,7 @@ def report(
     Raises:
         RefusedError: all of it was reported before.
     """
-    plan, chunk = turn.plan(run.step), run.chunks[chunk_id]
+    plan, chunk = turn.plan_of(run), run.chunks[chunk_id]
     out = dict.fromkeys(chunk.paths)
     fresh = []
     for path, one in reports:
@@ -140,6 +140,7 @@ def report(
     if reports and not fresh:
         raise RefusedError("these iterations were reported before")
     ended = _recorded(turn, run, chunk_id, fresh, more=bool(out) or goes_on(plan, run, chunk))
+    _progress(turn, run)
     assert run.loop is not None
     failed = next((one for one in ended if not one.ok), None)
     if failed is not None and not plan.best_effort:
@@ -157,6 +158,12 @@ def report(
     if out and not more:
         redeliver(turn, run, chunk)
     turn.begun.append(run.id)
+
+
+def _progress(turn: Turn, run: Run) -> None:
+    """Let gates that read the counts of a running loop look again (S4)."""
+    if turn.program.watches_steps:
+        turn.changed_steps.add(run.step)
 
 
 def _recorded(
@@ -194,15 +201,11 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
 
 
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
-    broken = fault(turn, one.writes, run.stack, (run.id, path))
-    if broken is not None:
-        return e.Iterated(
-            path=path, ok=False, error=broken, attempts=one.attempts, left_out=one.left_out
-        )
+    one, _ = taken(turn, one, run.stack, (run.id, path))
     has_branch = one.branch is not UNSET
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
-        writes=[Write(key=write.key, value=write.value) for write in one.writes], left_out=one.left_out,
+        writes=one.writes, left_out=one.left_out,
         branch=one.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
 
@@ -216,35 +219,11 @@ def _stop(turn: Turn, run: Run) -> None:
         turn.effect(Stop(run=run.id))
 
 
-def counts_of(loop: LoopState) -> dict[str, int]:
-    """Return the counts of a loop, over the iterations of all its levels."""
-    total, done, ok, failed = _sums(loop)
-    return {"total": total, "completed": done, "succeeded": ok, "failed": failed}
-
-
-def _sums(loop: LoopState) -> tuple[int, int, int, int]:
-    done, ok, failed = loop.done, loop.succeeded, loop.failed
-    nested = [inner for inner in loop.active.values() if inner is not None]
-    total = (
-        loop.total
-        if not nested and not _has_lists(loop)
-        else done + sum(_sums(inner)[0] for inner in nested)
-    )
-    for inner in nested:
-        _, more, good, bad = _sums(inner)
-        done, ok, failed = done + more, ok + good, failed + bad
-    return max(total, done), done, ok, failed
-
-
-def _has_lists(loop: LoopState) -> bool:
-    return loop.done != loop.total and loop.is_over
-
-
 def _finish(turn: Turn, run: Run) -> None:
     """End the loop; results that are too large for an event are gathered first, where a worker can."""
     results = results_of(run)
     most = min(turn.program.spec.policy.limits.max_payload_bytes, PIECE)
-    size = len(_encode(results)) if turn.plan(run.step).mode == "worker" else 0
+    size = len(_encode(results)) if turn.plan_of(run).mode == "worker" else 0
     if size > GATHER_BYTES:
         message = f"the results of the loop have {size:,} bytes; at most {GATHER_BYTES:,} are stored as one"
         error = Error(kind="limit", code="payload", message=message, retryable=False)

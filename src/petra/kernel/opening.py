@@ -53,7 +53,7 @@ def items_of(
 ) -> tuple[list[Any], int]:
     """Evaluate the list of a loop and how many iterations may run at once."""
     extra = {"iter": iteration} if iteration is not None else {}
-    items = turn.render(loop.items, view, "loop.in", extra)
+    items = turn.follow(turn.hand_on(loop.items, view, "loop.in", extra), "loop.in")
     if not isinstance(items, list):
         raise _wrong("loop.in is not a list")
     most = (
@@ -66,23 +66,19 @@ def items_of(
     return items, most
 
 
-def in_pieces(items: list[Any]) -> list[list[Any]]:
-    """Cut a list into pieces that fit into one event each.
+def in_pieces(turn: Turn, items: list[Any]) -> list[list[Any]]:
+    """Cut a list into pieces that fit into one event each; an item that alone does not fit is a reference.
 
     Raises:
-        TransformError: an item alone does not fit (kind limit).
+        TransformError: there is no store for such an item (kind limit).
     """
     if len(_encode(items)) <= PIECE:
         return [items]
     pieces: list[list[Any]] = [[]]
     size = 0
     for index, item in enumerate(items):
+        item = turn.keep(item, f"loop.in[{index}]")  # noqa: PLW2901 - as it stands in the event
         length = len(_encode(item)) + 1
-        if length > PIECE:
-            message = (
-                f"loop.in[{index}] has {length:,} bytes; at most {PIECE:,} fit, use a reference"
-            )
-            raise TransformError(Error(kind="limit", code="payload", message=message))
         if size + length > PIECE and pieces[-1]:
             pieces.append([])
             size = 0
@@ -109,13 +105,12 @@ def arm(
     assert plan.fields is not None
     names = {**(extra or {}), "_attempt": attempt}
     names.setdefault("_prev", None)
-    given = turn.render(plan.fields, view, f"a field of step '{plan.name}'", names)
+    render = turn.hand_on if plan.mode == "playbook" else turn.render
+    given = render(plan.fields, view, f"a field of step '{plan.name}'", names)
     place = _Place(turn, run_id, chunk, attempt)
-    if plan.mode == "human":
-        return place.human(given)
     if plan.mode == "playbook":
         return place.child(given)
-    return place.wait(given)
+    return place.human(given) if plan.mode == "human" else place.wait(given)
 
 
 class _Place:
@@ -137,7 +132,9 @@ class _Place:
         call = {
             "path": given["path"],
             "version": given.get("version"),
-            "workload": given.get("args") or {},
+            "workload": self.turn.keep(
+                self.turn.owned(given.get("args") or {}, "args"), "args of the sub-playbook"
+            ),
             "wait": given.get("wait", True),
             "on_failure": given.get("on_failure", "propagate"),
             "inherit_artifacts": given.get("inherit_artifacts", False),
@@ -191,7 +188,8 @@ class _Place:
         return e.NewTimer(id=made, due=due, kind=kind, run=self.run, group=self.chunk, index=index)
 
     def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
-        spec = {key: value for key, value in given.items() if key != "args"}
+        fields = {key: value for key, value in given.items() if key != "args"}
+        spec = self.turn.keep_all(fields, "the work item")
         item = e.NewItem(
             id=derive("item", self.run, self.chunk, self.attempt, index),
             spec=spec,

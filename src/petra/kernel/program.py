@@ -7,12 +7,15 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
+
 from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
+from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.flow import closing_joins, fans_out
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
@@ -51,6 +54,24 @@ class Value:
             ExpressionError: something it needs is missing or does not fit.
         """
         return self.value if self.constant else _render(self.value, scope)
+
+    def hand_on(self, scope: Mapping[str, Any]) -> Any:
+        """Fill in every template for somebody who only keeps the value: what is large stays a reference.
+
+        Raises:
+            ExpressionError: as ``render`` does.
+        """
+        return self.value if self.constant else _handed_on(self.value, scope)
+
+
+def _handed_on(value: Any, scope: Mapping[str, Any]) -> Any:
+    if isinstance(value, Template):
+        return value.hand_on(scope)
+    if isinstance(value, dict):
+        return {key: _handed_on(item, scope) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_handed_on(item, scope) for item in value]
+    return value
 
 
 def _render(value: Any, scope: Mapping[str, Any]) -> Any:
@@ -96,11 +117,6 @@ class Guard:
     def names(self) -> frozenset[tuple[str, ...]]:
         """The paths it reads."""
         return self.template.reads if self.template is not None else frozenset()
-
-    @property
-    def reads(self) -> Reads:
-        """What it depends on; names of steps are left out."""
-        return _reads([(self, True)], {})
 
 
 def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors write
@@ -184,13 +200,13 @@ class StepPlan:
     cancels: tuple[str, ...]
     best_effort: bool
     timeout_s: float | None
+    join_reads: Reads
+    """What the condition of its join depends on, beside the branches."""
     result_reads: frozenset[str] = frozenset()
     incoming: list[Arrow] = field(default_factory=list)
 
     # What a decision asks again and again, answered once.
     name: str = field(init=False)
-    join_reads: Reads = field(init=False)
-    """What the condition of its join depends on, beside the branches."""
     pairs_arcs: bool = field(init=False)
     """Whether its join looks at arcs and not at groups."""
     joins_all: bool = field(init=False)
@@ -206,7 +222,6 @@ class StepPlan:
         spec = self.step.spec
         mode = self.join.mode if self.join is not None else None
         self.name = self.step.step
-        self.join_reads = self.join_when.reads if self.join_when is not None else NOTHING
         self.pairs_arcs = mode in ("arcs", "or")
         self.joins_all = mode == "all"
         self.gated = bool(self.rules) or spec.policy.admit is not None
@@ -252,6 +267,9 @@ class Program:
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
+        self.versions: dict[str, Program] = {}
+        """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
+        self._carried: dict[tuple[Began, str], StepPlan] = {}
 
     def _answer(self) -> None:
         """Answer once what decisions ask about all steps."""
@@ -272,6 +290,16 @@ class Program:
         ]
         self.watches_steps = bool(self.gated or self.conditional)
 
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return what a run goes by: it does what it began with, and leads where the playbook leads now (S23)."""
+        if run.began is None:
+            return self.steps[run.step]
+        key = (run.began, run.step)
+        if key not in self._carried:
+            was = self.versions[run.began.digest].steps[run.began.step]
+            self._carried[key] = _carried_over(was, self.steps.get(run.step))
+        return self._carried[key]
+
     def _plan(self, number: int, step: Step) -> StepPlan:
         policy = step.spec.policy
         admit = policy.admit
@@ -281,6 +309,8 @@ class Program:
         failure = policy.failure or self.spec.policy.failure
         lifecycle = policy.lifecycle
         timeout_s = lifecycle.timeout_s if lifecycle else None
+        when = guard(mode.when) if isinstance(mode, JoinWhen) else None
+        others = {name: one for name, one in self.by_name.items() if name not in _OF_JOINS}
         return StepPlan(
             step=step,
             number=number,
@@ -289,7 +319,8 @@ class Program:
             rules=rules,
             reads=_reads(rules, self.by_name),
             join=join,
-            join_when=guard(mode.when) if isinstance(mode, JoinWhen) else None,
+            join_when=when,
+            join_reads=_reads([(when, True)], others) if when is not None else NOTHING,
             quorum=compiled(mode.m_of_n) if isinstance(mode, MOfN) else None,
             loop=_loop(step.loop),
             resources=[
@@ -424,6 +455,14 @@ class Program:
         return found
 
 
+def _carried_over(was: StepPlan, now: StepPlan | None) -> StepPlan:
+    """Give a step of an earlier definition the arcs it has now; one that is gone leads nowhere new."""
+    if now is None:
+        return was
+    step = msgspec.structs.replace(was.step, step=now.name, next=now.step.next)
+    return replace(was, step=step, number=now.number, arcs=now.arcs, incoming=now.incoming)
+
+
 def _in_order(step: Step) -> Iterator[tuple[int, Arc]]:
     """Yield the arcs by priority, then as written, each with its written position."""
     arcs = enumerate(step.next.arcs if step.next else ())
@@ -460,6 +499,8 @@ _HELPERS = frozenset(
     {"done()", "ok()", "fail()", "running()", "loop_done()", "all_done()", "any_done()"}
 )
 _OWN = frozenset({"args", "branch", "_branch", "event"})
+_OF_JOINS = frozenset({"arrived", "total", "outputs"})
+"""Names that the condition of a join has of its own."""
 
 
 def _reads(rules: list[tuple[Guard, bool]], steps: Mapping[str, Step]) -> Reads:

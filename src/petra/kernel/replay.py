@@ -101,8 +101,8 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
             writes = [write.key for write in event.writes]
         case e.ExecutionStarted():
             transition, produced = "start", [event.entry.id]
-        case e.ExecutionForked():
-            transition = "fork"
+        case e.ExecutionForked() | e.PastTaken() | e.ExecutionMigrated():
+            transition = "migrate" if isinstance(event, e.ExecutionMigrated) else "fork"
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():

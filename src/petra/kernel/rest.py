@@ -15,10 +15,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from petra.kernel.program import Program, StepPlan
-from petra.kernel.state import Chunk, Run, State, Token
+from petra.kernel.state import Chunk, Group, Run, State, Token
+from petra.kernel.turn import TransformError, Turn
+from petra.kernel.verdict import verdict
 
 ORDER = ("human", "signal", "child", "timer")
 """What runs wait for, by what is said first; gates come after them."""
@@ -38,12 +41,22 @@ def in_flight(program: Program, state: State) -> bool:
     """Whether a worker has something to do."""
     if state.phase == "compensating":
         return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
+    if state.carried:
+        return _in_flight_of_two(program, state)
     steps, busy = program.steps, len(state.runs)
     for name in program.served:
         busy -= len(state.runs_at.get(name, ()))
     for run_id in state.incidents:
         busy -= steps[state.runs[run_id].step].mode in ("worker", "router")
     return busy > 0
+
+
+def _in_flight_of_two(program: Program, state: State) -> bool:
+    """The same where some runs go by an earlier definition, in which their step may be of another kind."""
+    return any(
+        not run.incident and program.plan_of(run).mode in ("worker", "router")
+        for run in state.runs.values()
+    )
 
 
 def rest_of(program: Program, state: State) -> Rest | None:
@@ -56,13 +69,14 @@ def rest_of(program: Program, state: State) -> Rest | None:
         places = state.waiting.get(reason)
         if places:
             return _waits(state, reason, next(iter(places)))
-    for plan in program.gates:
-        token = _at_gate(state, plan)
-        if token is not None:
-            return _gate(plan, token)
     if state.limits:
         return Rest("waiting", "timer", "a time limit decides next")
-    return _stuck(program, state)
+    groups = _undecided(program, state)
+    for plan in program.gates:
+        held = _at_gate(state, plan, groups.get(plan.name, ()))
+        if held is not None:
+            return _gate(plan, held)
+    return _stuck(program, state, groups)
 
 
 def _waits(state: State, reason: str, place: str) -> Rest:
@@ -102,21 +116,62 @@ def _what(kind: str, name: str) -> str:
     return {"human": "a person", "timer": "time to pass"}.get(kind, f"signal '{name}'")
 
 
-def _at_gate(state: State, plan: StepPlan) -> str | None:
-    """Return a token that the gate of a step holds, or its join until something changes in ctx."""
-    waiting = state.ready_at.get(plan.name)
-    if not waiting:
-        return None
-    if plan.join is None or plan.join_reads.ctx:
-        return next(iter(waiting))
-    # with a join in front of it, the gate holds those that the join would let pass
-    passed = any(
-        group.join == plan.name and not group.fired and group.open == 0
-        for group in state.groups.values()
+Undecided = dict[str, list[tuple[Group, str]]]
+"""By join: the groups it has not decided about, each with its verdict."""
+
+
+def _undecided(program: Program, state: State) -> Undecided:
+    turn, found = Turn(program, state, state.now), Undecided()
+    for group in state.groups.values():
+        if not group.decides or group.join is None:
+            continue
+        try:
+            word: str = verdict(turn, program.steps[group.join], group).word
+        except TransformError:
+            word = "wait"
+        found.setdefault(group.join, []).append((group, word))
+    return found
+
+
+def _at_gate(state: State, plan: StepPlan, groups: Sequence[tuple[Group, str]]) -> str | None:
+    """Return what the gate of a step holds, or the condition of its join until something changes in ctx."""
+    wanted = {
+        "fire" if plan.rules and plan.reads.ctx else "",
+        "wait" if plan.join_reads.ctx else "",
+    }
+    for group, word in groups:
+        if word in wanted:
+            return next(iter(group.arrived.values()), group.id)
+    return _token_at_gate(state, plan) if plan.rules and plan.reads.ctx else None
+
+
+def _token_at_gate(state: State, plan: StepPlan) -> str | None:
+    """Return a token that only the gate of its step holds: no join, or one that would let it pass."""
+    waiting = state.ready_at.get(plan.name, {})
+    if plan.join is None:
+        return next(iter(waiting), None)
+    if plan.pairs_arcs and (plan.join.mode == "or" or _is_paired(state, plan)):
+        return next(iter(waiting), None)
+    for token_id in waiting:
+        token = state.ready[token_id]
+        if token.joined or (not token.group and not _arrived(state, token)):
+            return token_id if token.joined or not plan.pairs_arcs else None
+    return None
+
+
+def _arrived(state: State, token: Token) -> bool:
+    """Whether a token is the arrival of a branch."""
+    return any(
+        group.arrived.get(level.branch) == token.id
+        for level in token.stack
+        if (group := state.groups.get(level.group)) is not None
     )
-    if passed:
-        return next(iter(waiting))
-    return next((token for token in waiting if not state.ready[token].stack), None)
+
+
+def _is_paired(state: State, plan: StepPlan) -> bool:
+    """Whether a token waits on every arc into a step."""
+    arrows = {state.ready[token].arrow for token in state.ready_at.get(plan.name, ())}
+    return arrows.issuperset(plan.incoming)
 
 
 def _gate(plan: StepPlan, token: str) -> Rest:
@@ -125,24 +180,45 @@ def _gate(plan: StepPlan, token: str) -> Rest:
     return Rest("waiting", "gate", f"a token waits to be admitted to '{plan.name}'", token)
 
 
-def _stuck(program: Program, state: State) -> Rest:
+def _stuck(program: Program, state: State, groups: Undecided) -> Rest:
     for run_id in state.incidents:
         step = state.runs[run_id].step
         message = f"five deliveries of a run of step '{step}' were lost"
         return Rest("stuck", "incident", message, run_id)
     first = _first_waiting(state)
-    for token in first:
-        if program.steps[token.step].join is not None:
-            message = f"the join '{token.step}' can no longer complete"
-            return Rest("stuck", "join", message, token.id)
+    for name, holder in _cannot_complete(program, state, first, groups):
+        return Rest("stuck", "join", f"the join '{name}' can no longer complete", holder)
+    waiting = [*dict.fromkeys((*(token.step for token in first), *groups))]
+    for name in waiting:
+        plan = program.steps[name]
+        held = _held_by_gate(state, plan, groups.get(name, [])) if plan.rules else None
+        if held is not None and not _others_wait(program, plan, waiting):
+            message = f"the gate of '{name}' cannot turn true any more"
+            return Rest("stuck", "starved", message, held)
+    shown = first[0].id if first else ""
+    return Rest(
+        "stuck", "deadlock", f"these wait for each other: {', '.join(sorted(waiting))}", shown
+    )
+
+
+def _held_by_gate(state: State, plan: StepPlan, groups: list[tuple[Group, str]]) -> str | None:
+    fires = (next(iter(one.arrived.values()), one.id) for one, word in groups if word == "fire")
+    return next(fires, None) or _token_at_gate(state, plan)
+
+
+def _cannot_complete(
+    program: Program, state: State, first: list[Token], groups: Undecided
+) -> Iterator[tuple[str, str]]:
+    """Yield the joins that cannot complete and whose policy says wait."""
+    for name, undecided in groups.items():
+        for group, word in undecided:
+            if word == "stuck":
+                yield name, next(iter(group.arrived.values()), group.id)
     for token in first:
         plan = program.steps[token.step]
-        if plan.rules and not _others_wait(program, plan, first):
-            message = f"the gate of '{token.step}' cannot turn true any more"
-            return Rest("stuck", "starved", message, token.id)
-    names = ", ".join(sorted(token.step for token in first))
-    shown = first[0].id if first else ""
-    return Rest("stuck", "deadlock", f"these wait for each other: {names}", shown)
+        paired = plan.rules and _is_paired(state, plan)
+        if plan.pairs_arcs and not token.joined and not paired:
+            yield plan.name, token.id
 
 
 def _first_waiting(state: State) -> list[Token]:
@@ -151,11 +227,9 @@ def _first_waiting(state: State) -> list[Token]:
     return sorted(tokens, key=lambda token: token.arrival)
 
 
-def _others_wait(program: Program, plan: StepPlan, waiting: list[Token]) -> bool:
+def _others_wait(program: Program, plan: StepPlan, waiting: list[str]) -> bool:
     """Whether a step that this gate reads is itself held up at a gate, so that they wait in a circle."""
     read = plan.reads.steps
     return any(
-        token.step in read or program.downstream[token.step] & read
-        for token in waiting
-        if token.step != plan.name
+        step in read or program.downstream[step] & read for step in waiting if step != plan.name
     )

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from petra.kernel import events as e
-from petra.kernel.ctx import too_large
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import Branch, Run, Stack, derive
@@ -90,7 +89,9 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
         return [(arc, {}, None)]
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
-        items = turn.render(arc.foreach, view, f"foreach of {what}")
+        items = turn.follow(
+            turn.hand_on(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}"
+        )
         if not isinstance(items, list):
             raise TransformError(
                 Error(kind="transform", message=f"foreach of {what} is not a list")
@@ -112,10 +113,8 @@ def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any])
     """Render the arguments of one token; the item of a ``foreach`` is one of them."""
     if arc.args.constant and not arc.args.value and not item:
         return {}
-    args: dict[str, Any] = {**item, **turn.render(arc.args, view, f"args of {what}", item)}
-    if (error := too_large(turn, args, f"args of {what}")) is not None:
-        raise TransformError(error)
-    return args
+    args: dict[str, Any] = {**item, **turn.hand_on(arc.args, view, f"args of {what}", item)}
+    return turn.keep_all(args, f"args of {what}")
 
 
 def _group(
@@ -129,8 +128,13 @@ def _group(
     if not tokens:
         if join is not None:
             arc = next((a.number for a in plan.arcs if a.number in made.arcs), 0)
-            empty = e.Produced(id=derive(run.id, "empty"), step=join, arc=arc, empty=True)
-            made.produced.append(empty)
+            nobody = derive("group", run.id)
+            made.group = e.NewGroup(id=nobody, size=0, join=join)
+            made.produced.append(
+                e.Produced(
+                    id=derive(run.id, "empty"), step=join, arc=arc, empty=True, arrives=nobody
+                )
+            )
         return
     made.group = e.NewGroup(
         id=derive("group", run.id),

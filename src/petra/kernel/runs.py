@@ -13,9 +13,10 @@ import msgspec
 
 from petra.kernel import cancel, completion
 from petra.kernel import events as e
-from petra.kernel.ctx import after, fault
+from petra.kernel.admission import judge_again
+from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
-from petra.kernel.fold.steps import activation_of
+from petra.kernel.fold.steps import activation_of, united
 from petra.kernel.opening import Opened, in_pieces, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
@@ -24,6 +25,8 @@ from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, Run, Stack, Token, 
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
+
+_UNSET = msgspec.UNSET
 
 
 def start(
@@ -35,26 +38,33 @@ def start(
     args: dict[str, Any] | None = None,
     group: Group | None = None,
     merge: Write | None = None,
+    administrative: str | None = None,
+    go: bool = True,
 ) -> None:
-    """Fire ``S.start``, unless a resource is missing: then the tokens wait."""
+    """Fire ``S.start``, unless a resource is missing: then the tokens wait.
+
+    One that does not ``go`` only begins: an operator decides its outcome.
+    """
     run_id = run_id_of(tokens, group)
     consumed = [token.id for token in tokens]
-    if plan.plain and group is None and stack is None:
+    if plan.plain and group is None and stack is None and go:
         turn.emit(e.StepStarted(run=run_id, step=plan.name, consumed=consumed, args=args))
         _after_start(turn, plan, run_id)
         _go(turn, plan, turn.state.runs[run_id])
         return
-    view = _view(turn, tokens, stack, args, group)
+    view = _view(turn, plan, tokens, stack, args, group)
     held = _acquire(turn, plan, view)
     if held is None:
         return
     if group is not None:
         cancel.leave_others(turn, group, set(consumed))
+    if merge is not None and merge.key:
+        view = view._replace(ctx={**turn.state.ctx, merge.key: merge.value})
     found, trouble = Opened(), None
     pieces: list[Any] = [None]
     try:
-        found = opened(turn, plan, view, run_id)
-        pieces = in_pieces(found.items) if found.items is not None else [None]
+        found = opened(turn, plan, view, run_id) if go else found
+        pieces = in_pieces(turn, found.items) if found.items is not None else [None]
     except TransformError as error:
         trouble = error.error
     turn.emit(
@@ -71,6 +81,7 @@ def start(
             max_in_flight=found.max_in_flight,
             armed=found.armed,
             timers=_timers(turn, plan, run_id),
+            administrative=administrative,
         )
     )
     for items in pieces[1:]:
@@ -78,7 +89,7 @@ def start(
     _after_start(turn, plan, run_id)
     if trouble is not None:
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
-    else:
+    elif go:
         _go(turn, plan, turn.state.runs[run_id])
 
 
@@ -97,6 +108,8 @@ def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
     if admit is not None and admit.once:
         for token_id in turn.state.ready_at.get(plan.name, ()):
             turn.agenda.add(turn.state.ready[token_id])  # those that still wait will be discarded
+        if plan.join is not None:
+            judge_again(turn, {plan.name})
     if plan.cancels and plan.step.spec.cancels is not None and plan.step.spec.cancels.on == "start":
         cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run_id)
 
@@ -113,6 +126,7 @@ def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
 
 def _view(
     turn: Turn,
+    plan: StepPlan,
     tokens: list[Token],
     stack: Stack | None,
     args: dict[str, Any] | None,
@@ -120,6 +134,8 @@ def _view(
 ) -> View:
     if tokens:
         view = view_of(turn.state, tokens[0])
+        if len(tokens) > 1 and not plan.plain:
+            view = view._replace(seen=united(tokens))
     else:
         assert group is not None
         view = View(turn.state.ctx, {}, group.stack, group.seen, group.source)
@@ -214,15 +230,16 @@ def end(
     loop_done: bool = False,
 ) -> None:
     """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
-    plan = turn.program.steps[run.step]
+    plan = turn.plan_of(run)
     if run.compensates:
         completion.compensated(turn, run, report)
         return
-    broken = fault(turn, report.writes, run.stack) if report.writes else None
-    if broken is not None:
-        report = Report(status="error", error=broken, attempts=report.attempts)
-        loop_done = False
+    report, broken = taken(turn, report, run.stack)
+    loop_done = loop_done and not broken
     ok = report.status == "ok"
+    if run.merged and ok and report.result is None:
+        # a join whose own tasks have no result has the merge as its result
+        report = msgspec.structs.replace(report, result=run.merged[0])
     if (
         ok
         and plan.cancels
@@ -235,19 +252,51 @@ def end(
     _record(turn, plan, run, event, routed, actor=actor, administrative=administrative)
 
 
+def taken(
+    turn: Turn, report: Report, stack: Stack, loop: tuple[str, tuple[int, ...]] | None = None
+) -> tuple[Report, bool]:
+    """Return a report as it is recorded: with large values as references, or why it cannot be taken."""
+    broken: Error | None = None
+    writes, result, branch = report.writes, report.result, report.branch
+    if writes:
+        writes, broken = accepted(turn, writes, stack, loop)
+    try:
+        result = turn.keep(result, "the result")
+        if branch is not _UNSET:
+            branch = turn.keep(branch, "branch.output")
+    except TransformError as error:
+        broken = broken or error.error
+    if broken is not None:
+        failed = Report(
+            status="error", error=broken, attempts=report.attempts, left_out=report.left_out
+        )
+        return failed, True
+    if writes is report.writes and result is report.result and branch is report.branch:
+        return report, False
+    return msgspec.structs.replace(report, writes=writes, result=result, branch=branch), False
+
+
 def fail_tokens(
-    turn: Turn, plan: StepPlan, tokens: list[Token], error: Error, group: Group | None = None
+    turn: Turn,
+    plan: StepPlan,
+    tokens: list[Token],
+    error: Error,
+    group: Group | None = None,
+    *,
+    stack: Stack | None = None,
 ) -> None:
     """Fire ``S.failed`` for tokens that never started: a denied one, or a join that cannot complete."""
     first = tokens[0] if tokens else None
+    if stack is None:
+        stack = group.stack if group is not None else first.stack if first else ()
     run = Run(
         id=derive("run", *(token.id for token in tokens))
         if tokens
         else derive("run", group.id if group else ""),
         step=plan.name,
         args=first.args if first else {},
-        stack=group.stack if group is not None else first.stack if first else (),
-        seen=first.seen if first else group.seen if group else {},
+        stack=stack,
+        seen=united(tokens) if tokens else group.seen if group else {},
         source=first.source if first else group.source if group else None,
         output=None,
         started_at=turn.now,
@@ -261,6 +310,7 @@ def fail_tokens(
         has_result=False,
         consumed=[token.id for token in tokens],
         closes=group.id if group is not None else None,
+        stack=list(stack) if group is None else None,
     )
     routed, routed_event = _route(turn, plan, run, event)
     _record(turn, plan, run, routed_event, routed)
@@ -276,12 +326,13 @@ def _boundary(
 ) -> e.StepEnded:
     ok = report.status == "ok"
     kind = e.LoopDone if loop_done else e.StepDone if ok else e.StepFailed
-    has_branch = not isinstance(report.branch, type(_UNSET))
+    has_branch = report.branch is not _UNSET
+    has_result = report.result is not None or (ok and bool(run.merged))
     return kind(
         run=run.id,
         step=run.step,
         result=report.result,
-        has_result=report.result is not None,
+        has_result=has_result,
         error=report.error if ok is False or loop_done else None,
         attempts=report.attempts,
         writes=report.writes,
@@ -291,9 +342,6 @@ def _boundary(
         undoable=ok and plan.step.spec.compensate is not None,
         left_out=report.left_out,
     )
-
-
-_UNSET = Report(status="ok").branch
 
 
 def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Routed, e.StepEnded]:
@@ -308,7 +356,7 @@ def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Ro
     except TransformError as trouble:
         failed = e.StepFailed(
             run=event.run, step=event.step, error=trouble.error, attempts=event.attempts, writes=event.writes,
-            has_result=False, consumed=event.consumed, closes=event.closes, counts=event.counts,
+            has_result=False, consumed=event.consumed, closes=event.closes, counts=event.counts, stack=event.stack,
         )  # fmt: skip
     try:
         return route(turn, plan, run, _after_view(turn, run, failed), ok=False), failed

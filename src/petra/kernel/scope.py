@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from petra.expr.evaluate import HELPERS
-from petra.kernel.state import Activation, Run, Seen, Stack, State, Token
+from petra.kernel.state import Activation, Run, Seen, Stack, State, Token, counts_of
 
 
 class View(NamedTuple):
@@ -158,12 +158,7 @@ def status_data(state: State, view: View, step: str) -> dict[str, Any]:
     loop = current.loop if current is not None and running else None
     counts = (activation.counts if activation is not None else None) or {}
     if loop is not None:
-        counts = {
-            "total": loop.total,
-            "completed": loop.done,
-            "succeeded": loop.succeeded,
-            "failed": loop.failed,
-        }
+        counts = counts_of(loop)
     started = (
         current.started_at if running and current else activation.started_at if activation else None
     )
@@ -178,7 +173,7 @@ def status_data(state: State, view: View, step: str) -> dict[str, Any]:
         "error": activation.error.message
         if activation is not None and activation.error is not None
         else None,
-        **{word: counts.get(word) for word in ("total", "completed", "succeeded", "failed")},
+        **{word: counts.get(word, 0) for word in ("total", "completed", "succeeded", "failed")},
     }
 
 

@@ -20,7 +20,7 @@ _CLASSES: dict[tuple[str, str], type] = {
     (made.__module__, made.__qualname__): made
     for made in (
         model.State, model.Activation, model.Token, model.Timer, model.Wait, model.LoopState, model.Chunk,
-        model.Run, model.Group, model.WorkItem, model.KeyWriter, model.Signal, model.Undo, model.Branch, Error,
+        model.Run, model.Group, model.WorkItem, model.KeyWriter, model.Signal, model.Undo, model.Branch, model.Began, Error,
     )
 }  # fmt: skip
 

@@ -36,6 +36,13 @@ class Branch(NamedTuple):
 Stack = tuple[Branch, ...]
 
 
+class Began(NamedTuple):
+    """A step of an earlier definition: the digest of its playbook, and its name there."""
+
+    digest: str
+    step: str
+
+
 class Activation(Struct, gc=False):
     """A step run that is over: what templates and joins see of it."""
 
@@ -79,6 +86,11 @@ class Token(Struct, gc=False):
     since: int
     arrival: int
     empty: bool = False
+    joined: bool = False
+    """Whether it has passed the join of its step: a run that was withdrawn and waits again."""
+    merged: tuple[Any, ...] = ()
+    group: str = ""
+    """Of an empty token, the group of nobody that it stands for."""
 
 
 class Timer(Struct, gc=False):
@@ -130,6 +142,30 @@ class LoopState(Struct, gc=False):
         return self.next >= self.total and not self.active
 
 
+def counts_of(loop: LoopState) -> dict[str, int]:
+    """Return the counts of a loop, over the iterations of all its levels."""
+    total, done, ok, failed = _sums(loop)
+    return {"total": total, "completed": done, "succeeded": ok, "failed": failed}
+
+
+def _sums(loop: LoopState) -> tuple[int, int, int, int]:
+    done, ok, failed = loop.done, loop.succeeded, loop.failed
+    nested = [inner for inner in loop.active.values() if inner is not None]
+    total = (
+        loop.total
+        if not nested and not _has_lists(loop)
+        else done + sum(_sums(inner)[0] for inner in nested)
+    )
+    for inner in nested:
+        _, more, good, bad = _sums(inner)
+        done, ok, failed = done + more, ok + good, failed + bad
+    return max(total, done), done, ok, failed
+
+
+def _has_lists(loop: LoopState) -> bool:
+    return loop.done != loop.total and loop.is_over
+
+
 class Chunk(Struct, gc=False):
     """Iterations that are out under one lease, by their paths of indices; ``at`` is the outer iteration.
 
@@ -177,13 +213,21 @@ class Run(Struct, gc=False):
     arrow: tuple[str, int] | None = None
     retrying: bool = False
     errors: list[Error] = []
+    joined: bool = False
+    merged: tuple[Any, ...] = ()
+    """The merge of the join it passed, where that made one."""
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
+    began: Began | None = None
+    """The definition it goes by, where that is not the execution's of today (S23)."""
 
 
 class Group(Struct, gc=False):
-    """A fan-out: its branches, who has arrived, and how each of the others ended."""
+    """A fan-out: its branches, who has arrived, and how each of the others ended.
+
+    ``members`` are what lives in each branch: tokens, runs, and groups inside it that have not decided.
+    """
 
     id: str
     step: str
@@ -195,6 +239,7 @@ class Group(Struct, gc=False):
     items: list[Any]
     arcs: list[int]
     source: Activation | None
+    since: int = 0
     members: dict[int, set[str]] = {}
     arrived: dict[int, str] = {}
     outputs: dict[int, Any] = {}
@@ -204,6 +249,17 @@ class Group(Struct, gc=False):
     fired: bool = False
     closed: bool = False
     timed_out: bool = False
+    forced: bool = False
+    """Whether an operator completed it: its join goes on with what has arrived."""
+    void: bool = False
+    """Whether its join failed or was turned away: nothing is merged late."""
+    empty: str = ""
+    """The token that stands for a group of nobody."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether a join has this group and has not decided about it."""
+        return not self.fired and self.join is not None
 
     @property
     def open(self) -> int:
@@ -262,6 +318,7 @@ class Undo(Struct, gc=False):
     args: dict[str, Any]
     seen: Seen
     stack: Stack
+    began: Began | None = None
 
 
 class State(Struct, gc=False):
@@ -298,6 +355,8 @@ class State(Struct, gc=False):
     arrivals: int = 0
     """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
     incidents: dict[str, None] = {}
+    carried: dict[str, None] = {}
+    """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}
     last_done: Activation | None = None
     held: dict[tuple[str, str], int] = {}
@@ -309,6 +368,8 @@ class State(Struct, gc=False):
     inherits: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
+    past_left: int = 0
+    """How many records of a past are still to be taken over."""
     paused: bool = False
     stained: bool = False
     ending: str = ""
@@ -365,6 +426,8 @@ class State(Struct, gc=False):
     def take_run(self, run_id: str) -> Run:
         """Take a token out of ``S.running``, with everything it holds."""
         run = self.runs.pop(run_id)
+        if self.carried:
+            self.carried.pop(run_id, None)
         del self.runs_at[run.step][run_id]
         self._leave_groups(run_id, run.stack)
         self._unmark(run_id)
@@ -449,20 +512,54 @@ class State(Struct, gc=False):
         """Disarm every timer."""
         self.timers, self.timers_of, self.due, self.limits = {}, {}, [], 0
 
+    def add_group(self, group: Group) -> None:
+        """Open a group; until its join has decided, it lives in the branches around it."""
+        self.groups[group.id] = group
+        self._join_groups(group.id, group.stack)
+
+    def decide_group(self, group: Group) -> None:
+        """The join of a group has decided: it fired, failed, or was turned away."""
+        group.fired = True
+        self._leave_groups(group.id, group.stack)
+        if self.timers_of:
+            self.drop_timers(group.id)
+
+    def detach(self, group: Group) -> None:
+        """Detach what is left of a group whose join has decided from the branches around it."""
+        for members in group.members.values():
+            for member in members:
+                self._leave_groups(member, group.stack)
+
+    def forget_group(self, group: Group) -> None:
+        """Forget a group that nobody is in any more, with its timers and what it wrote."""
+        del self.groups[group.id]
+        self._leave_groups(group.id, group.stack)
+        self.writers.pop(group.id, None)
+        self.drop_timers(group.id)
+        for join in [name for name, fired in self.fired_groups.items() if fired == group.id]:
+            del self.fired_groups[join]
+
     def _join_groups(self, member: str, stack: Stack) -> None:
-        for group_id, index in stack:
+        for group_id, index in reversed(stack):
             group = self.groups.get(group_id)
             if group is not None:
                 group.members.setdefault(index, set()).add(member)
+                if group.fired:
+                    return  # its join went on without: it is detached from the branches around
 
     def _leave_groups(self, member: str, stack: Stack) -> None:
         for group_id, index in stack:
             group = self.groups.get(group_id)
-            if group is not None:
-                members = group.members[index]
+            members = group.members.get(index) if group is not None else None
+            if group is not None and members is not None:
                 members.discard(member)
                 if not members:
                     del group.members[index]
+
+    def arrived(self, member: str) -> tuple[int, int]:
+        """Return what live tokens are ordered by: those that wait by arrival, then runs by their start."""
+        token = self.ready.get(member)
+        return (0, token.arrival) if token is not None else (1, self.runs[member].seq)
 
     def live(self) -> Iterator[str]:
         """Yield the ids of all live tokens."""

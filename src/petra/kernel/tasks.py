@@ -11,20 +11,23 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from petra.errors import UnreadableError
+from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
-from petra.kernel.ctx import too_large
+from petra.kernel.ctx import accepted
 from petra.kernel.effects import Notify, StartChild
-from petra.kernel.fold.waits import address, kept_for, who_waits
+from petra.kernel.fold.waits import kept_for, serves, who_waits
 from petra.kernel.loops import report as report_iterations
+from petra.kernel.objects import unreadable
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, Wait, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
-from petra.policy import decide, outcome_data
+from petra.policy import Decision, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
 Holder = Run | Chunk
@@ -64,19 +67,18 @@ def attempt_over(
     turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
 ) -> None:
     """Let the policy decide about the outcome of an attempt."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     task = plan.step.tool[0]
     holder: Holder = chunk or run
     number = holder.attempt
     scope = _scope(turn, plan, run, chunk, outcome)
-    decision = decide(
-        task.policy,
-        outcome,
-        scope,
-        task=task.name,
-        attempt=number,
-        jitter=_jitter(turn, run, number),
-    )
+    jitter = _jitter(turn, run, chunk, number)
+    try:
+        decision = decide(
+            task.policy, outcome, scope, task=task.name, attempt=number, jitter=jitter
+        )
+    except UnreadableError as error:
+        decision = Decision(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
     attempt = Attempt(
         task=task.name, number=number, status=outcome.status, action=decision.action, rule=decision.rule,
         error=outcome.error, delay_s=decision.delay_s,
@@ -110,6 +112,15 @@ def _again(
         run=run.id,
         group=place,
     )
+    loop = (run.id, chunk.paths[0]) if chunk else None
+    writes, broken = accepted(turn, writes, run.stack, loop)
+    if broken is not None:
+        report = Report(status="error", error=broken, attempts=[attempt])
+        if chunk is not None:
+            report_iterations(turn, run, chunk.id, [(chunk.paths[0], report)])
+        else:
+            end(turn, run, report)
+        return
     turn.emit(
         e.AttemptEnded(run=run.id, attempt=attempt, chunk=place, writes=writes, timers=[timer])
     )
@@ -119,7 +130,7 @@ def _again(
 
 def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Set up the next attempt, with the last error in ``_prev``."""
-    plan = turn.plan(run.step)
+    plan = turn.plan_of(run)
     holder: Holder = chunk or run
     last = run.errors[-1].as_data() if run.errors else None
     extra: dict[str, Any] = {"_prev": last}
@@ -160,12 +171,14 @@ def _scope(
         "_prev": None,
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
+        FOLLOW: turn.objects,
     }
 
 
-def _jitter(turn: Turn, run: Run, attempt: int) -> Any:
-    """Draw jitter from what is stored, so that a decision can be made again."""
-    seed = f"{turn.program.seed}\0{run.id}\0{attempt}".encode()
+def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:
+    """Draw jitter from what is stored, so that a decision can be made again, and alike in every execution."""
+    path = chunk.paths[0] if chunk is not None else ()
+    seed = f"{turn.program.seed}\0{run.step}\0{run.seq}\0{path}\0{attempt}".encode()
     number = int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
     return lambda: number
 
@@ -191,33 +204,23 @@ def signal(turn: Turn, command: SendSignal) -> None:
     """Hand a signal to the first run that waits for it, or keep it, or lose it.
 
     Raises:
-        RefusedError: its payload is too large to travel inline.
+        RefusedError: its payload is large, and there is no store for it.
     """
-    if (error := too_large(turn, command.payload, f"the payload of '{command.name}'")) is not None:
-        raise RefusedError(error.message)
+    try:
+        payload = turn.keep(command.payload, f"the payload of '{command.name}'")
+    except TransformError as error:
+        raise RefusedError(error.error.message) from None
     place = who_waits(turn.state, command.name, command.key)
     if place is not None:
         run_id, _, chunk_id = place.partition("/")
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
-        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
-        turn.emit(
-            e.SignalReceived(
-                name=command.name, key=command.key, payload=command.payload, run=run.id
-            )
-        )
-        _won(turn, run, chunk, wait, command.payload)
+        wait = next(w for w in (chunk or run).waits if serves(w, command.name, command.key))
+        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
-    turn.emit(
-        e.SignalReceived(name=command.name, key=command.key, payload=command.payload, kept=kept)
-    )
-
-
-def _matches(wait: Wait, name: str, key: Any) -> bool:
-    if wait.kind != "signal" or wait.name != name:
-        return False
-    return wait.key is None or address(name, wait.key) == address(name, key)
+    turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
@@ -244,7 +247,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
     chunk = run.chunks[item.chunk] if item.chunk else None
     holder: Holder = chunk or run
     wait = next(wait for wait in holder.waits if wait.item == item_id)
-    if turn.plan(run.step).mode == "wait" and outcome.status == "ok":
+    if turn.plan_of(run).mode == "wait" and outcome.status == "ok":
         _won(turn, run, chunk, wait, outcome.result, actor)
     else:
         attempt_over(turn, run, chunk, outcome, actor)
@@ -286,12 +289,17 @@ def child_ended(turn: Turn, command: ChildEnded) -> None:
     holder: Holder = chunk or run
     if holder.child != command.child:
         return
-    attempt_over(turn, run, chunk, _child_outcome(command, holder.call))
+    attempt_over(turn, run, chunk, _child_outcome(turn, command, holder.call))
 
 
-def _child_outcome(command: ChildEnded, call: dict[str, Any]) -> Outcome:
+def _child_outcome(turn: Turn, command: ChildEnded, call: dict[str, Any]) -> Outcome:
+    """Return what a child came to; its output by reference becomes the parent's own."""
     if command.status in ("completed", "partial"):
-        return Outcome(status="ok", result=command.output)
+        try:
+            output = turn.objects.reading(command.child).whole(command.output)
+        except UnreadableError as trouble:
+            return Outcome(status="error", error=unreadable("the output of the child", trouble))
+        return Outcome(status="ok", result=output)
     error = command.error or Error(
         kind="unknown", message=f"the sub-playbook ended {command.status}"
     )

@@ -8,17 +8,21 @@ Rule 3: among enabled firings the selection strategy chooses; the order depends 
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import Any
 
-from petra.errors import ExpressionError
+from petra.errors import ExpressionError, UnreadableError
+from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.effects import AnyEffect
 from petra.kernel.evolve import evolve
+from petra.kernel.objects import Objects, Shelf, excess, unreadable
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import State
+from petra.kernel.state import Run, State
 from petra.policy import transform
+from petra.references import followed_all, is_reference
 from petra.wire import Error
 
 
@@ -38,11 +42,13 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
-        "markings", "now", "program", "state",
+        "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
+        "markings", "now", "objects", "program", "state", "weighed",
     )  # fmt: skip
 
-    def __init__(self, program: Program, state: State, now: float) -> None:
+    def __init__(
+        self, program: Program, state: State, now: float, shelf: Shelf | None = None
+    ) -> None:
         self.program = program
         self.state = state
         self.now = max(now, state.now)
@@ -51,11 +57,15 @@ class Turn:
         self.effects: list[AnyEffect] = []
         self.items: dict[str, None] = {}
         self.agenda = Agenda(program, state)
-        self.judged: deque[str] = deque()
+        self._judged: list[tuple[int, str]] = []
         self.changed_ctx: set[str] = set()
         self.changed_steps: set[str] = set()
         self.freed: set[str] = set()
         self.begun: deque[str] = deque()
+        self.weighed = state.seq
+        """Up to where joins with a condition were asked whether it can still come true."""
+        others = (*state.origins, state.parent) if state.inherits else state.origins
+        self.objects = Objects(state.id, shelf, others)
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it."""
@@ -66,13 +76,29 @@ class Turn:
         self.markings.append((marking, state.marking))
         for group in touched:
             if group in state.groups:
-                self.judged.append(group)
+                self.judge(group)
             elif self.program.has_blocking_joins:
-                self.judged.extend(state.groups)  # one of them may have waited for this one
+                for other in state.groups:  # one of them may have waited for this one
+                    self.judge(other)
         if state.touched_items:
             self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
+
+    def judge(self, group_id: str) -> None:
+        """Have a group judged, if it is undecided."""
+        group = self.state.groups.get(group_id)
+        if group is not None and not group.fired:
+            heappush(self._judged, (group.since, group_id))
+
+    def next_judged(self) -> str | None:
+        """Take the group to judge next: that which was made first."""
+        if not self._judged:
+            return None
+        first = heappop(self._judged)
+        while self._judged and self._judged[0] == first:
+            heappop(self._judged)
+        return first[1]
 
     def _note_ctx(self, before: dict[str, Any]) -> None:
         after = self.state.ctx
@@ -88,6 +114,10 @@ class Turn:
         """Return the compiled step."""
         return self.program.steps[step]
 
+    def plan_of(self, run: Run) -> StepPlan:
+        """Return the compiled step that a run goes by."""
+        return self.program.plan_of(run)
+
     # Expressions
 
     def holds(self, guard: Guard, view: View, extra: dict[str, Any] | None = None) -> bool:
@@ -95,9 +125,11 @@ class Turn:
         if guard.template is None:
             return guard.always
         try:
-            return guard.template.test(scope(self.state, guard.names, view, extra))
+            return guard.template.test(self._scope(guard.names, view, extra))
         except ExpressionError as error:
             raise TransformError(transform(f"the condition '{guard.text}'", error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(f"the condition '{guard.text}'", error)) from None
 
     def render(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
@@ -106,6 +138,90 @@ class Turn:
         if value.constant:
             return value.value
         try:
-            return value.render(scope(self.state, value.names, view, extra))
+            return value.render(self._scope(value.names, view, extra))
         except ExpressionError as error:
             raise TransformError(transform(what, error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def hand_on(
+        self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
+    ) -> Any:
+        """Render a value that is kept and not looked into: what is large stays a reference."""
+        if value.constant:
+            return value.value
+        try:
+            return value.hand_on(self._scope(value.names, view, extra))
+        except ExpressionError as error:
+            raise TransformError(transform(what, error)) from None
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def _scope(
+        self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        found = scope(self.state, names, view, extra)
+        found[FOLLOW] = self.objects
+        return found
+
+    # Large values (S18)
+
+    def follow(self, value: Any, what: str) -> Any:
+        """Return what a reference leads to; what cannot be had is an error of the step."""
+        if type(value) is not dict:
+            return value
+        try:
+            return self.objects(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def follow_all(self, values: list[Any], what: str) -> list[Any]:
+        """Return what each of several values leads to, where it is a reference."""
+        try:
+            return followed_all(self.objects, values)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def whole(self, value: Any, what: str) -> Any:
+        """Return a value with everything that references inside it lead to."""
+        try:
+            return self.objects.whole(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def owned(self, value: Any, what: str) -> Any:
+        """Return a value in which every reference of another execution is replaced by what it leads to."""
+        try:
+            return self.objects.owned(value)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def keep(self, value: Any, what: str) -> Any:
+        """Return a value as it may stand in an event: itself, or the reference to a large one."""
+        most = self.program.spec.policy.limits.max_payload_bytes
+        size = excess(value, most)
+        if not size:
+            return value
+        if not self.objects.can_store:
+            message = (
+                f"{what} is {size:,} bytes, more than {most:,}; store it and pass the reference"
+            )
+            raise TransformError(Error(kind="limit", code="payload", message=message))
+        return self.objects.put(value)
+
+    def keep_all(self, values: dict[str, Any], what: str) -> dict[str, Any]:
+        """Return values by name as they may stand in an event: the large ones as references.
+
+        Many that are small are one large value together, and so they become references one after the other.
+        """
+        most = self.program.spec.policy.limits.max_payload_bytes
+        if not excess(values, most):
+            return values
+        kept = {name: self.keep(value, f"{what}: {name}") for name, value in values.items()}
+        sizes = {name: excess(value, 0) for name, value in kept.items()}
+        for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
+            if not excess(kept, most):
+                break
+            if self.objects.can_store and not is_reference(kept[name]):
+                kept[name] = self.objects.put(kept[name])
+        return kept

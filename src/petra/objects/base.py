@@ -27,6 +27,13 @@ class Objects(Protocol):
             ObjectError: it could not be stored.
         """
 
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content under the key that was made of it; durable when this returns.
+
+        Raises:
+            ObjectError: it could not be stored.
+        """
+
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -30,13 +31,17 @@ class LocalObjects:
     async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
         """Store bytes, or any other value as JSON; durable when this returns."""
         key, checksum, content = encode(execution, value)
-        try:
-            await asyncio.to_thread(_write, self._folder / key, content)
-        except OSError as error:
-            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
+        await self.write(key, content)
         return Reference(
             store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
         )
+
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content under the key that was made of it; durable when this returns."""
+        try:
+            await asyncio.to_thread(_write, self._folder / checked_key(key), content)
+        except OSError as error:
+            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
 
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""
@@ -48,6 +53,22 @@ class LocalObjects:
         except OSError as error:
             raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
         return decode(reference, content)
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare.
+
+        Raises:
+            ObjectError: it is missing, or not what was stored.
+        """
+        path = self._folder / checked(reference, self.name).key
+        try:
+            size, checksum = await asyncio.to_thread(_sum, path)
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
+        except OSError as error:
+            raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
+        if (size, checksum) != (reference.size, reference.checksum):
+            raise ObjectError("parse", f"{reference.key}: is not what was stored")
 
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
@@ -95,6 +116,12 @@ def _read(path: Path, size: int) -> bytes:
     with path.open("rb") as file:
         # One byte more tells a longer file without reading all of it.
         return file.read(max(size, 0) + 1)
+
+
+def _sum(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), checksum
 
 
 def _remove(folder: Path, key: str) -> int:

@@ -25,13 +25,17 @@ class S3Objects:
     async def put(self, execution: str, value: Any, *, schema_hint: str | None = None) -> Reference:
         """Store bytes, or any other value as JSON; durable when this returns."""
         key, checksum, content = encode(execution, value)
-        try:
-            await self._bucket.put_async(key, content)
-        except (BaseError, OSError) as error:
-            raise _failure(key, error) from error
+        await self.write(key, content)
         return Reference(
             store=self.name, key=key, checksum=checksum, size=len(content), schema_hint=schema_hint
         )
+
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content under the key that was made of it; durable when this returns."""
+        try:
+            await self._bucket.put_async(checked_key(key), content)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
 
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""

@@ -20,8 +20,10 @@ from petra.playbook.grammar import Shape, fields_of
 Render = Callable[[Scope], dict[str, Any]]
 
 
-def compile_map(value: Mapping[str, Any]) -> Render:
+def compile_map(value: Mapping[str, Any], *, handed_on: bool = False) -> Render:
     """Compile a map in which every string may be a template.
+
+    With ``handed_on`` references stay what they are (S18): somebody else is to look through them.
 
     Raises:
         ExpressionError: one of them is no good template; ``place`` leads to it.
@@ -29,7 +31,7 @@ def compile_map(value: Mapping[str, Any]) -> Render:
     compiled = compile_value(dict(value), Profile.WORKER)
     if compiled.is_constant:
         return lambda _scope: dict(value)
-    render: Render = compiled.render  # type: ignore[assignment]  # a map stays a map
+    render: Render = compiled.hand_on if handed_on else compiled.render  # type: ignore[assignment]  # a map stays one
     return render
 
 

@@ -1,7 +1,7 @@
 """The pipeline machine: one step run, or one iteration of a loop (S5).
 
     start ──→ Run(task, fields, …) ──→ the caller runs the tool ──→ advance(outcome)
-          ──→ Load(reference) ──→ the caller reads the object ──→ loaded(object)
+          ──→ Load(references) ──→ the caller reads the objects ──→ loaded(objects)
           ──→ Wait ──→ the caller waits ──→ resume()
                  ▲                                                     │ policy
                  └──────────── continue · retry · jump ◄───────────────┤
@@ -38,7 +38,7 @@ from petra.pipeline.fields import Render
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
 from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
-from petra.references import Followed, IsReference, NeededError
+from petra.references import WORKER_ROOM, Followed, IsReference, NeededError
 from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Outcome, Report, Write
 
 NOTHING_DONE: Final = Outcome(status="ok", has_result=False)
@@ -74,9 +74,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A template reads through this reference: read the object, and go on with ``loaded``."""
+    """A template reads through these references: read the objects, and go on with ``loaded``.
 
-    reference: dict[str, Any]
+    ``scope`` has the names they go by, and ``held`` says how many bytes the run has read already.
+    """
+
+    references: tuple[dict[str, Any], ...]
+    scope: Mapping[str, Any]
+    held: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,8 @@ class Machine:
             self._names["_branch"] = scope["branch"]
         self._followed: Followed | None = None
         if is_reference is not None:
-            self._followed = self._names[FOLLOW] = Followed(is_reference)
-        self._loading: dict[str, Any] | None = None
+            self._followed = self._names[FOLLOW] = Followed(is_reference, room=WORKER_ROOM)
+        self._loading: tuple[dict[str, Any], ...] = ()
         self._came: tuple[Outcome, float] | None = None
         self._wait = 0.0
         self._position = 0
@@ -169,12 +174,12 @@ class Machine:
         wanted = policy.rules[attempt.rule].action.attempts
         return 3 if wanted is None else wanted if isinstance(wanted, int) else None
 
-    def loaded(self, found: Any) -> Next:
-        """Take the object that was to be loaded, or the ``UnreadableError`` that reading it came to, and say what is next."""
+    def loaded(self, found: Sequence[Any]) -> Next:
+        """Take the objects that were to be loaded, an ``UnreadableError`` for what could not be read; say what is next."""
         assert self._followed is not None, "only what was asked for is loaded"
-        assert self._loading is not None, "only what was asked for is loaded"
-        self._followed.put(self._loading, found)
-        self._loading = None
+        for reference, one in zip(self._loading, found, strict=True):
+            self._followed.put(reference, one)
+        self._loading = ()
         came, self._came = self._came, None
         return self.advance(*came) if came is not None else self._go_on(self._wait, again=True)
 
@@ -183,8 +188,9 @@ class Machine:
         return self._finished or self._go_on(0.0)
 
     def _load(self, needed: NeededError) -> Load:
-        self._loading = needed.reference
-        return Load(needed.reference)
+        assert self._followed is not None, "who cannot follow needs nothing"
+        self._loading = needed.references
+        return Load(needed.references, self._names, self._followed.brought)
 
     def cancel(self, reason: str, duration_ms: float = 0.0) -> Finished:
         """End the run now: a try that was handed out is cancelled. Too late, it changes nothing."""
@@ -271,9 +277,10 @@ class Machine:
             names["args"] = {k: v for k, v in names["args"].items() if k not in secrets}
         try:
             decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
+            decision = self._patch(task, decision)
         except UnreadableError as error:
             decision = Decision(action="fail", error=_unreadable(task, error))
-        decision = self._limit(task, self._patch(task, decision))
+        decision = self._limit(task, decision)
         self._record(outcome, duration_ms, decision)
         self._current = None
         return self._act(outcome, decision)
@@ -293,7 +300,9 @@ class Machine:
         names = self._names
         try:
             if decision.writes:
-                ctx = patch_ctx(names["ctx"], decision.writes, self._settings.reducers)
+                ctx = patch_ctx(
+                    names["ctx"], decision.writes, self._settings.reducers, self._followed
+                )
             else:
                 ctx = names["ctx"]
             if decision.set_iter:

@@ -75,7 +75,7 @@ class Settings:
     def _compile(self, task: Task) -> Compiled:
         return Compiled(
             task=task,
-            args=compile_map(task.args) if task.args else None,
+            args=compile_map(task.args, handed_on=True) if task.args else None,
             fields=compile_fields(task.fields, self.kinds.get(task.kind)),
             spec=compile_map(self.specs.get(task.name, {})),
             rules=Rules(task.name, task.policy),

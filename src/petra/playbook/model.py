@@ -332,7 +332,9 @@ class Merge(Part, frozen=True, kw_only=True):
         Literal["append", "collect", "extend", "merge_object", "keyed_by_branch", "last_wins"],
         says("How the outputs combine."),
     ] = "append"
-    into: Annotated[Name, says("The ctx key.")]
+    into: Annotated[
+        Name | None, says("The ctx key; without one the merge is the result of the join alone.")
+    ] = None
     source: Annotated[str | None, says("A dotted path into the output.")] = None
 
 

@@ -3,7 +3,8 @@
 Rule 1: a ctx key is a plain name; ``a.b`` is the key ``a.b`` and no path.
 Rule 2: a write passes through the reducer of its key here as it will on the server; the report carries the
 value as written, so that the server reduces it over the ctx of that moment.
-Rule 3: inside a loop ``iter.index`` and ``iter.parent`` belong to the loop.
+Rule 3: a reducer that looks at values looks through references (S18); the others keep them.
+Rule 4: inside a loop ``iter.index`` and ``iter.parent`` belong to the loop.
 """
 
 from __future__ import annotations
@@ -12,19 +13,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from petra.reduce import Reducer, reduce_value
+from petra.references import Follow, followed_all, resolved
 from petra.wire import Write
 
+KEEPING = frozenset({"last", "first"})
+"""Reducers that take a value as it is, whatever it is."""
 LOOP_KEYS = frozenset({"index", "parent"})
 """What a loop puts into ``iter`` beside the item."""
 
 
 def patch_ctx(
-    ctx: Mapping[str, Any], writes: Iterable[Write], reducers: Mapping[str, Reducer]
+    ctx: Mapping[str, Any],
+    writes: Iterable[Write],
+    reducers: Mapping[str, Reducer],
+    follow: Follow | None = None,
 ) -> dict[str, Any]:
     """Return ctx after these writes, in their order.
 
     Raises:
         ValueError: a reducer refuses a value; the message names the key.
+        NeededError: a reducer looks through references that were not brought.
     """
     patched = dict(ctx)
     for write in writes:
@@ -33,13 +41,20 @@ def patch_ctx(
         if reducer is None:
             patched[key] = write.value
             continue
+        old, new, present = patched.get(key), write.value, key in patched
+        if follow is not None and reducer not in KEEPING:
+            old = _seen(follow, reducer, old)
+            new = new if reducer == "append" else _seen(follow, reducer, new)
         try:
-            patched[key] = reduce_value(
-                reducer, patched.get(key), write.value, present=key in patched
-            )
+            patched[key] = reduce_value(reducer, old, new, present=present)
         except ValueError as error:
             raise ValueError(f"ctx.{key}: {error}") from None
     return patched
+
+
+def _seen(follow: Follow, reducer: Reducer, value: Any) -> Any:
+    """Return a value as a reducer sees it: ``union`` compares what is in it, the others take it as a whole."""
+    return resolved(follow, value) if reducer == "union" else followed_all(follow, (value,))[0]
 
 
 def patch_iter(

@@ -230,7 +230,8 @@ class _Rule:
             return _NOTHING
         if "keychain" in scope:
             scope = {name: value for name, value in scope.items() if name != "keychain"}
-        found: Any = self._patch.render(scope)
+        # What is set is kept, so a reference stays one (S18).
+        found: Any = self._patch.hand_on(scope)
         return _Patch(
             tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
             found.get("set_iter"),

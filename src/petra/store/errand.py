@@ -31,6 +31,10 @@ class Errands:
             await self._begin(_nothing)  # what was begun before has ended when this has
             raise
 
+    def leave(self, work: Callable[[], None]) -> None:
+        """Have something done in its turn that nobody waits for; it must not fail."""
+        self._queue.put(work)
+
     def close(self) -> None:
         """Finish what was begun, and end."""
         self._queue.put(None)

@@ -3,6 +3,7 @@
 ```
 StoreError
 ├── HeldError         another process has the file: stop it, or only read
+├── LossError         what had been stored is not there: bring it back, or accept that it is lost
 ├── SchemaError       the schema is not the one this code was written for: migrate, or upgrade Petra
 ├── FullError         no space left: nothing of the batch is stored, reading goes on
 ├── UnavailableError  the database cannot be reached: nothing of the batch is stored, try again later
@@ -24,6 +25,10 @@ class StoreError(PetraError):
 
 class HeldError(StoreError):
     """Another process owns the store."""
+
+
+class LossError(StoreError):
+    """The store holds less than it did; nobody goes on from there without saying so."""
 
 
 class SchemaError(StoreError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -31,8 +32,10 @@ class Ownership:
                 f"{path} is in use by {holder or 'another process'}; stop it first, or open the store"
                 " for reading only"
             ) from None
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        with contextlib.suppress(OSError):  # a full disk: it is ours, only nobody can read whose
+            os.ftruncate(self._descriptor, 0)
+            name = f"process {os.getpid()} on {socket.gethostname()}\n"
+            os.write(self._descriptor, name.encode())
 
     def release(self) -> None:
         """Let others have the file. The lock file stays: removing it would race with the next owner."""

@@ -20,11 +20,20 @@ import apsw
 
 from petra.errors import UsageError
 from petra.private import make_file, make_folder
+from petra.store import losses
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
+from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed
 from petra.store.errand import Errands
-from petra.store.errors import BrokenError, FullError, SchemaError, StoreError, UnavailableError
+from petra.store.errors import (
+    BrokenError,
+    FullError,
+    LossError,
+    SchemaError,
+    StoreError,
+    UnavailableError,
+)
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
 from petra.store.queries import load_migrations, load_queries, missing_migrations
@@ -79,30 +88,39 @@ class SqliteStore:
         self._connections: list[apsw.Connection] = []
         self._owner: Ownership | None = None
         self._writing: apsw.Connection | None = None
+        self._anchor: Anchor | None = None
+        self._syncing: asyncio.TimerHandle | None = None
         self._writer = Errands("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
 
     @classmethod
     async def open(
-        cls, path: Path, *, readonly: bool = False, vfs: str | None = None
+        cls,
+        path: Path,
+        *,
+        readonly: bool = False,
+        vfs: str | None = None,
+        accept_loss: bool = False,
     ) -> SqliteStore:
         """Open a file, make it if it is not there, and bring its schema up to date.
 
-        ``vfs`` names an SQLite VFS, for tests that inject faults.
+        ``vfs`` names an SQLite VFS, for tests that inject faults. With ``accept_loss`` it goes on from what is
+        there, whatever is lost.
 
         Raises:
             HeldError: another process owns the file.
+            LossError: something that had been stored is not there any more; nothing was changed.
             SchemaError: the file was written by other code.
         """
         store = cls(path, readonly=readonly, vfs=vfs)
         try:
-            await store._writer.run(store._open)
+            await store._writer.run(lambda: store._open(accept_loss=accept_loss))
         except BaseException:
             await store.close()
             raise
         return store
 
-    def _open(self) -> None:
+    def _open(self, *, accept_loss: bool) -> None:
         if self._readonly:
             if not self.path.exists():
                 raise UsageError(f"there is no store at {self.path}")
@@ -117,9 +135,10 @@ class SqliteStore:
         self._owner = Ownership(self.path)
         if self._vfs is None:
             make_file(self.path)  # the files that SQLite makes beside it get its mode
-        self._guarded(self._open_writer)
+        self._guarded(lambda: self._open_writer(accept_loss=accept_loss))
+        self._anchor = Anchor(anchor_of(self.path))
 
-    def _open_writer(self) -> None:
+    def _open_writer(self, *, accept_loss: bool) -> None:
         connection = apsw.Connection(str(self.path), vfs=self._vfs)
         self._connections.append(connection)
         connection.set_busy_timeout(BUSY_MS)
@@ -135,6 +154,12 @@ class SqliteStore:
         ):
             connection.execute(f"PRAGMA {pragma}")
         connection.set_wal_hook(self._count_pages)
+        found = losses.lost(connection, anchor_of(self.path), all_of_it=accept_loss)
+        if found and accept_loss:
+            losses.accept(connection, self.path, found)
+        elif found:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # keep it for who mends it
+            raise LossError(losses.words(self.path, found))
         self._writing = connection
         _migrate(connection)
 
@@ -145,8 +170,16 @@ class SqliteStore:
 
     # Threads and transactions
 
-    async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def _write(
+        self,
+        work: Callable[[apsw.Connection], T],
+        *,
+        moved: Sequence[Head] = (),
+        gone: Callable[[T], Collection[str]] = lambda _: (),
+    ) -> T:
         """Run ``work`` in one durable transaction.
+
+        It may fill ``moved`` with where logs stand after it, and ``gone`` tells which executions it deletes.
 
         The statements run here, for they touch memory only; the commit, which waits for the disk, runs in
         the writer's thread without the interpreter. Were the statements there too, each of them would have
@@ -157,14 +190,23 @@ class SqliteStore:
         async with self._order:
             try:
                 result = self._guarded(lambda: self._begin(work))
-                await self._writer.run(lambda: self._guarded(self._commit))
+                deleted = gone(result)
+                await self._writer.run(lambda: self._guarded(lambda: self._commit(moved, deleted)))
             except BaseException:
                 self._heads.clear()
                 raise
             if self._wal_pages >= CHECKPOINT_PAGES:
                 self._wal_pages = 0
                 await self._writer.run(lambda: self._guarded(self._checkpoint))
+        if moved and self._syncing is None:
+            loop = asyncio.get_running_loop()
+            self._syncing = loop.call_later(ANCHOR_SYNC_S, self._sync_anchor)
         return result
+
+    def _sync_anchor(self) -> None:
+        self._syncing = None
+        if self._anchor is not None:
+            self._writer.leave(self._anchor.sync)
 
     def _begin(self, work: Callable[[apsw.Connection], T]) -> T:
         connection = self._writing
@@ -176,14 +218,19 @@ class SqliteStore:
             self._roll_back(connection)
             raise
 
-    def _commit(self) -> None:
-        connection = self._writing
+    def _commit(self, moved: Sequence[Head], deleted: Collection[str]) -> None:
+        connection, anchor = self._writing, self._anchor
         assert connection is not None, "the store is open for writing"
+        assert anchor is not None, "the store is open for writing"
         try:
+            if deleted:
+                _release(anchor, deleted)
             connection.execute("COMMIT")
         except BaseException:
             self._roll_back(connection)
             raise
+        if moved:
+            anchor.append(moved)
 
     def _roll_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
@@ -212,7 +259,9 @@ class SqliteStore:
     def _checkpoint(self) -> None:
         assert self._writing is not None, "the store is open for writing"
         try:
-            self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            written, moved = self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if written == moved and self._anchor is not None:
+                self._anchor.settle()
         except (apsw.FullError, apsw.BusyError):
             self._wal_pages = (
                 CHECKPOINT_PAGES  # the log keeps everything: tried again after the next commit
@@ -248,6 +297,8 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish what was begun, move the log into the file, and let go of it."""
+        if self._syncing is not None:
+            self._syncing.cancel()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
@@ -260,16 +311,30 @@ class SqliteStore:
             raise StoreError(f"{self.path} was not closed cleanly: {error}") from error
         finally:
             self._connections.clear()
+            self._leave_anchor()
             if self._owner is not None:
                 self._owner.release()
                 self._owner = None
+
+    def _leave_anchor(self) -> None:
+        if self._anchor is None:
+            return
+        if self._broken is None and not self.path.with_name(self.path.name + "-wal").exists():
+            self._anchor.settle()
+        if not self._anchor.is_synced:
+            self._anchor.sync()
+        self._anchor.close()
+        self._anchor = None
 
     # Writing
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch; see ``Store.commit``."""
         check_batch(batch)
-        return await self._write(lambda c: writing.BatchWriter(c, self._heads).write(batch))
+        moved: list[Head] = []
+        return await self._write(
+            lambda c: writing.BatchWriter(c, self._heads, moved).write(batch), moved=moved
+        )
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float
@@ -300,7 +365,10 @@ class SqliteStore:
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
-        gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
+        gone = await self._write(
+            lambda c: writing.expire_streams(c, before, limit),
+            gone=lambda found: [name for name, _ in found],
+        )
         while await self._write(writing.purge_records):
             pass
         names = tuple(execution for execution, _ in gone)
@@ -423,7 +491,19 @@ class SqliteStore:
 
     async def verify(self) -> list[str]:
         """Check the file, the links of every chain and the heads."""
-        return await self._read(reading.verify)
+        found = await self._read(reading.verify)
+        return found + [f"execution '{one.execution}': {one}" for one in await self.lost()]
+
+    async def lost(self) -> list[Lost]:
+        """Return what had been stored and is not there, whoever writes meanwhile."""
+        ask = lambda c: losses.lost(c, anchor_of(self.path), all_of_it=True)  # noqa: E731 - twice
+        found = await self._read(ask)
+        # what was deleted after the anchor had been read is named in it by now
+        return [one for one in await self._read(ask) if one in found] if found else []
+
+    async def accepted(self) -> list[Lost]:
+        """Return what was lost once and accepted."""
+        return await asyncio.to_thread(lambda: read_anchor(anchor_of(self.path)).accepted)
 
     async def now(self) -> float:
         """Return the store's time: that of the machine the file is on."""
@@ -434,6 +514,20 @@ class SqliteStore:
         loop = asyncio.get_running_loop()
         copy = lambda: reading.backup(self._reader(), target)  # noqa: E731 - runs in a reader's thread
         await loop.run_in_executor(self._readers, self._guarded, copy)
+
+
+def anchor_of(path: Path) -> Path:
+    """Return where the anchor of a store is."""
+    return path.with_name(path.name + ".heads")
+
+
+def _release(anchor: Anchor, deleted: Collection[str]) -> None:
+    try:
+        anchor.release(deleted)
+    except OSError as error:
+        raise FullError(
+            f"{anchor.path} cannot be written ({error}); nothing was deleted"
+        ) from error
 
 
 def _applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:

@@ -12,6 +12,7 @@ import msgspec
 from petra.errors import UsageError
 from petra.private import make_file
 from petra.store.columns import execution_of
+from petra.store.errors import StoreError
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
@@ -305,17 +306,27 @@ def backup(connection: apsw.Connection, target: Path) -> None:
     """Copy the store into a new file, a piece at a time, as of the moment the copy began."""
     if target.exists():
         raise UsageError(f"{target} exists already; a backup never overwrites")
-    make_file(target)
-    copy = apsw.Connection(str(target))
+    try:
+        make_file(target)
+        copy = apsw.Connection(str(target))
+    except (OSError, apsw.Error) as error:
+        raise StoreError(f"{target} cannot be written: {error}") from error
     connection.execute("BEGIN")
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         with copy.backup("main", connection, "main") as pieces:
             while not pieces.done:
                 pieces.step(BACKUP_PAGES)
+    except apsw.Error as error:
+        copy.close(force=True)
+        for end in ("", "-journal", "-wal"):
+            target.with_name(target.name + end).unlink(missing_ok=True)
+        raise StoreError(
+            f"{target} could not be written ({error}), and is removed; the store itself goes on"
+        ) from error
     finally:
         connection.execute("ROLLBACK")
-        copy.close()
+        copy.close(force=True)
 
 
 def _items_wanted(wanted: WorkItemFilter) -> tuple[list[str], dict[str, Any]]:

@@ -13,6 +13,8 @@ import apsw
 import msgspec
 from msgspec import UNSET
 
+from petra.store.anchor import Head as Anchored
+from petra.store.anchor import head_of
 from petra.store.base import Committed, Outcome
 from petra.store.judge import (
     NOTHING,
@@ -99,11 +101,13 @@ class Heads:
 class BatchWriter:
     """Carries out one batch inside a transaction that the caller began."""
 
-    def __init__(self, connection: apsw.Connection, heads: Heads) -> None:
+    def __init__(self, connection: apsw.Connection, heads: Heads, moved: list[Anchored]) -> None:
+        """Make one that fills ``moved`` with where logs stand afterwards."""
         self._connection = connection
         self._heads = heads
         self._sql = load_queries("sqlite")
         self._rows: defaultdict[str, list[Bindings]] = defaultdict(list)
+        self._moved = moved
 
     def write(self, batch: Batch) -> Committed:
         """Judge every change and write those that apply."""
@@ -151,6 +155,9 @@ class BatchWriter:
             stream = stream or self._insert(change)
             self._write(change, stream, head)
             self._heads.note(change.execution, stream, _moved(head, change))
+            if change.records:
+                last = change.records[-1]
+                self._moved.append(head_of(change.execution, last.seq, last.hash))
         return outcome
 
     def _head(self, execution: str) -> tuple[int, Head]:

@@ -115,6 +115,8 @@ class Checker:
             return
         group = self._groups.get(made.arrives)
         index = next((branch for level, branch in stack if level == made.arrives), None)
+        if made.empty and group is not None and not group.size:
+            return
         if group is None or index is None:
             self._fault("I16", f"token {made.id} arrives for a group it is not in")
         elif group.fired or index in group.arrived:
@@ -162,8 +164,8 @@ class Checker:
                 event.max_in_flight,
                 nested is not None and nested.loop is not None,
             )
-        if event.merge is not None:
-            self._write(event.merge, stack)
+        if event.merge is not None and event.merge.key:
+            self.ctx[event.merge.key] = event.merge.value
         self._check_once(event)
 
     def _check_once(self, event: e.StepStarted) -> None:
@@ -234,7 +236,7 @@ class Checker:
             self._fault("I7", "several tokens and no group")
         if event.group is not None:
             self._groups[event.group.id] = _Group(event.group.size)
-            indices = [made.index for made in event.produced]
+            indices = [made.index for made in event.produced if not made.empty]
             if indices != list(range(event.group.size)):
                 self._fault("I16", f"group {event.group.id} has branches {indices}")
         for made in event.produced:
@@ -249,11 +251,11 @@ class Checker:
             self._take_run(run)
 
     def _discarded(self, event: e.TokenDiscarded) -> None:
-        stack = self._take(event.token)
+        self._take(event.token)
         if event.closes is not None and event.closes in self._groups:
             self._groups[event.closes].fired = True
-        if event.merge is not None:
-            self._write(event.merge, stack[: _depth(stack, event.group or "")])
+        if event.merge is not None and event.merge.key:
+            self.ctx[event.merge.key] = event.merge.value
 
     def _returned(self, event: e.RunReturned) -> None:
         _, stack = self._take_run(event.run)
@@ -375,6 +377,9 @@ class Checker:
 
     def _write(self, write: Write, stack: Stack) -> None:
         reducer = self._reducers.get(write.key)
+        if write.whole:
+            self.ctx[write.key] = write.value
+            return
         if reducer is not None:
             present = write.key in self.ctx
             self.ctx[write.key] = reduce_value(

@@ -64,6 +64,8 @@ class _Log:
             case e.StepStarted(run=run, step=step, consumed=consumed):
                 taken = self._waiting(consumed)
                 self.runs[run] = step
+                if event.administrative is not None:
+                    return
                 yield Firing(version, "start", step, taken, {f"{step}.running": 1})
             case e.StepDone() | e.StepFailed() | e.LoopDone():
                 yield from self._ended(version, event)

@@ -77,8 +77,8 @@ def outcome_of(result: CaseResult) -> dict[str, Any]:
     return {
         "status": status,
         "waiting_on": reason,
-        "output": root.state.output,
-        **{f"ctx.{key}": root.state.ctx[key] for key in sorted(root.state.ctx)},
+        "output": result.simulation.output,
+        **{f"ctx.{key}": value for key, value in sorted(result.simulation.ctx.items())},
         "done": dict(sorted(Counter(done_steps(root)).items())),
     }
 

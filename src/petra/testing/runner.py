@@ -355,12 +355,13 @@ def _faults(simulation: Simulation, expect: Expect) -> Iterable[str]:
     yield from _same("status", expect.status, status)
     yield from _same("waiting_on", expect.waiting_on, reason)
     if not _is_unset(expect.output):
-        yield from _same("output", expect.output, root.state.output, given=True)
+        yield from _same("output", expect.output, simulation.output, given=True)
+    ctx = simulation.ctx
     for key, value in (expect.ctx or {}).items():
-        if key not in root.state.ctx:
+        if key not in ctx:
             yield f"ctx.{key}: expected {_shown(value)}, and it was never written"
         else:
-            yield from _same(f"ctx.{key}", value, root.state.ctx[key], given=True)
+            yield from _same(f"ctx.{key}", value, ctx[key], given=True)
     yield from _same("done", expect.done, done_steps(root))
     started = started_steps(root)
     for step, number in (expect.runs or {}).items():

@@ -18,6 +18,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
+from petra.kernel.objects import Objects, Plain
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
@@ -44,7 +45,11 @@ class Execution:
     parent: str = ""
     log: list[Record] = field(default_factory=list)
     refused: str = ""
-    settings: dict[tuple[str, bool], Settings] = field(default_factory=dict)
+    settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
+
+    def definition(self, given: Assignment) -> Program:
+        """Return the definition that an assignment goes by, as a worker would (S23)."""
+        return self.program.versions.get(given.playbook, self.program)
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class Simulation:
         seed: int = 0,
         selection: str | None = None,
         chunk_max: int = 1,
+        execution: str = "execution-1",
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
         self.now = EPOCH
@@ -87,13 +93,14 @@ class Simulation:
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
+        self.shelf = Plain()
         self.attempts: dict[tuple[str, str], int] = {}
         self._queue: list[tuple[float, int, int, Callable[[], None], Callable[[], bool]]] = []
         self._entries = 0
         self._decisions = 0
         self._work: dict[str, list[_Work]] = {}
         self._ticks: dict[str, float] = {}
-        self.root = self._make(playbook, "execution-1", "")
+        self.root = self._make(playbook, execution, "")
 
     def _make(
         self, playbook: Playbook, execution_id: str, path: str, parent: str = ""
@@ -154,15 +161,35 @@ class Simulation:
             raise ScriptError(
                 f"the case made more than {DECISIONS_MAX:,} decisions; does it loop for ever?"
             )
-        decision = decide(execution.program, execution.state, command)
+        decision = decide(execution.program, execution.state, command, self.shelf)
         for event, (before, after) in zip(decision.events, decision.markings, strict=True):
             execution.log.append(execution.ledger.record(event, self.now, before, after))
+        execution.program = execution.program.versions.get(
+            execution.state.digest, execution.program
+        )
         if self.watch is not None:
             self.watch(execution, decision)
         for effect in decision.effects:
             self._carry_out(execution, effect)
         self._schedule_tick(execution)
         return decision
+
+    @property
+    def output(self) -> Any:
+        """What the root execution returned."""
+        return self.whole(self.root, self.root.state.output)
+
+    @property
+    def ctx(self) -> dict[str, Any]:
+        """The ctx of the root execution."""
+        found: dict[str, Any] = self.whole(self.root, self.root.state.ctx)
+        return found
+
+    def whole(self, execution: Execution, value: Any) -> Any:
+        """Return a value with what references inside it lead to."""
+        if not self.shelf:
+            return value
+        return Objects(execution.id, self.shelf, self.executions).whole(value)
 
     def _schedule_tick(self, execution: Execution) -> None:
         due = execution.state.next_due()
@@ -279,7 +306,7 @@ class Simulation:
     def _lanes(self, execution: Execution, given: Assignment) -> int:
         """Return how many iterations of a chunk run side by side: several only where the loop is local."""
         run = execution.state.runs[given.run]
-        loop = execution.program.by_name[given.step].loop
+        loop = execution.definition(given).by_name[given.step].loop
         if not given.iterations or run.loop is None or loop is None:
             return 1
         if loop.spec.policy.exec != "local":
@@ -299,14 +326,15 @@ class Simulation:
         if work.chunk and not work.left:
             self._lane_over(work)
             return
-        step = work.execution.program.by_name[work.given.step]
+        step = work.execution.definition(work.given).by_name[work.given.step]
         iteration = work.left.pop(0) if work.left else None
         work.path = iteration.path if iteration is not None else ()
         compensate = step.spec.compensate
         tasks = compensate.tool if work.given.compensate and compensate is not None else step.tool
         settings = self._settings(work, tasks)
         written = [write for done in work.reports for write in done.report.writes]
-        scope = {**work.given.scope, "keychain": _Keychain.of(work.execution.program)}
+        given = self.whole(work.execution, work.given.scope)
+        scope = {**given, "keychain": _Keychain.of(work.execution.program)}
         if written:  # iterations handed out together see what the ones before them wrote
             scope["ctx"] = patch_ctx(scope["ctx"], written, settings.reducers)
         work.machine = Machine(
@@ -314,15 +342,15 @@ class Simulation:
             scope,
             settings=settings,
             jitter=self._jitter(work),
-            iter=iteration.iter if iteration is not None else None,
+            iter=self.whole(work.execution, iteration.iter) if iteration is not None else None,
         )
         self._next(work, work.machine.start())
 
     def _settings(self, work: _Work, tasks: list[Any]) -> Settings:
-        key = (work.given.step, work.given.compensate)
+        key = (work.given.playbook, work.given.step, work.given.compensate)
         known = work.execution.settings.get(key)
         if known is None:
-            program = work.execution.program
+            program = work.execution.definition(work.given)
             known = Settings.of(program.playbook, program.by_name[work.given.step], tasks)
             work.execution.settings[key] = known
         return known

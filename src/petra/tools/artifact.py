@@ -6,6 +6,7 @@ import base64
 from typing import ClassVar
 
 from petra.kinds import Artifact, Fields
+from petra.references import is_reference
 from petra.tools.base import ToolContext, ToolError, ToolSettings, ok
 from petra.wire import Outcome
 
@@ -28,7 +29,8 @@ class ArtifactTool:
             return ok(stored)
         if fields.ref is None:
             raise ToolError("client_error", "action get takes a ref")
-        value = await context.objects.get(fields.ref)
+        # A template gives what is behind a reference, unless it says ref(…).
+        value = await context.objects.get(fields.ref) if is_reference(fields.ref) else fields.ref
         if isinstance(value, bytes):
             return ok({"data": base64.b64encode(value).decode("ascii"), "encoding": "base64"})
         return ok(value)

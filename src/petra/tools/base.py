@@ -142,7 +142,12 @@ class ToolSettings:
 
 
 class Tool(Protocol):
-    """One kind of task. ``spec`` is the frozen struct of its fields: their schema and documentation."""
+    """One kind of task. ``spec`` is the frozen struct of its fields: their schema and documentation.
+
+    A tool that looks at ``context.scope`` may have a method ``reads(fields)`` that returns the names it takes from ``args``
+    and ``scope``, or None for all of them: large values under these names are there when it runs (S18). Without the
+    method everything in ``args`` is there, and ``scope`` may have references in it.
+    """
 
     kind: ClassVar[str]
     spec: ClassVar[type[Fields]]

@@ -105,6 +105,23 @@ def _compiled(code: str) -> _Program:
     return _Program(compiled, frozenset(_names_in(compiled)))
 
 
+@lru_cache(maxsize=512)
+def names_read(code: str) -> frozenset[str] | None:
+    """Return every name that code may take from args and scope; None: all there are, for a ``main`` with ``**rest``."""
+    try:
+        program = _compiled(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()  # it will not run
+    names, waiting = set(program.names), [program.code]
+    while waiting:
+        one = waiting.pop()
+        if one.co_flags & inspect.CO_VARKEYWORDS:
+            names.add("args")
+        names.update(one.co_varnames)
+        waiting += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+    return None if "context" in names else frozenset(names)
+
+
 def _file_of(code: str) -> str:
     return f"<python {hashlib.sha256(code.encode()).hexdigest()[:12]}>"
 

@@ -19,7 +19,7 @@ import msgspec
 from petra.kinds import Fields, Python
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.capture import Capture, say
-from petra.tools.code import Failure, Ran, run_code
+from petra.tools.code import Failure, Ran, names_read, run_code
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
@@ -56,6 +56,11 @@ class PythonTool:
     def close(self) -> None:
         """Let the threads end."""
         self._threads.close()
+
+    def reads(self, fields: Mapping[str, Any]) -> frozenset[str] | None:
+        """Return the names that the code may take from args and scope; of a function nobody knows."""
+        code = fields.get("code")
+        return names_read(code) if isinstance(code, str) else None
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
         """Tell whether a task runs in a thread, for as long as it likes."""

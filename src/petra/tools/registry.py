@@ -89,6 +89,17 @@ class Registry:
             return None
         return cast("Blocking", found) if hasattr(found, "in_thread") else None
 
+    def reads(self, kind: str, fields: Mapping[str, Any]) -> frozenset[str] | None:
+        """Return the names that a task takes from its args and its scope beside its fields; None: all of them."""
+        try:
+            found = getattr(self.tool(kind), "reads", None)
+        except ToolError:
+            return frozenset()
+        if found is None:
+            return frozenset({"args"})
+        names: frozenset[str] | None = found(fields)
+        return names
+
     async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Run one attempt of a task of this kind."""
         try:

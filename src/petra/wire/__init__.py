@@ -77,10 +77,15 @@ class LeftOut(Wire, frozen=True):
 
 
 class Write(Wire, frozen=True):
-    """One write to a ctx key, in the order it was made."""
+    """One write to a ctx key, in the order it was made.
+
+    With ``whole``, which only the server says, the value is what the key holds afterwards: its reducer was applied
+    before, since what it came to is a reference, or what it was applied to.
+    """
 
     key: str
     value: Any
+    whole: bool = False
 
 
 class Report(Wire, frozen=True):

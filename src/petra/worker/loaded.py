@@ -1,33 +1,73 @@
-"""Objects that templates read through references: fetched once, kept while there is room (S18).
+"""Objects that templates and tools read through references: fetched once, kept while there is room (S18).
 
 Rule 1: what is read is verified against its checksum; what cannot be read is an error with its kind.
-Rule 2: an object that many runs want at once is fetched once. ``KEPT_BYTES`` bounds what is kept, the one unused for longest
-goes first; one that is larger than that is not read into memory at all.
+Rule 2: an object that many runs want at once is fetched once. ``KEPT_BYTES`` bounds what is kept for runs to come, the one
+unused for longest goes first.
+Rule 3: one run reads at most ``BUDGET_BYTES``; what goes beyond is an error of kind limit that names value and size.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from petra.errors import ObjectError, UnreadableError
 from petra.objects import ExecutionObjects, Reference
+from petra.references import name_of
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
+BUDGET_BYTES: Final = 256 * 1024 * 1024
+"""Bytes of objects that one run may read."""
+AT_ONCE: Final = 16
+"""Objects that are fetched at a time for one run."""
 
 
 class Loaded:
     """The objects a worker has read, by their keys."""
 
-    def __init__(self, most: int = KEPT_BYTES) -> None:
+    def __init__(self, most: int = KEPT_BYTES, budget: int = BUDGET_BYTES) -> None:
         self._most = most
+        self._budget = budget
         self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._size = 0
         self._coming: dict[str, asyncio.Task[Any]] = {}
 
-    async def read(self, objects: ExecutionObjects | None, reference: dict[str, Any]) -> Any:
-        """Return what a reference leads to, or the ``UnreadableError`` that reading it came to."""
+    async def bring(
+        self,
+        objects: ExecutionObjects | None,
+        references: Sequence[dict[str, Any]],
+        scope: Mapping[str, Any],
+        held: int,
+    ) -> list[Any]:
+        """Return what references lead to, or the ``UnreadableError`` that reading one came to.
+
+        ``scope`` has the names they go by; the run holds so many bytes already.
+        """
+        found: list[Any] = []
+        for start in range(0, len(references), AT_ONCE):
+            wanted: list[Any] = []
+            for reference in references[start : start + AT_ONCE]:
+                held += max(0, _size(reference))
+                fits = held <= self._budget
+                wanted.append(
+                    self._read(objects, reference) if fits else self._refuse(scope, reference, held)
+                )
+            found += await asyncio.gather(*wanted)
+        return found
+
+    async def _refuse(
+        self, scope: Mapping[str, Any], reference: dict[str, Any], held: int
+    ) -> UnreadableError:
+        name, size = name_of(scope, reference), _size(reference)
+        others = f" beside {held - size:,} that the run has read" if held > size else ""
+        return UnreadableError(
+            "limit",
+            f"'{name}' has {size:,} bytes{others}; a worker reads at most {self._budget:,} for one run",
+        )
+
+    async def _read(self, objects: ExecutionObjects | None, reference: dict[str, Any]) -> Any:
         if objects is None:
             message = f"{reference['key']:.80}: this worker has no object store"
             return UnreadableError("not_found", message)
@@ -43,11 +83,6 @@ class Loaded:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key][0]
-        if reference.size > self._most:
-            message = (
-                f"{key} has {reference.size:,} bytes; at most {self._most:,} are read by templates"
-            )
-            raise ObjectError("limit", message)
         task = self._coming.get(key)
         if task is None:
             task = self._coming[key] = asyncio.create_task(objects.get(reference))
@@ -58,8 +93,15 @@ class Loaded:
         self._coming.pop(reference.key, None)
         if task.cancelled() or task.exception() is not None:
             return
+        if reference.size > self._most:
+            return
         self._kept[reference.key] = task.result(), reference.size
         self._size += reference.size
         while self._size > self._most:
             _, (_, size) = self._kept.popitem(last=False)
             self._size -= size
+
+
+def _size(reference: Mapping[str, Any]) -> int:
+    size = reference["size"]
+    return size if isinstance(size, int) else 0

@@ -4,8 +4,9 @@ Rule 1: a report that cannot be encoded, because a tool gave back what is no dat
 Rule 2: a result beyond the inline limit is written to the object store first; the report then holds its reference.
 The iterations of a loop share ``LOOP_ROOM``, so that the results of a long one are references early; but one of up to
 ``TINY`` bytes stays: its reference would be no smaller.
-Rule 3: a ctx value or a branch output beyond the limit is an error of kind limit, and so are many that are too large
-together. Of the writes to a key without a reducer only the last counts, so only that needs room.
+Rule 3: a ctx value or a branch output beyond the limit is stored too, and so are the largest of many that are too large
+together. Of the writes to a key without a reducer only the last counts, so only that is kept. What is a reference already
+is only named again.
 Rule 4: of attempts beyond ``ATTEMPTS_BYTES`` the first and the last stay; the whole list is stored, and what the report
 leaves out is counted.
 """
@@ -17,9 +18,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from petra.errors import ObjectError, UnreadableError
 from petra.keychain import Scrubber
 from petra.tools.base import Objects
-from petra.wire import Attempt, Error, LeftOut, Report, Write
+from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Report, Write
 from petra.worker.playbooks import Ready
 
 REPORT_BYTES: Final = 192 * 1024
@@ -30,6 +32,9 @@ TINY: Final = 512
 """Bytes of a result that is never stored for want of room."""
 ATTEMPTS_BYTES: Final = 48 * 1024
 WRITES_BYTES: Final = 128 * 1024
+"""Bytes that all the writes of a run may have together."""
+REFERENCE_BYTES: Final = 400
+"""Bytes that a reference takes, about."""
 DETAILS_BYTES: Final = 8 * 1024
 """Bytes of the details of an error that stay when there is little room."""
 
@@ -81,13 +86,13 @@ async def finish(  # noqa: PLR0913 - what a report is measured by
     if _is_small(report, ready, len(raw), limit):
         return report, len(raw)
     report = await _fit_attempts(report, objects)
-    fault = _fault(report, ready)
-    if fault is None and len(report.writes) > 1:
-        report = msgspec.structs.replace(report, writes=_needed(report.writes, ready))
-        fault = _too_much(report.writes)
-    if fault is not None:
+    try:
+        report = await _fit_writes(report, ready, objects)
+        return await _by_reference(report, ready, objects, limit)
+    except UnreadableError as error:
+        retryable = error.kind in RETRYABLE
+        fault = Error(kind=error.kind, message=scrubber.scrub(error.message), retryable=retryable)
         return _refused(report, fault)
-    return await _by_reference(report, ready, objects, limit)
 
 
 def measure(report: Report, ready: Ready, scrubber: Scrubber, *, total: int = 0) -> int | None:
@@ -128,29 +133,56 @@ async def _by_reference(
     fits = size <= limit and (whole <= REPORT_BYTES or size <= TINY)
     if fits and not ready.reference_first:
         return report, whole
-    if objects is None:
-        message = f"the result has {size:,} bytes, and this worker has no object store"
-        return _refused(report, Error(kind="limit", message=message, retryable=False))
-    try:
-        reference = await objects.put(report.result)
-    except Exception as error:  # noqa: BLE001 - whatever a store does, the run has an outcome
-        message = f"the result of {size:,} bytes cannot be stored: {type(error).__name__}"
-        return _refused(report, Error(kind="connection", message=message, retryable=True))
+    reference = await _stored("the result", report.result, size, objects)
     return msgspec.structs.replace(report, result=reference), whole - size
 
 
-def _fault(report: Report, ready: Ready) -> Error | None:
-    """Return why one of the values that the run sets cannot leave, or None."""
-    values = [(f"ctx.{write.key}", write.value) for write in report.writes]
-    if report.branch is not UNSET:
-        values.append(("the output of the branch", report.branch))
-    for what, value in values:
-        if (size := len(_json(value))) > ready.inline_max:
-            message = (
-                f"{what} has {size:,} bytes; at most {ready.inline_max:,} are kept, use a reference"
-            )
-            return Error(kind="limit", message=message, retryable=False)
-    return None
+async def _stored(what: str, value: Any, size: int, objects: Objects | None) -> dict[str, Any]:
+    """Store a value that is too large to travel; return its reference.
+
+    Raises:
+        UnreadableError: it cannot be stored.
+    """
+    if objects is None:
+        message = f"{what} has {size:,} bytes, and this worker has no object store"
+        raise UnreadableError("limit", message)
+    try:
+        return await objects.put(value)
+    except ObjectError as error:
+        message = f"{what} of {size:,} bytes cannot be stored: {error.message}"
+        raise UnreadableError(error.kind, message) from error
+    except Exception as error:
+        message = f"{what} of {size:,} bytes cannot be stored: {type(error).__name__}"
+        raise UnreadableError("connection", message) from error
+
+
+async def _fit_writes(report: Report, ready: Ready, objects: Objects | None) -> Report:
+    """Store what the run sets where it is too large to travel: one value, or the largest of many together.
+
+    Raises:
+        UnreadableError: something cannot be stored, or there is too much of it all the same.
+    """
+    writes = _needed(report.writes, ready) if len(report.writes) > 1 else report.writes
+    sizes = [len(_json(write.value)) for write in writes]
+    most = ready.inline_max
+    while most > TINY and sum(n if n <= most else REFERENCE_BYTES for n in sizes) > WRITES_BYTES:
+        most //= 2  # the largest go first
+    writes = [
+        write
+        if size <= most
+        else Write(
+            key=write.key, value=await _stored(f"ctx.{write.key}", write.value, size, objects)
+        )
+        for write, size in zip(writes, sizes, strict=True)
+    ]
+    if (size := len(_json(writes))) > WRITES_BYTES:
+        raise UnreadableError(
+            "limit", f"the run sets {size:,} bytes of ctx; at most {WRITES_BYTES:,} are kept"
+        )
+    branch = report.branch
+    if branch is not UNSET and (size := len(_json(branch))) > ready.inline_max:
+        branch = await _stored("the output of the branch", branch, size, objects)
+    return msgspec.structs.replace(report, writes=writes, branch=branch)
 
 
 def _needed(writes: list[Write], ready: Ready) -> list[Write]:
@@ -162,16 +194,6 @@ def _needed(writes: list[Write], ready: Ready) -> list[Write]:
         for index, write in enumerate(writes)
         if write.key in reduced or last[write.key] == index
     ]
-
-
-def _too_much(writes: list[Write]) -> Error | None:
-    size = len(_json(writes))
-    if size <= WRITES_BYTES:
-        return None
-    message = (
-        f"the run sets {size:,} bytes of ctx; at most {WRITES_BYTES:,} are kept, use a reference"
-    )
-    return Error(kind="limit", message=message, retryable=False)
 
 
 async def _fit_attempts(report: Report, objects: Objects | None) -> Report:

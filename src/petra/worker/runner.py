@@ -29,14 +29,16 @@ from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.pipeline.machine import Next
 from petra.policy import patch_ctx
+from petra.references import Follow, Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
-from petra.wire import Assignment, Error, Iteration, Outcome, Report
+from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
 from petra.worker.results import CleanObjects, finish, measure
 from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
+from petra.worker.taking import taken
 
 RETRY_TOLD_S: Final = 0.25
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
@@ -91,13 +93,25 @@ class Work:
         """Forget a pipeline that has ended."""
         self._parts.discard(part)
 
-    def remember(self, report: Report) -> None:
-        """Let iterations that start later see what this one wrote, as if each were handed out by itself."""
+    def remember(self, report: Report, follow: Follow | None = None) -> None:
+        """Let iterations that start later see what this one wrote, as if each were handed out by itself.
+
+        Raises:
+            NeededError: a write adds to what is behind a reference.
+        """
         if report.writes:
-            with contextlib.suppress(
-                ValueError
-            ):  # the server judges the write, and fails the iteration
-                self.ctx = patch_ctx(self.ctx, report.writes, self.ready.settings.reducers)
+            # The server judges the write, and fails the iteration.
+            with contextlib.suppress(ValueError, UnreadableError):
+                self.ctx = patch_ctx(self.ctx, report.writes, self.ready.settings.reducers, follow)
+
+    def adds_to_large(self, report: Report) -> bool:
+        """Tell whether a write adds to, or with, what is behind a reference."""
+        reducers = self.ready.settings.reducers
+        return any(
+            write.key in reducers
+            and (is_reference(write.value) or is_reference(self.ctx.get(write.key)))
+            for write in report.writes
+        )
 
     def fail(self) -> None:
         """End a chunk because one of its iterations failed: stop the others that run now."""
@@ -176,16 +190,31 @@ class Runner:
 
     async def _ended(self, work: Work, iteration: Iteration, report: Report) -> None:
         """Take what an iteration came to, as it may leave."""
-        given = work.given
+        given, made = work.given, report
         report, size = await finish(
             report, work.ready, self._stored(work), self._scrubber, total=given.total
         )
+        if report.writes:
+            await self._remember(work, made)
         if work.has_failed():
             return  # another one failed, and this one was stopped
         work.parts.add(iteration.path, report, size)
-        work.remember(report)
         if report.status == "error" and not work.ready.best_effort:
             work.fail()
+
+    async def _remember(self, work: Work, report: Report) -> None:
+        """Let later iterations see what one wrote; what is large is added to as data."""
+        follow = Followed()
+        while True:
+            try:
+                return work.remember(report, follow)
+            except NeededError as needed:
+                wanted = needed.references
+                found = await self._loaded.bring(
+                    self._stored(work), wanted, {"ctx": work.ctx}, follow.brought
+                )
+                for reference, one in zip(wanted, found, strict=True):
+                    follow.put(reference, one)
 
     # Several iterations in one go
 
@@ -206,9 +235,14 @@ class Runner:
             tools=tools,
             clock=self._clock,
             make=lambda iteration: self._machine(work, iteration),
+            take=lambda run: taken(run, self._reads(run)),
             clean=self._clean,
             scrub=self._scrubber.scrub,
-            measure=lambda r: measure(r, ready, self._scrubber, total=work.given.total),
+            measure=lambda r: (
+                None
+                if r.writes and work.adds_to_large(r)
+                else measure(r, ready, self._scrubber, total=work.given.total)
+            ),
             goes_on=goes_on,
             stopped=lambda: work.reason is not None,
         )
@@ -285,7 +319,8 @@ class Runner:
             if part.is_set():
                 return machine.cancel(part.reason or "").report
             if isinstance(move, Load):
-                move = machine.loaded(await self._loaded.read(objects, move.reference))
+                found = await self._loaded.bring(objects, move.references, move.scope, move.held)
+                move = machine.loaded(found)
                 continue
             if isinstance(move, Wait):
                 await ready.secrets.prepare(used)
@@ -330,9 +365,15 @@ class Runner:
             timer.cancel()
 
     async def _try(
-        self, work: Work, run: Run, part: Cancellation, objects: Objects | None
+        self, work: Work, run: Run, part: Cancellation, objects: ExecutionObjects | None
     ) -> Outcome:
         """Make one attempt, and the same again if its secrets turn out to be old."""
+        try:
+            run = await self._taken(run, objects)
+        except UnreadableError as error:
+            message = self._scrubber.scrub(error.message)
+            error_of = Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
+            return Outcome(status="error", error=error_of)
         outcome = await self._attempt(work, run, part, objects)
         if _kind(outcome) == "auth" and not part.is_set():
             names = work.ready.uses[run.task.name] | _named(run.fields)
@@ -343,6 +384,31 @@ class Runner:
                     return outcome
                 outcome = await self._attempt(work, again, part, objects)
         return outcome
+
+    def _reads(self, run: Run) -> frozenset[str] | None:
+        """Return the names that a tool takes from args and scope; None: all of them."""
+        ask = getattr(self._tools, "reads", None)
+        if ask is None:
+            return frozenset({"args"})
+        names: frozenset[str] | None = ask(run.task.kind, run.fields)
+        return names
+
+    async def _taken(self, run: Run, objects: ExecutionObjects | None) -> Run:
+        """Return a try with the data that its tool takes by name, read where it is large.
+
+        Raises:
+            UnreadableError: some of it cannot be had.
+        """
+        names = self._reads(run)
+        while True:
+            try:
+                return taken(run, names)
+            except NeededError as needed:
+                assert run.follow is not None, "who cannot follow needs nothing"
+                wanted, held = needed.references, run.follow.brought
+                found = await self._loaded.bring(objects, wanted, run.scope, held)
+                for reference, one in zip(wanted, found, strict=True):
+                    run.follow.put(reference, one)
 
     async def _attempt(
         self, work: Work, run: Run, part: Cancellation, objects: Objects | None
@@ -459,4 +525,5 @@ def _rendered_again(work: Work, run: Run) -> Run:
         args=dict(args),
         spec=run.spec,
         scope={**run.scope, "args": args},
+        follow=run.follow,
     )

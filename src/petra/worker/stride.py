@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from petra.clock import Clock
+from petra.errors import UnreadableError
 from petra.pipeline import Finished, Machine, Run
 from petra.pipeline.machine import Next
+from petra.references import NeededError
 from petra.tools.base import Blocking, ToolContext, call
 from petra.wire import Iteration, Outcome, Report
 
@@ -54,6 +56,8 @@ class Strider:
     tools: dict[str, Blocking]
     clock: Clock
     make: Callable[[Iteration], Machine]
+    take: Callable[[Run], Run]
+    """Returns a try with the data that its tool takes by name, if it is at hand."""
     clean: Callable[[Outcome], Outcome]
     scrub: Callable[[str], str]
     measure: Callable[[Report], int | None]
@@ -87,6 +91,10 @@ class Strider:
             tool = self.tools[move.task.kind]
             late = tried and self.clock.monotonic() >= until
             if late or self.stopped() or not tool.blocks(move.spec):
+                break
+            try:
+                move = self.take(move)
+            except (NeededError, UnreadableError):
                 break
             tried = True
             began = self.clock.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import add
-from petra.kernel.state import Branch, Group, State
+from petra.kernel.state import Branch, State
 
 
 def settle_groups(state: State) -> list[str]:
@@ -12,25 +12,25 @@ def settle_groups(state: State) -> list[str]:
     touched = state.touched
     if not touched:
         return []
-    for group_id, branches in touched.items():
+    # a group that goes may be the last that lived in a branch around it
+    inside_out = (
+        list(touched) if len(touched) == 1 else sorted(touched, key=lambda one: -_depth(state, one))
+    )
+    for group_id in inside_out:
         group = state.groups.get(group_id)
         if group is None:
             continue
-        for index, where in branches.items():
+        for index, where in touched[group_id].items():
             if index not in group.members and index not in group.arrived:
                 group.ended.setdefault(index, where)
         if not group.members and (group.fired or group.join is None):
-            forget(state, group)
+            state.forget_group(group)
     return list(touched)
 
 
-def forget(state: State, group: Group) -> None:
-    """Forget a group that nobody is in any more, with its timers and what it wrote."""
-    del state.groups[group.id]
-    state.writers.pop(group.id, None)
-    state.drop_timers(group.id)
-    for join in [name for name, fired in state.fired_groups.items() if fired == group.id]:
-        del state.fired_groups[join]
+def _depth(state: State, group_id: str) -> int:
+    group = state.groups.get(group_id)
+    return len(group.stack) if group is not None else 0
 
 
 def group_changed(state: State, event: e.GroupChanged) -> None:
@@ -46,7 +46,7 @@ def group_changed(state: State, event: e.GroupChanged) -> None:
         stack = (*group.stack, Branch(group.id, index))
         add(state, event.produced, stack, group.seen, group.source, None, group.step)
     elif event.change == "complete":
-        group.timed_out = True
+        group.forced = True
     state.touched.setdefault(group.id, {})
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from petra.kernel import events as e
-from petra.kernel.fold.groups import forget
 from petra.kernel.fold.tasks import arm
-from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, withdraw_items
-from petra.kernel.fold.writes import write
+from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, touch, withdraw_items
+from petra.kernel.fold.writes import merge, write
 from petra.kernel.state import (
     Activation,
     Branch,
@@ -47,6 +46,9 @@ def step_started(state: State, event: e.StepStarted) -> None:
         arrow=first.arrow if first else None,
         resources=list(event.resources),
         compensates=event.compensates,
+        joined=event.stack is not None or (first is not None and first.joined),
+        merged=(event.merge.value,) if event.merge is not None else first.merged if first else (),
+        began=undone.began if undone else None,
     )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
@@ -60,7 +62,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
     if event.armed is not None:
         arm(state, run, None, event.armed)
     if event.merge is not None:
-        write(state, event.merge, stack)
+        merge(state, event.merge)
     state.firings += 1
 
 
@@ -68,14 +70,23 @@ def consume(state: State, tokens: list[Token], step: str, group_id: str | None) 
     """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
     group = state.groups.get(group_id) if group_id is not None else None
     if group is not None:
-        group.fired = True
+        close(state, group)
         state.fired_groups[step] = group.id
     for token in tokens:
         take_token(state, token.id)
         for level in token.stack[len(group.stack) + 1 :] if group is not None else ():
             inner = state.groups.get(level.group)
             if inner is not None and not inner.members:
-                forget(state, inner)
+                state.forget_group(inner)
+    if group is not None and group.members:
+        state.detach(group)
+
+
+def close(state: State, group: Group) -> None:
+    """The join of a group has decided about it."""
+    state.decide_group(group)
+    touch(state, group.stack, group.join or group.step)
+    state.touched.setdefault(group.id, {})
 
 
 def history(state: State, tokens: list[Token], group_id: str | None) -> Seen:
@@ -135,8 +146,12 @@ def ended_run(state: State, event: e.StepEnded) -> Run:
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]
     consume(state, tokens, event.step, event.closes)
+    if group is not None:
+        group.void = True
     first = tokens[0] if tokens else None
     stack = group.stack if group is not None else first.stack if first else ()
+    if event.stack is not None:
+        stack = to_stack(event.stack)
     seen = united(tokens) if tokens else (group.seen if group else {})
     source = first.source if first else group.source if group else None
     return Run(
@@ -199,7 +214,7 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
         count(state, "done")
         if event.undoable:
             seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack))
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
         elif state.phase == "normal":
             state.not_compensated[run.step] = None
         if not event.produced and state.phase == "normal":
@@ -220,9 +235,11 @@ def produce(
     seen = {**run.seen, run.step: activation}
     if event.group is not None:
         new = event.group
-        state.groups[new.id] = Group(
-            id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
-            join=new.join, items=new.items, arcs=new.arcs, source=activation,
+        state.add_group(
+            Group(
+                id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
+                join=new.join, items=new.items, arcs=new.arcs, source=activation, since=state.seq,
+            )
         )  # fmt: skip
     for made in event.produced:
         stack = run.stack
@@ -242,15 +259,21 @@ def withdrawn(state: State, event: e.Withdrawn) -> None:
         count(state, "cancelled")
         withdraw_items(state, run, *run.chunks.values())
     for group_id in event.groups:
-        if group_id in state.groups:
-            forget(state, state.groups[group_id])
+        group = state.groups.get(group_id)
+        if group is not None:
+            state.forget_group(group)
+            touch(state, group.stack, group.join or group.step)
 
 
 def discarded(state: State, event: e.TokenDiscarded) -> None:
     """A token left without effect; a late one may change a merge."""
-    if event.closes is not None and event.closes in state.groups:
-        state.groups[event.closes].fired = True
+    closed = state.groups.get(event.closes) if event.closes is not None else None
+    if closed is not None and not closed.fired:
+        close(state, closed)
+        closed.void = True
     token = take_token(state, event.token)
+    if closed is not None and all(one not in state.ready for one in closed.arrived.values()):
+        state.detach(closed)
     if event.group is not None and event.index is not None:
         group = state.groups.get(event.group)
         if group is not None and event.merge is not None:
@@ -258,7 +281,7 @@ def discarded(state: State, event: e.TokenDiscarded) -> None:
             group.outputs[event.index] = group.overrides.get(event.index, token.output)
             group.order.append(event.index)
     if event.merge is not None:
-        write(state, event.merge, token.stack[:-1])
+        merge(state, event.merge)
     state.firings += 1
 
 
@@ -269,4 +292,5 @@ def returned(state: State, event: e.RunReturned) -> None:
     withdraw_items(state, run)
     origin = run.arrow[0] if run.arrow else ""
     add(state, event.token, run.stack, run.seen, run.source, run.output, origin)
+    state.ready[event.token.id].merged = run.merged
     state.firings += 1

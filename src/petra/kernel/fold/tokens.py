@@ -31,10 +31,17 @@ def add(
         since=state.seq,
         arrival=state.arrive(),
         empty=made.empty,
+        joined=made.joined,
     )
     state.add_token(token)
     if made.arrives is not None:
         group = state.groups[made.arrives]
+        if made.empty:
+            token.output = None
+            token.group, group.empty = group.id, made.id
+            touch(state, stack, made.step)
+            state.touched.setdefault(group.id, {})
+            return
         index = next(level.branch for level in stack if level.group == made.arrives)
         group.join = made.step
         if index not in group.arrived:
@@ -53,6 +60,10 @@ def touch(state: State, stack: Stack, where: str) -> None:
 def take_token(state: State, token_id: str) -> Token:
     """Take a token out; one that had arrived at a join has not, unless the join fired."""
     token = state.take_token(token_id)
+    if token.group and (nobody := state.groups.get(token.group)) is not None and not nobody.fired:
+        nobody.empty = ""
+        if not nobody.members and not nobody.arrived:
+            state.forget_group(nobody)  # it was withdrawn
     if not token.stack:
         return token
     for level in token.stack:

@@ -18,12 +18,18 @@ def write(
     present = key in state.ctx
     reducer = state.reducers.get(key)
     value = made.value
-    if reducer is not None:
+    if reducer is not None and not made.whole:
         value = reduce_value(reducer, state.ctx.get(key), value, present=present)  # type: ignore[arg-type]
-    elif stack or loop:
+    elif reducer is None and (stack or loop):
         for scope, index in scopes_of(state, stack, loop):
             note_writer(state, scope, key, index, made.value)
     state.ctx = {**state.ctx, key: value}
+
+
+def merge(state: State, made: Write) -> None:
+    """Put a merge into ctx, where it names a key; it is no write that could conflict or be reduced (S8)."""
+    if made.key:
+        state.ctx = {**state.ctx, made.key: made.value}
 
 
 def scopes_of(

@@ -236,9 +236,11 @@ def _writes(document: Document) -> None:
     spec = document.playbook.executor.spec
     written: list[tuple[Path, str]] = [(("executor", "spec", "ctx", key), key) for key in spec.ctx]
     for index, step in enumerate(document.playbook.workflow):
-        if step.spec.join is not None and step.spec.join.merge is not None:
-            place: Path = ("workflow", index, "spec", "join", "merge", "into")
-            written.append((place, step.spec.join.merge.into))
+        merge = step.spec.join.merge if step.spec.join is not None else None
+        place: Path
+        if merge is not None and merge.into is not None:
+            place = ("workflow", index, "spec", "join", "merge", "into")
+            written.append((place, merge.into))
         loop, place = step.loop, ("workflow", index, "loop")
         while loop is not None:
             if loop.iterator in _ITER_KEYS:

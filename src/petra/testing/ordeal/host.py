@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.engine import Engine
-from petra.engine.feed import Appended, Message, Sink, Topic
+from petra.engine.feed import Sink
+from petra.engine.news import Appended, News, Topic
 from petra.errors import PetraError
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -58,13 +59,13 @@ class _Ear(Sink):
 
     def __init__(
         self,
-        taken: Callable[[Message], None] = lambda _: None,
+        taken: Callable[[News], None] = lambda _: None,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._taken = taken
         self._ended = ended
 
-    def take(self, message: Message) -> None:
+    def take(self, message: News) -> None:
         """Take a message."""
         self._taken(message)
 
@@ -193,7 +194,7 @@ class Host:
             self._plan.counts["engines that closed in order"] += 1
         process.kill()
 
-    def _heard(self, told: Message) -> None:
+    def _heard(self, told: News) -> None:
         if isinstance(told, Appended):
             durable = self._evidence.version(told.execution)
             self._evidence.heard.append(Heard(told.execution, told.records[-1].seq, durable))

@@ -10,6 +10,9 @@ CREATE TABLE IF NOT EXISTS migrations (
 -- name: has_migrations
 SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'
 
+-- name: has_executions
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'executions'
+
 -- name: applied_migrations
 SELECT number, name, checksum FROM migrations ORDER BY number
 

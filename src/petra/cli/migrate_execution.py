@@ -1,0 +1,111 @@
+"""``petra migrate-execution``: a live execution goes on with another version of its playbook (S23)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from petra.cli.home import found_id, home_option, look, request_id
+from petra.cli.output import as_json, print_json
+from petra.cli.steer import carry_out, execution_argument
+from petra.desk import Move
+from petra.embedded import read_file
+from petra.engine.entries import Entries
+from petra.errors import UsageError
+from petra.kernel import Program
+from petra.kernel.migration import MigrationPlan, examined
+from petra.playbook import Playbook, read, to_yaml
+
+
+@click.command("migrate-execution")
+@execution_argument
+@click.option(
+    "--to", "version", metavar="FILE|VERSION", required=True, help="The playbook to go on with."
+)
+@click.option(
+    "--map", "pairs", metavar="OLD=NEW", multiple=True, help="A step that is called otherwise now."
+)
+@click.option("--plan", "planned", is_flag=True, help="Only show where everything would be.")
+@click.option("--reason", default="", help="Why; it is kept in the log.")
+@home_option
+@as_json
+def command(
+    execution: str,
+    version: str,
+    home: Path,
+    output: str,
+    *,
+    pairs: tuple[str, ...],
+    reason: str,
+    planned: bool,
+) -> None:
+    """Let a live execution go on with another version of its playbook.
+
+    Every token needs a place in the new one: a step of the same name, or the one it is mapped to. The new net is
+    proved sound from there. What runs goes on with the definition it began with. A refusal changes nothing.
+    """
+    chosen = found_id(home, execution)
+    renamed = dict(_pair(pair) for pair in pairs)
+    if planned:
+        _show(_plan(home, chosen, version, renamed), output)
+        return
+    playbook = look(home, lambda store, entries: _definition(store, entries, chosen, version))
+    asked = Move(
+        id=request_id(), execution=chosen, playbook=to_yaml(playbook), renamed=renamed,
+        actor="operator", reason=reason, rest=False,
+    )  # fmt: skip
+    carry_out(home, asked, output)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise UsageError(f"--map takes OLD=NEW, not '{text}'")
+    return old, new
+
+
+async def _definition(store: Any, entries: Entries, execution: str, version: str) -> Playbook:
+    """Return the playbook that a file or a stored version names."""
+    if Path(version).is_file():  # noqa: ASYNC240 - nothing else runs meanwhile
+        return read_file(Path(version))
+    entry = await entries.read(execution)
+    meta = entry.program.playbook.metadata
+    stored = await store.find_playbook(meta.path or meta.name, version)
+    if stored is None:
+        raise UsageError(
+            f"there is neither a file '{version}' nor a version '{version}' of '{meta.name}'"
+        )
+    return read(stored.source.decode(), stored.name).checked()
+
+
+def _plan(home: Path, execution: str, version: str, renamed: dict[str, str]) -> MigrationPlan:
+    async def asking(store: Any, entries: Entries) -> MigrationPlan:
+        entry = await entries.read(execution)
+        target = Program(await _definition(store, entries, execution, version))
+        return examined(entry.program, target, entry.state, renamed)
+
+    return look(home, asking)
+
+
+def _show(plan: MigrationPlan, output: str) -> None:
+    """Print a plan; the exit code says whether it would be accepted."""
+    if output == "json":
+        proof = plan.proof.answer if plan.proof is not None else None
+        moves = [asdict(move) for move in plan.moves]
+        print_json({"accepted": not plan.faults, "moves": moves, "faults": plan.faults, "proof": proof, "note": plan.note})  # fmt: skip
+    else:
+        for move in plan.moves:
+            where = move.step if move.step == move.to else f"{move.step} → {move.to}"
+            mark = "✗" if move.fault else "·"
+            click.echo(f"{mark} {move.what:9}  {where or '(the execution)'}  {move.note}".rstrip())
+        for fault in plan.faults:
+            click.echo(f"refused: {fault}", err=True)
+        if plan.note:
+            click.echo(f"note: {plan.note}")
+        if not plan.faults:
+            click.echo("everything has a place; without --plan it moves")
+    sys.exit(1 if plan.faults else 0)

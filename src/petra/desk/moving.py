@@ -1,0 +1,49 @@
+"""Moving a live execution to another definition: proved here, decided by the engine (S23)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import msgspec
+
+from petra.desk.requests import Move
+from petra.engine import Answered, Engine
+from petra.errors import UsageError
+from petra.kernel import commands as c
+from petra.kernel.migration import MovedOnError, examined
+from petra.playbook import read
+
+TRIES = 20
+"""So often a move is proved anew because the execution has moved on meanwhile."""
+
+
+async def move(engine: Engine, request: Move) -> Answered:
+    """Move an execution; the answer says why not, if it cannot.
+
+    Raises:
+        UsageError: it moves on faster than a move can be proved.
+    """
+    target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
+    for _ in range(TRIES):
+        entry = await engine.view(request.execution)
+        command = c.Migrate(
+            now=0.0, digest=target.digest, renamed=request.renamed, at=entry.state.seq,
+            actor=request.actor, reason=request.reason,
+        )  # fmt: skip
+        known = request.id and await engine.store.answer(request.id)
+        plan = examined(entry.program, target, entry.state, request.renamed)
+        if plan.faults and not known:
+            return Answered(request.execution, "; ".join(plan.faults))
+        with contextlib.suppress(MovedOnError):
+            return await engine.migrate(
+                request.execution, _timed(command), target, command=request.id,
+                request=[request.renamed, request.actor, request.reason],
+            )  # fmt: skip
+    raise UsageError(
+        f"execution {request.execution} moves on faster than a move can be proved; 'petra pause' it first"
+    )
+
+
+def _timed(command: c.Migrate) -> Callable[[float], c.Migrate]:
+    return lambda now: msgspec.structs.replace(command, now=now)

@@ -1,0 +1,218 @@
+"""Large values for decisions: read when one needs them, kept for a while, bounded in every direction (S18).
+
+Rule 1: a decision reads nothing. It names what it lacks, that is brought while other executions go on, and it is made
+again. Meanwhile what arrives for the same execution waits behind it, in order.
+Rule 2: what was brought for a decision stays until it is made; the shelf that all share forgets what was used least
+lately.
+Rule 3: what is too large, too much or too slow is an error of kind limit, for that decision alone.
+Rule 4: what a decision makes is durable before its events are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from petra.clock import Clock
+from petra.engine.draft import Request
+from petra.engine.limits import (
+    BRING_AT_ONCE,
+    BRING_MAX,
+    BRING_S,
+    HAND_BYTES,
+    OBJECT_BYTES,
+    RETRY_S,
+    SHELF_BYTES,
+)
+from petra.errors import ObjectError, UnreadableError
+from petra.kernel.objects import Made
+from petra.objects import Objects
+from petra.references import NeededError, read_reference, walk
+
+_log = logging.getLogger(__name__)
+
+
+class Shelf:
+    """Objects that were read or made lately, for all executions."""
+
+    def __init__(self, store: str, most: int = SHELF_BYTES) -> None:
+        self.store = store
+        self._most = most
+        self._size = 0
+        self._found: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+
+    def __call__(self, reference: dict[str, Any]) -> Any:
+        """Return what a reference leads to, if it is here."""
+        key = reference["key"]
+        known = self._found.get(key)
+        if known is None:
+            raise NeededError(reference)
+        self._found.move_to_end(key)
+        return walk(reference, known[0])
+
+    def put(self, reference: dict[str, Any], found: Any) -> None:
+        """Keep an object; others make room."""
+        key, size = reference["key"], reference["size"]
+        if key in self._found or size > self._most:
+            return
+        self._found[key] = found, size
+        self._size += size
+        while self._size > self._most:
+            _, (_, freed) = self._found.popitem(last=False)
+            self._size -= freed
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def brought(self) -> int:
+        """Bytes of what is kept, as it is stored."""
+        return self._size
+
+
+class Hand:
+    """What was brought for one command that waits to be decided, before the shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.store = shelf.store
+        self._shelf = shelf
+        self._found: dict[str, Any] = {}
+        self._failed: dict[str, UnreadableError] = {}
+        self._size = 0
+
+    def __call__(self, reference: dict[str, Any]) -> Any:
+        """Return what a reference leads to, or say why it cannot be had."""
+        key = reference["key"]
+        if key in self._found:
+            return walk(reference, self._found[key])
+        if (error := self._failed.get(key)) is not None:
+            raise UnreadableError(error.kind, error.message)
+        return self._shelf(reference)
+
+    @property
+    def brought(self) -> int:
+        """Bytes of what is at hand, as it is stored."""
+        return self._size + self._shelf.brought
+
+    def put(self, reference: dict[str, Any], found: Any) -> None:
+        """Keep an object that was made."""
+        self._shelf.put(reference, found)
+
+    def take(self, reference: dict[str, Any], found: Any) -> None:
+        """Hold what was brought, or the error it came to."""
+        if isinstance(found, UnreadableError):
+            self._failed[reference["key"]] = found
+            return
+        self._found[reference["key"]] = found
+        self._size += reference["size"]
+        self._shelf.put(reference, found)
+
+    def refuses(self, reference: dict[str, Any]) -> UnreadableError | None:
+        """Say why an object is not even asked for: it is too large, or would be too much beside the others."""
+        size, key = reference["size"], f"{reference['key']:.80}"
+        if not isinstance(size, int) or size > OBJECT_BYTES:
+            said = f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} can be looked into on the server"
+        elif self._size + size > HAND_BYTES:
+            said = f"with {key} there would be more than {HAND_BYTES:,} bytes to look into at once"
+        elif len(self._found) >= BRING_MAX:
+            said = f"more than {BRING_MAX:,} objects would be needed at once"
+        else:
+            return None
+        return UnreadableError("limit", said)
+
+
+class Porter:
+    """Brings what decisions lack, and stores what they make."""
+
+    def __init__(
+        self,
+        objects: Objects | None,
+        clock: Clock,
+        errand: Callable[[str, Coroutine[Any, Any, None]], object],
+        again: Callable[[list[Request]], None],
+    ) -> None:
+        """Make one; ``again`` takes requests that are to be decided now, in their order."""
+        self._objects = objects
+        self._clock = clock
+        self._errand = errand
+        self._again = again
+        self.shelf = Shelf(objects.name) if objects is not None else None
+        self._held: dict[str, list[Request]] = {}
+        self._rested = asyncio.Event()
+        self._rested.set()
+        self._room = asyncio.Semaphore(BRING_AT_ONCE)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def holds(self, request: Request) -> bool:
+        """Take a request whose execution waits for an object; False where it does not."""
+        held = self._held.get(request.execution)
+        if held is None:
+            return False
+        held.append(request)
+        return True
+
+    def bring(self, before: Iterable[Request], request: Request, lack: NeededError) -> None:
+        """Bring what a request lacks; then it is decided again, after those ``before`` it."""
+        assert self.shelf is not None, "without a store nothing is asked for"
+        if request.hand is None:
+            request.hand = Hand(self.shelf)
+        self._held[request.execution] = [*before, request]
+        self._rested.clear()
+        self._errand("bring", self._bring(request, request.hand, lack.references))
+
+    async def _bring(
+        self, request: Request, hand: Hand, references: tuple[dict[str, Any], ...]
+    ) -> None:
+        try:
+            for reference in references:
+                found: Any = hand.refuses(reference)
+                if found is None:
+                    async with self._room:
+                        found = await self._read(reference)
+                hand.take(reference, found)
+        finally:
+            self._again(self._held.pop(request.execution))
+            if not self._held:
+                self._rested.set()
+
+    async def _read(self, reference: dict[str, Any]) -> Any:
+        assert self._objects is not None
+        until = self._clock.monotonic() + BRING_S
+        while True:
+            try:
+                whole = read_reference({**reference, "path": []})
+                return await asyncio.wait_for(self._objects.get(whole), BRING_S)
+            except TimeoutError:
+                message = f"{reference['key']:.80} did not come within {BRING_S:g} s"
+                return UnreadableError("limit", message)
+            except ObjectError as error:
+                if error.kind != "connection" or self._clock.monotonic() >= until:
+                    return error
+                await self._clock.sleep(RETRY_S)
+            except Exception as error:  # noqa: BLE001 - a reference that somebody made up is not the engine
+                return UnreadableError("parse", f"{reference['key']:.80}: {error!r:.200}")
+
+    async def store(self, made: Iterable[Made]) -> None:
+        """Store what decisions made; while that cannot be done, nothing else is made durable either."""
+        for one in made:
+            await self._store(one)
+
+    async def _store(self, one: Made) -> None:
+        assert self._objects is not None
+        while True:
+            try:
+                await self._objects.write(one.key, one.content)
+            except ObjectError as error:
+                _log.warning("nothing is acknowledged until this is over: %s", error)
+                await self._clock.sleep(RETRY_S)
+            else:
+                return
+
+    async def rest(self) -> None:
+        """Wait until nothing is being brought."""
+        await self._rested.wait()

@@ -1,0 +1,157 @@
+"""What a decision sees of large values (S18): objects at hand, and those that it makes.
+
+Rule 1: a decision reads no store. It is given a shelf with objects that somebody brought; where it needs one that
+is not there it stops with ``NeededError``, and is made again once that was brought.
+Rule 2: a value that is too large for an event becomes a reference. Its content goes with the decision, and must be
+durable before the events that refer to it.
+Rule 3: a reference of another execution is not followed, unless this one may read that one's.
+Rule 4: what cannot be had is an error that names it: never undefined, never false, never the reference itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from petra.errors import UnreadableError
+from petra.references import SERVER_ROOM, Followed, is_reference, resolved
+from petra.wire import Error
+
+_encode = msgspec.json.Encoder().encode
+_content = msgspec.json.Encoder(order="deterministic").encode
+"""What ``canonical`` gives for values that were read from JSON or made by an expression: those are finite."""
+_SCALARS = frozenset((type(None), bool, int, float))
+
+
+class Shelf(Protocol):
+    """Objects at hand, by their keys."""
+
+    store: str
+    """The name of the store that new objects go to."""
+
+    @property
+    def brought(self) -> int:
+        """How many bytes of objects are here for the decision to be made."""
+
+    def __call__(self, reference: dict[str, Any], /) -> Any:
+        """Return what a reference leads to.
+
+        Raises:
+            NeededError: it is not at hand, and nobody has tried to bring it.
+            UnreadableError: it cannot be had.
+        """
+
+    def put(self, reference: dict[str, Any], found: Any) -> None:
+        """Keep an object that was made."""
+
+
+class Plain(Followed):
+    """A shelf that keeps everything: for executions that live in one process and not for long."""
+
+    store = "memory"
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+
+class Made(NamedTuple):
+    """An object that a decision made: it is to be stored under its key."""
+
+    key: str
+    content: bytes
+
+
+class Objects:
+    """The large values of one execution, as one decision sees them."""
+
+    __slots__ = ("_execution", "_may_read", "_shelf", "made")
+
+    room = SERVER_ROOM
+
+    def __init__(self, execution: str, shelf: Shelf | None, may_read: Collection[str] = ()) -> None:
+        self._execution = execution
+        self._shelf = shelf
+        self._may_read = may_read
+        self.made: dict[str, Made] = {}
+
+    @property
+    def can_store(self) -> bool:
+        """Whether there is a store for large values."""
+        return self._shelf is not None
+
+    @property
+    def brought(self) -> int:
+        """How many bytes of objects are at hand."""
+        return self._shelf.brought if self._shelf is not None else 0
+
+    def __call__(self, value: Any) -> Any:
+        """Return what a reference leads to; any other value as it is.
+
+        Raises:
+            NeededError: it must be brought first.
+            UnreadableError: it cannot be had, or is not for this execution to read.
+        """
+        if type(value) is not dict or not is_reference(value):
+            return value
+        key = value["key"]
+        owner = key.partition("/")[0]
+        if owner != self._execution and owner not in self._may_read:
+            raise UnreadableError("denied", f"{key:.80} belongs to another execution")
+        if self._shelf is None:
+            raise UnreadableError("limit", f"there is no store to read {key:.80} from")
+        return self._shelf(value)
+
+    def whole(self, value: Any) -> Any:
+        """Return a value with every reference inside it replaced by what it leads to."""
+        return resolved(self, value)
+
+    def owned(self, value: Any) -> Any:
+        """Return a value with every reference of another execution replaced by what it leads to."""
+        if type(value) is list:
+            return [self.owned(item) for item in value]
+        if type(value) is not dict:
+            return value
+        if not is_reference(value):
+            return {key: self.owned(item) for key, item in value.items()}
+        own = value["key"].partition("/")[0] == self._execution
+        return value if own else self.whole(value)
+
+    def reading(self, execution: str) -> Objects:
+        """Return the same, for something that another execution has sent: its references can be followed."""
+        made = Objects(self._execution, self._shelf, (*self._may_read, execution))
+        made.made = self.made
+        return made
+
+    def put(self, value: Any) -> dict[str, Any]:
+        """Make a value an object; return the reference to it."""
+        assert self._shelf is not None, "there is a store"
+        content = _content(value)
+        checksum = hashlib.sha256(content).hexdigest()
+        key = f"{self._execution}/{checksum}.json"
+        reference = {
+            "store": self._shelf.store,
+            "key": key,
+            "checksum": checksum,
+            "size": len(content),
+            "schema_hint": None,
+        }
+        self._shelf.put(reference, value)
+        self.made[key] = Made(key, content)
+        return reference
+
+
+def excess(value: Any, most: int) -> int:
+    """Return how many bytes a value has in an event if they are more than ``most``, else 0."""
+    kind = type(value)
+    if kind in _SCALARS or (kind is str and len(value) * 6 < most):  # an escape has six
+        return 0
+    size = len(_encode(value))
+    return size if size > most else 0
+
+
+def unreadable(what: str, error: UnreadableError) -> Error:
+    """Return the error of a place that needs what cannot be had."""
+    return Error(kind=error.kind, code="reference", message=f"{what}: {error.message}")

@@ -1,0 +1,45 @@
+"""What a tool takes from args and scope beside its fields, with large values in place of their references (S18).
+
+The fields of a tool are rendered, so they are data. What it finds by name, as ``python`` does, is looked through here,
+before it runs: a tool never sees a reference that nobody asked for with ``ref(x)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from petra.pipeline import Run
+from petra.references import Follow, references_in, resolved
+
+
+def taken(run: Run, names: frozenset[str] | None) -> Run:
+    """Return a try with the data under these names in its args and its scope; None: under all of them.
+
+    Raises:
+        NeededError: some of it was not brought.
+        UnreadableError: some of it cannot be had.
+    """
+    if run.follow is None or (names is not None and not names):
+        return run
+    args = _whole(run.follow, run.args, None if names is None or "args" in names else names)
+    scope = _whole(run.follow, run.scope, names, but="args")
+    if args is run.args and scope is run.scope:
+        return run
+    return replace(run, args=args, scope={**scope, "args": args})
+
+
+def _whole(
+    follow: Follow, values: dict[str, Any], names: frozenset[str] | None, but: str | None = None
+) -> dict[str, Any]:
+    wanted = values.keys() if names is None else names & values.keys()
+    large = [name for name in wanted if name != but and _is_large(values[name])]
+    if not large:
+        return values
+    found: Mapping[str, Any] = resolved(follow, {name: values[name] for name in large})
+    return {**values, **found}
+
+
+def _is_large(value: Any) -> bool:
+    return type(value) in (dict, list) and references_in(value)[0]

@@ -1,0 +1,105 @@
+"""A live execution moves to another version on the real engine: durably, once, and over a restart (S23)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from engine.test_engine import opened
+from engine_support import local, playbook
+
+from petra.desk import Move
+from petra.kernel import events as e
+from petra.kernel import verify
+from petra.playbook import to_yaml
+from petra.store.rows import ExecutionFilter
+
+pytestmark = pytest.mark.spec("S23")
+
+BEFORE = """
+  - {step: ask, tool: {kind: human, title: Sure?}, next: {arcs: [{step: pay}]}}
+  - {step: pay, tool: {kind: python, code: "result = 'paid'"}}
+"""
+AFTER = """
+  - {step: ask, tool: {kind: human, title: Sure?}, next: {arcs: [{step: check}]}}
+  - {step: check, tool: {kind: python, code: "result = 'checked'"}, next: {arcs: [{step: pay}]}}
+  - {step: pay, tool: {kind: python, code: "result = 'paid, ' + check", args: {check: "{{ check }}"}}}
+"""
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def kind(request: pytest.FixtureRequest) -> str:
+    if request.param == "postgres":
+        return str(request.getfixturevalue("new_database")())
+    return str(request.param)
+
+
+def move(name: str = "m1", **given: object) -> Move:
+    made: dict[str, object] = {
+        "id": name, "execution": "e1", "playbook": to_yaml(playbook(AFTER)), "actor": "ops",
+        "reason": "a check was missing", **given,
+    }  # fmt: skip
+    return Move(**made)  # type: ignore[arg-type]
+
+
+def test_it_goes_on_with_the_new_version_after_a_restart_too(kind: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(kind, tmp_path) as store:
+            async with local(store) as petra:
+                assert (await petra.run(playbook(BEFORE), execution="e1")).status == "waiting"
+                before = (await store.executions(ExecutionFilter())).rows[0].row.digest
+                reply = await petra.carry_out(move())
+                assert reply.refused == ""
+                again = await petra.carry_out(move())
+                assert again.refused == "", "the same request again gets the same answer"
+                after = (await store.executions(ExecutionFilter())).rows[0].row.digest
+                assert before != after
+            async with local(store) as petra:
+                await petra.complete("e1", "ask", "approve", actor="ada")
+                result = await petra.rest("e1")
+                assert result.status == "completed"
+                records = await petra.records("e1")
+        moved = [r.event for r in records if isinstance(r.event, e.ExecutionMigrated)]
+        assert [(event.actor, event.reason) for event in moved] == [("ops", "a check was missing")]
+        done = [r.event.step for r in records if isinstance(r.event, e.StepDone)]
+        assert done == ["ask", "check", "pay"]
+        assert verify("e1", records) is None
+
+    asyncio.run(scenario())
+
+
+def test_a_refusal_names_the_token_and_changes_nothing(kind: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(kind, tmp_path) as store, local(store) as petra:
+            await petra.run(playbook(BEFORE), execution="e1")
+            before = len(await petra.records("e1"))
+            other = to_yaml(playbook("  - {step: other, tool: {kind: noop}}\n"))
+            reply = await petra.carry_out(move(playbook=other))
+            assert "at 'ask' has no place" in reply.refused
+            assert len(await petra.records("e1")) == before
+            mapped = await petra.carry_out(move("m2", playbook=other, renamed={"ask": "other"}))
+            assert mapped.refused == ""
+
+    asyncio.run(scenario())
+
+
+def test_a_run_with_a_worker_ends_by_the_definition_it_began_with(tmp_path: Path) -> None:
+    gate = tmp_path / "go"
+    code = f"import os, time\\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)\\nresult = 'old'"
+    old = f'  - {{step: slow, tool: {{kind: python, code: "{code}"}}}}\n'
+    new = (
+        "  - {step: slow, tool: {kind: python, code: \"result = 'new'\"}, next: {arcs: [{step: after}]}}\n"
+        "  - {step: after, tool: {kind: python, code: 'result = seen', args: {seen: '{{ slow }}'}}}\n"
+    )
+
+    async def scenario() -> None:
+        async with opened("sqlite", tmp_path) as store, local(store) as petra:
+            await petra.start(playbook(old), execution="e1")
+            reply = await petra.carry_out(move(playbook=to_yaml(playbook(new)), rest=False))
+            assert reply.refused == ""
+            gate.touch()
+            result = await petra.rest("e1")
+            assert (result.status, result.output) == ("completed", "old")
+
+    asyncio.run(scenario())
