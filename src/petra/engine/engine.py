@@ -93,6 +93,7 @@ class Engine:
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
+        self.dispatcher.unfit = self._reported
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
@@ -279,7 +280,7 @@ class Engine:
                     self._reported(link, report)
                 return
             case frames.Want():
-                await self.dispatcher.forgot(link, frame.digests)
+                await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.engine import Engine
-from petra.engine.feed import Sink
 from petra.engine.news import Appended, News, Topic
-from petra.errors import PetraError
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clock import JumpingClock
+from petra.testing.ordeal.ear import Ear
 from petra.testing.ordeal.evidence import (
     Acknowledged,
     Evidence,
@@ -52,26 +51,6 @@ class Seat:
     engine: Engine | None = None
     started: int = 0
     connections: list[Connection] = field(default_factory=list)
-
-
-class _Ear(Sink):
-    """Hears what an engine tells, in the moment it tells it."""
-
-    def __init__(
-        self,
-        taken: Callable[[News], None] = lambda _: None,
-        ended: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._taken = taken
-        self._ended = ended
-
-    def take(self, message: News) -> None:
-        """Take a message."""
-        self._taken(message)
-
-    def end(self, why: PetraError) -> None:  # noqa: ARG002 - the engine has it
-        """Hear that there will be no more."""
-        self._ended()
 
 
 class Host:
@@ -147,7 +126,7 @@ class Host:
         )
         self._handed_back = False
         engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
-        engine.feed.attach(Topic.RECORDS, _Ear(taken=self._heard))
+        engine.feed.attach(Topic.RECORDS, Ear(taken=self._heard))
         try:
             await engine.__aenter__()
         except StoreError:
@@ -156,7 +135,7 @@ class Host:
             return
         seat.engine = engine
         self._up.set()
-        engine.feed.attach(Topic.WORKERS, _Ear(ended=lambda: self._stopped(process, engine)))
+        engine.feed.attach(Topic.WORKERS, Ear(ended=lambda: self._stopped(process, engine)))
 
     def _stopped(self, process: Process, engine: Engine) -> None:
         error = engine.life.failure
