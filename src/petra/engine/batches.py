@@ -31,6 +31,10 @@ class Batches:
         self._clock = clock
         self._stored: set[str] = set()
 
+    def forget(self, playbooks: Iterable[rows.Playbook]) -> None:
+        """Playbooks were perhaps not stored: they go along with the next start of theirs."""
+        self._stored.difference_update(playbook.digest for playbook in playbooks)
+
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
         written = [d for d in drafts if d.records or (d.taken and not d.created)]

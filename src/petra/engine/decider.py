@@ -3,7 +3,8 @@
 Take all that has arrived, decide it, commit it in one transaction, then release what came of it; while a batch is
 being synced the next one is being decided.
 
-Rule 1: one execution's trouble is not the others': what cannot be decided fails alone.
+Rule 1: one execution's trouble is not the others': what cannot be decided, or stored, fails alone
+(``petra.engine.trouble``).
 Rule 2: a state may be ahead of what is stored by one batch. When the store refuses that batch, the state is dropped,
 and what had been decided on it is decided anew.
 """
@@ -37,13 +38,15 @@ from petra.engine.news import Head, Told
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
+from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, State, decide
+from petra.kernel import commands as c
 from petra.references import NeededError
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
-from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -137,6 +140,9 @@ class Decider:
         elif request.program is not None:
             await self._exists(request, draft.entry)
             return
+        elif draft.requests and (request.alone or draft.requests[-1][0].alone):
+            self._inbox.push(request)
+            return
         if request.command and draft.answers_to(request.command):
             self._inbox.push(request)  # it will find the answer that is under way
             return
@@ -162,10 +168,20 @@ class Decider:
         self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
-        request.fail(error)
+        self._give_up(request, error)
+
+    def _give_up(self, request: Request, error: Exception) -> None:
+        """Nothing comes of a request: say so to who asked, or in the log."""
+        said = incident(request, error)
+        request.fail(told(request, error))
+        if said is not None:
+            self._inbox.push(said)
+        elif request.part is not None:
+            link, lease, number = request.part
+            link.send(frames.Ack(parts=[(lease, number)]))
         # a letter that a bug of ours keeps from being carried out stays, for a version without it
         if request.letter and (request.command or isinstance(error, PetraError)):
-            self._post.refuse(request, str(error))
+            self._post.refuse(request, words(error))
 
     def _lacking(self, drafts: dict[str, Draft], request: Request, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
@@ -235,12 +251,35 @@ class Decider:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        return usable, self._batches.make(usable.values())
+        try:
+            return usable, self._batches.make(usable.values())
+        except Exception:  # noqa: BLE001 - one of them is the trouble
+            return self._without_trouble(usable)
+
+    def _without_trouble(
+        self, drafts: dict[str, Draft]
+    ) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Leave out the drafts whose rows cannot be made."""
+        made: dict[str, Draft] = {}
+        for key, draft in drafts.items():
+            try:
+                self._batches.make([draft])
+            except Exception as error:  # noqa: BLE001 - this is the one
+                self._unstorable(draft, error)
+            else:
+                made[key] = draft
+        return made, self._batches.make(made.values())
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
             await self._porter.store(made for draft in usable.values() for made in draft.made)
-            for outcome in await self._stored(batch):
+            try:
+                outcomes = await self._stored(batch)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - something in it cannot be stored
+                outcomes = await self._each_stored(usable, batch, error)
+            for outcome in outcomes:
                 if outcome.fate is not Fate.APPLIED:
                     self._not_applied(usable.pop(outcome.execution), outcome)
         await self._release(list(usable.values()))
@@ -253,6 +292,42 @@ class Decider:
             except (UncertainError, UnavailableError, FullError) as error:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
+
+    async def _each_stored(
+        self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
+    ) -> tuple[Outcome, ...]:
+        """Store change by change what could not be stored together; what cannot be stored alone is left out."""
+        _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
+        outcomes: tuple[Outcome, ...] = ()
+        for execution, part in one_by_one(batch):
+            try:
+                outcomes += await self._stored(part)
+            except StoreError:
+                raise
+            except Exception as error:
+                troubled = [usable.pop(execution)] if execution else _pop_unborn(usable)
+                if any(
+                    isinstance(r.make(0.0), c.RaiseIncident)
+                    for d in troubled
+                    for r, _ in d.requests
+                ):
+                    raise  # nothing can be stored any more, not even that
+                self._batches.forget(batch.playbooks)
+                for draft in troubled:
+                    self._unstorable(draft, error)
+        return outcomes
+
+    def _unstorable(self, draft: Draft, error: Exception) -> None:
+        """What was decided for an execution cannot be stored: find out which command is the trouble."""
+        draft.entry.busy -= 1
+        self._entries.drop(draft.entry.state.id)
+        self._feed.stirred(draft.entry.state.id)
+        if len(draft.requests) == 1:
+            self._give_up(draft.requests[0][0], error)
+            return
+        for request, _ in draft.requests:
+            request.alone = True
+            self._inbox.push(request)
 
     def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
@@ -369,3 +444,9 @@ class Decider:
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._dispatcher.extend(row, further, more=more)
+
+
+def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
+    """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
+    keys = [key for key, draft in drafts.items() if draft.created and not draft.records]
+    return [drafts.pop(key) for key in keys]

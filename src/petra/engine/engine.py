@@ -22,6 +22,7 @@ from typing import Any, Self
 import msgspec
 
 from petra.clock import Clock, SystemClock
+from petra.engine import admit
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
@@ -173,7 +174,7 @@ class Engine:
         The same command id again gives the same answer, and starts nothing.
         """
         program = self.entries.compiled(playbook)
-        given = workload or {}
+        given = admit.workload(workload)
         return await self._ask(
             execution, lambda now: c.Start(now=now, workload=given), command=command,
             request=request_hash(["start", program.digest, given]), program=program,
@@ -183,6 +184,7 @@ class Engine:
         self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
     ) -> Answered:
         """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
+        make = _admitted(make)
         given, program = (
             request_hash(["fork", origin, request]),
             (await self.entries.load(origin)).program,
@@ -199,8 +201,15 @@ class Engine:
     async def ask(
         self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
-        """Give an execution a command; the answer comes when what was decided is durable."""
-        return await self._ask(execution, make, command=command, request=request_hash(request))
+        """Give an execution a command; the answer comes when what was decided is durable.
+
+        Raises:
+            InputError: there is something in it that cannot be taken in.
+            StoppedError: the engine closes, or has stopped.
+        """
+        return await self._ask(
+            execution, _admitted(make), command=command, request=request_hash(request)
+        )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of
         self,
@@ -213,6 +222,8 @@ class Engine:
         target: Program | None = None,
     ) -> Answered:
         self.check()
+        admit.execution_id(execution)
+        admit.command_id(command)
         await self._expected.alone(command)
         self.check()
         answer = self._expected.add(command or make)
@@ -378,3 +389,9 @@ class Engine:
         self._inbox.end()
         self._expected.fail(why)
         self.feed.close(why)
+
+
+def _admitted(make: Make) -> Make:
+    """Parse a command that somebody brings."""
+    given = admit.command(make(0.0))
+    return lambda now: msgspec.structs.replace(given, now=now)
