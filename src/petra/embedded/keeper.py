@@ -61,7 +61,6 @@ class Keeper:
         """The worker that takes work now."""
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
-        self.watchers: list[Callable[[f.Retrying], None]] = []
         self.troubled: list[Callable[[str], None]] = []
         """Who wants to hear of trouble."""
         self._hands: dict[Hand, Task[None]] = {}
@@ -249,11 +248,7 @@ class Keeper:
             for frame in received:
                 if hand is not None:
                     self._heard(hand, frame)
-                if isinstance(frame, f.Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self._engine.receive(link, frame)  # type: ignore[arg-type]
+                await self._engine.receive(link, frame)  # type: ignore[arg-type]
 
     def _heard(self, hand: Hand, frame: f.AnyFrame) -> None:
         hand.heard = self._clock.monotonic()

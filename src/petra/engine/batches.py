@@ -62,7 +62,8 @@ class Batches:
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft)
-        return change_of(draft, due)
+        draft.change = change_of(draft, due)
+        return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:
         """Have the parent told that a child could not be started; return the answers to who asked."""

@@ -31,23 +31,23 @@ from petra.engine.draft import (
 )
 from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
+from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
+from petra.engine.news import Head, Told
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
 from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
-from petra.kernel import Ledger, Record, State, decide
+from petra.kernel import Ledger, State, decide
 from petra.kernel import commands as c
 from petra.references import NeededError
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.wire import frames
-
-Listener = Callable[[Entry, list[Record]], None]
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Decider:
         post: Post,
         wakes: Wakes,
         dispatcher: Dispatcher,
-        listeners: list[Listener],
+        feed: Feed,
         pump: Callable[[], Awaitable[None]],
         fenced: Callable[[int], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
@@ -85,7 +85,7 @@ class Decider:
         self._post = post
         self._batches = Batches(entries, shards, wakes, post, clock)
         self._dispatcher = dispatcher
-        self._listeners = listeners
+        self._feed = feed
         self._pump = pump
         self._fenced = fenced
         self._errand = errand
@@ -165,6 +165,7 @@ class Decider:
             _log.exception("execution %s: a command could not be decided", request.execution)
         draft = drafts.pop(request.execution, None)
         self._entries.drop(request.execution)
+        self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
         self._give_up(request, error)
@@ -192,6 +193,7 @@ class Decider:
         if draft.entry.state.seq != draft.version or not draft.requests:
             del drafts[request.execution]
             draft.entry.busy -= 1
+            self._feed.stirred(request.execution)
             if draft.entry.state.seq != draft.expected or draft.created:
                 self._entries.drop(request.execution)
             before = [earlier for earlier, _ in draft.requests]
@@ -319,6 +321,7 @@ class Decider:
         """What was decided for an execution cannot be stored: find out which command is the trouble."""
         draft.entry.busy -= 1
         self._entries.drop(draft.entry.state.id)
+        self._feed.stirred(draft.entry.state.id)
         if len(draft.requests) == 1:
             self._give_up(draft.requests[0][0], error)
             return
@@ -330,6 +333,7 @@ class Decider:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
         draft.entry.busy -= 1
         self._entries.drop(outcome.execution)
+        self._feed.stirred(outcome.execution)
         fenced = outcome.fate is Fate.FENCED
         if fenced:
             self._fenced(rows.shard_of(outcome.execution))
@@ -371,6 +375,7 @@ class Decider:
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
         draft.entry.busy -= 1
+        self._feed.stirred(draft.entry.state.id)
         for request, _ in draft.requests:
             self._inbox.push(request)
 
@@ -382,8 +387,7 @@ class Decider:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
-            if self._listeners:
-                tell(self._listeners, entry, draft.records)
+            self._tell(draft)
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
@@ -412,6 +416,23 @@ class Decider:
         else:
             request.reply(answered)
 
+    def _tell(self, draft: Draft) -> None:
+        """Tell whoever listens what is durable now."""
+        execution, change = draft.entry.state.id, draft.change
+        if change is None or not draft.records:
+            self._feed.stirred(execution)
+            return
+        status, reason = draft.entry.shown
+        head = Head(version=change.version, status=status, reason=reason)
+        self._feed.appended(execution, draft.records, head)
+        if change.row is not None:
+            self._feed.listed((change.row,))
+        self._feed.listed(change.items)
+        for one in draft.told:
+            self._feed.told(
+                Told(execution=execution, item=one.item, about=one.about, version=head.version)
+            )
+
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
@@ -429,12 +450,3 @@ def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
     """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
     keys = [key for key, draft in drafts.items() if draft.created and not draft.records]
     return [drafts.pop(key) for key in keys]
-
-
-def tell(listeners: list[Listener], entry: Entry, records: list[Record]) -> None:
-    """Tell who listens; one that fails (its reader has gone, say) keeps nobody else from hearing."""
-    for listener in tuple(listeners):
-        try:
-            listener(entry, records)
-        except Exception:  # noqa: BLE001 - a listener is not the engine
-            _log.debug("a listener failed", exc_info=True)

@@ -144,6 +144,7 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    change: rows.Change | None = None
     moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []

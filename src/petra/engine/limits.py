@@ -61,6 +61,10 @@ LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
 
+# Telling
+FEED_MAX = 1_000
+FEED_PAGE = 500
+
 # Large values
 OBJECT_BYTES = 33_554_432
 HAND_BYTES = 67_108_864
@@ -198,6 +202,13 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit(
+        "FEED_MAX",
+        FEED_MAX,
+        "records",
+        "a listener that has not read so many is told that it lags; it reads records from the log, and hints are lost",
+    ),
+    Limit("FEED_PAGE", FEED_PAGE, "records", "a reader of a log gets the rest in further pieces"),
     Limit(
         "OBJECT_BYTES",
         OBJECT_BYTES,
