@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
+from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
@@ -61,7 +61,9 @@ def decide(
     """
     turn = Turn(program, state, command.now, shelf)
     refused = ""
-    if state.due and not state.terminal:
+    if type(command) is c.RaiseIncident:
+        return _raised(turn, command)
+    if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
         return _made(turn, f"the execution is {state.terminal}")
@@ -85,6 +87,29 @@ def _made(turn: Turn, refused: str) -> Decision:
         turn.items,
         list(made.values()) if made else [],
     )
+
+
+def _unblocks(state: State, command: c.AnyCommand) -> bool:
+    """Whether a command ends what cannot go on: the timers that brought it there are not tried once more."""
+    return bool(state.trouble) and type(command) is c.Cancel
+
+
+def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
+    """Say what is in the way. Nothing else is decided: whatever would be is perhaps what is in the way."""
+    state = turn.state
+    run = state.runs.get(command.run)
+    holder: Run | Chunk | None = run
+    if run is not None and command.chunk:
+        holder = run.chunks.get(command.chunk)
+    over = command.run and (holder is None or command.delivery not in (None, holder.delivery))
+    known = run.incident if run is not None else state.trouble == command.message
+    if not (over or known or state.terminal):
+        step = run.step if run is not None else ""
+        place = holder.id if isinstance(holder, Chunk) else ""
+        turn.emit(
+            e.IncidentRaised(run=command.run, step=step, message=command.message, chunk=place)
+        )
+    return Decision(turn.events, [], turn.markings)
 
 
 _HANDED_OUT = (Assign, Extend)
@@ -349,9 +374,11 @@ def _take_back(turn: Turn, command: c.TakeBack) -> None:
 def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[Run, Chunk | None] | None:
     """Return the run whose delivery a command names, if that is still the one that is out."""
     run = turn.state.runs.get(command.run)
-    if run is None or run.incident:
+    if run is None or (run.incident and not command.chunk):
         return None
     chunk = run.chunks.get(command.chunk) if command.chunk else None
+    if chunk is not None and chunk.incident:
+        return None
     current = chunk.delivery if chunk is not None else run.delivery
     if current != command.delivery or (command.chunk and chunk is None):
         return None
@@ -568,5 +595,6 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Retry: incidents.retry,
     c.Migrate: _migrate,
 }

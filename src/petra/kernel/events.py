@@ -248,11 +248,13 @@ class RunReturned(Event, frozen=True, tag="run.returned"):
 
 
 class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
-    """A lease ran out and the run was handed out again."""
+    """A lease ran out and the run was handed out again; of an incident, because an ``actor`` wants it."""
 
     run: str
     delivery: int
     chunk: str = ""
+    actor: str = ""
+    reason: str = ""
 
 
 class RunTakenBack(RunRedelivered, frozen=True, tag="run.taken_back"):
@@ -267,11 +269,12 @@ class ReportRejected(Event, frozen=True, tag="report.rejected"):
 
 
 class IncidentRaised(Event, frozen=True, tag="incident.raised"):
-    """Too many deliveries of one run were lost; a person must look."""
+    """Something cannot go on by itself; a person must look. It is a run, or without one the whole execution."""
 
     run: str
     step: str
     message: str
+    chunk: str = ""
 
 
 class AttemptEnded(Event, frozen=True, tag="attempt.ended"):

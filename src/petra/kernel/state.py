@@ -186,6 +186,7 @@ class Chunk(Struct, gc=False):
     child: str = ""
     call: dict[str, Any] = {}
     attempt: int = 1
+    incident: bool = False
 
 
 class Run(Struct, gc=False):
@@ -358,7 +359,10 @@ class State(Struct, gc=False):
     """By name: the addresses of the signals that are kept, by their arrival."""
     arrivals: int = 0
     """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
-    incidents: dict[str, None] = {}
+    incidents: dict[str, str] = {}
+    """The runs that nothing goes on with until a person has looked, and why."""
+    trouble: str = ""
+    """Why the execution as a whole cannot go on; gone with whatever happens next."""
     carried: dict[str, None] = {}
     """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}
