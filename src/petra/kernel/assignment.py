@@ -6,7 +6,7 @@ from typing import Any
 
 from petra.kernel.chunks import goes_on, iter_data, loop_of
 from petra.kernel.fold.loops import level_at
-from petra.kernel.loops import to_gather
+from petra.kernel.gathering import to_gather
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, State

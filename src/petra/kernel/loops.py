@@ -34,19 +34,15 @@ from petra.kernel.chunks import (
 )
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
+from petra.kernel.gathering import GATHER_BYTES, fitting, results_of
 from petra.kernel.opening import PIECE, arm, in_pieces, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
-from petra.kernel.state import Chunk, LoopState, Run, counts_of, derive
+from petra.kernel.state import Chunk, Run, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report
 
-GATHER_BYTES = 16 * 1024 * 1024
-"""Bytes of JSON that a worker is given to store at a time; results that have more are stored in pieces first."""
-
-_MEASURED = 1000
-"""Results that are measured at a time."""
 _ERRORS_SHOWN = 10
 _encode = msgspec.json.Encoder().encode
 
@@ -228,7 +224,7 @@ def _finish(turn: Turn, run: Run) -> None:
     if turn.plan_of(run).mode != "worker":
         _end(turn, run, results_of(run))
         return
-    upto, size = _fitting(loop, GATHER_BYTES)
+    upto, size = fitting(loop, GATHER_BYTES)
     if upto < loop.total or (loop.pieces and loop.stored < loop.total):
         _gather(turn, run, upto)  # a piece
     elif loop.pieces or size > min(turn.program.spec.policy.limits.max_payload_bytes, PIECE):
@@ -242,36 +238,6 @@ def _gather(turn: Turn, run: Run, upto: int) -> None:
     chunk = derive("gather", run.id, str(upto)) if upto else derive("gather", run.id)
     turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True, upto=upto))
     turn.effect(Assign(run=run.id, chunk=chunk))
-
-
-def _fitting(loop: LoopState, most: int) -> tuple[int, int]:
-    """Return up to which index the results that are not stored fit into so many bytes of JSON, and how many they have."""
-    size, index, step, results = 2, loop.stored, _MEASURED, loop.results
-    while index < len(results):
-        own = len(_encode(results[index : index + step]))
-        if size + own <= most or (step == 1 and index == loop.stored):
-            size += own
-            index = min(index + step, len(results))
-        elif step > 1:
-            step = 1
-        else:
-            return index, size
-    return loop.total, size + 5 * (loop.total - index)
-
-
-def results_of(run: Run) -> list[Any]:
-    """Return the results of all iterations, in index order, null for those that have none."""
-    loop = loop_of(run)
-    return [*loop.results, *([None] * (loop.total - len(loop.results)))]
-
-
-def to_gather(run: Run, upto: int) -> list[Any]:
-    """Return what a worker is to store as one: some results, all of them, or the pieces they were stored in."""
-    loop = loop_of(run)
-    if upto:
-        found = loop.results[loop.stored : upto]
-        return found + [None] * (upto - loop.stored - len(found))
-    return loop.pieces or results_of(run)
 
 
 def gathered(turn: Turn, run: Run, chunk: Chunk, came: Report | None) -> None:
