@@ -146,7 +146,7 @@ class Board:
                 row.out[event.chunk] = row.out.get(event.chunk, 0) + len(event.paths)
                 self._armed(row, run, event.armed)
             case e.ItemsAdded():
-                row.total += len(event.items)
+                row.total += len(event.items) + sum(count for count, _ in event.pieces)
             case e.IterationsEnded():
                 self._iterated(row, event)
             case e.RunRedelivered():

@@ -196,11 +196,15 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
 
 
 class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
-    """Further items of a list that is too long for one event; ``path`` is the outer iteration."""
+    """Further items of a list that is too long for one event; ``path`` is the outer iteration.
+
+    Those of a long list are in objects: ``pieces`` says how many are in each, and where it is.
+    """
 
     run: str
     path: tuple[int, ...]
     items: list[Any]
+    pieces: list[tuple[int, dict[str, Any]]] = []
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):

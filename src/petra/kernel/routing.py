@@ -106,7 +106,12 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
                 Error(kind="transform", message=f"foreach of {what} is not a list")
             )
         name = arc.arc.item
-        return [(arc, _args(turn, arc, view, what, {name: item}), item) for item in items]
+        found = []
+        for item in items:
+            args = _args(turn, arc, view, what, {name: item})
+            renamed = name in arc.args.value
+            found.append((arc, args, turn.keep(item, what) if renamed else args[name]))
+        return found
     if arc.copies is not None:
         copies = turn.render(arc.copies, view, f"copies of {what}")
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:

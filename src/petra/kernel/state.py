@@ -135,6 +135,8 @@ class LoopState(Struct, gc=False):
     failed: int = 0
     nests: bool = False
     """Whether its iterations are loops themselves."""
+    pieces: list[tuple[int, dict[str, Any]]] = []
+    """Where the items of a long list are: from which index on, and the object."""
 
     @property
     def is_over(self) -> bool:

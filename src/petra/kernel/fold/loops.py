@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 from petra.kernel import events as e
@@ -10,6 +11,7 @@ from petra.kernel.fold.tokens import withdraw_items
 from petra.kernel.fold.waits import leave, place_of
 from petra.kernel.fold.writes import write
 from petra.kernel.state import Chunk, LoopState, Run, State
+from petra.references import part_of
 
 
 def level_at(loop: LoopState, path: tuple[int, ...]) -> LoopState:
@@ -53,8 +55,30 @@ def items_added(state: State, event: e.ItemsAdded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
     level = level_at(run.loop, (*event.path, 0))
-    level.items = [*level.items, *event.items]
-    level.total = len(level.items)
+    if event.items:
+        level.items = [*level.items, *event.items]
+        level.total = len(level.items)
+    for count, reference in event.pieces:
+        level.pieces.append((level.total, reference))
+        level.total += count
+
+
+def item_at(level: LoopState, index: int) -> Any:
+    """Return an item of a list: itself, or the reference to where it is."""
+    if not level.pieces:
+        return level.items[index]
+    first, reference = level.pieces[bisect_right(level.pieces, index, key=_first) - 1]
+    return part_of(reference, index - first)
+
+
+def piece_end(level: LoopState, index: int) -> int:
+    """Return the index after the last item that is in the same object."""
+    following = bisect_right(level.pieces, index, key=_first)
+    return level.pieces[following][0] if following < len(level.pieces) else level.total
+
+
+def _first(piece: tuple[int, dict[str, Any]]) -> int:
+    return piece[0]
 
 
 def iterations_ended(state: State, event: e.IterationsEnded) -> None:
