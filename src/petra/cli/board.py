@@ -189,7 +189,7 @@ class Board:
         row.words = ""
         self._step_of[event.run] = name
         if event.items is not None:
-            row.total += len(event.items)
+            row.total += len(event.items) + sum(count for count, _ in event.pieces)
         self._armed(row, event.run, event.armed)
 
     def _ended(self, event: e.StepEnded, at: float) -> None:

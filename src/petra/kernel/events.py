@@ -133,6 +133,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     delivery: int = 1
     resources: list[tuple[str, str, int]] = []
     items: list[Any] | None = None
+    pieces: list[tuple[int, dict[str, Any]]] = []
     max_in_flight: int = 1
     armed: Armed | None = None
     timers: list[NewTimer] = []
@@ -183,7 +184,7 @@ class LoopDone(StepEnded, frozen=True, tag="loop.done"):
 class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     """Iterations were handed out: a new chunk, or more for one that is out.
 
-    ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
+    ``opened`` holds inner lists that became known, ``pieces`` where the items of the last of them are. With ``gather`` the chunk has no iterations: a worker is
     to store the results of the loop, which are too large for an event.
     """
 
@@ -191,6 +192,7 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     chunk: str
     paths: list[tuple[int, ...]]
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
+    pieces: list[tuple[int, dict[str, Any]]] = []
     armed: Armed | None = None
     gather: bool = False
 

@@ -47,14 +47,19 @@ class Listed(NamedTuple):
 
     @property
     def first(self) -> list[Any]:
-        """What stands in the event that opens the list."""
+        """The items that stand in the event which opens the list."""
         return self.parts[0]
+
+    @property
+    def first_pieces(self) -> list[Piece]:
+        """The pieces that the same event tells of."""
+        return self.pieces[:_PIECES]
 
     def rest(self, run: str, path: tuple[int, ...]) -> Iterator[e.ItemsAdded]:
         """Yield the events that tell of the rest."""
         for items in self.parts[1:]:
             yield e.ItemsAdded(run=run, path=path, items=items)
-        for begin in range(0, len(self.pieces), _PIECES):
+        for begin in range(_PIECES, len(self.pieces), _PIECES):
             some = self.pieces[begin : begin + _PIECES]
             yield e.ItemsAdded(run=run, path=path, items=[], pieces=some)
 

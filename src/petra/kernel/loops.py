@@ -80,7 +80,8 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
         opened = [(path, items.first, most)]
-        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=opened))
+        pieces = items.first_pieces
+        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=opened, pieces=pieces))
         for added in items.rest(run.id, path):
             turn.emit(added)
         _progress(turn, run)

@@ -79,6 +79,7 @@ def start(
             merge=merge,
             resources=held,
             items=found.items.first if found.items is not None else None,
+            pieces=found.items.first_pieces if found.items is not None else [],
             max_in_flight=found.max_in_flight,
             armed=found.armed,
             timers=_timers(turn, plan, run_id),

@@ -29,7 +29,9 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
     assert run.loop is not None
     for path, items, limit in event.opened:
         level = level_at(run.loop, path)
-        level.active[path[-1]] = LoopState(len(items), items, limit)
+        inner = level.active[path[-1]] = LoopState(len(items), items, limit)
+        if event.pieces:
+            add_pieces(inner, event.pieces)
         level.nests = True
         level.next = max(level.next, path[-1] + 1)
     for path in event.paths:
@@ -58,7 +60,12 @@ def items_added(state: State, event: e.ItemsAdded) -> None:
     if event.items:
         level.items = [*level.items, *event.items]
         level.total = len(level.items)
-    for count, reference in event.pieces:
+    add_pieces(level, event.pieces)
+
+
+def add_pieces(level: LoopState, pieces: list[tuple[int, dict[str, Any]]]) -> None:
+    """Note where further items of a list are."""
+    for count, reference in pieces:
         level.pieces.append((level.total, reference))
         level.total += count
 
