@@ -203,6 +203,7 @@ class Run(Struct, gc=False):
     attempt: int = 1
     resources: list[tuple[str, str, int]] = []
     loop: LoopState | None = None
+    parallel: list[bool] = []
     chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
     waits: list[Wait] = []
@@ -362,6 +363,7 @@ class State(Struct, gc=False):
     held: dict[tuple[str, str], int] = {}
     once: set[str] = field(default_factory=set)
     writers: dict[str, dict[str, KeyWriter]] = {}
+    """By group, or by the run of a loop: who wrote which key, in a loop of which outer iteration."""
     children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""

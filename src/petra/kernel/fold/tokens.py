@@ -86,8 +86,7 @@ def take_run(state: State, run_id: str) -> Run:
         for chunk in run.chunks.values():
             state.children.pop(chunk.child, None)
     if run.loop is not None:
-        for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
-            del state.writers[scope]
+        state.writers.pop(run_id, None)
     if run.stack:
         touch(state, run.stack, run.step)
     return run
