@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,7 +21,8 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
-from petra.engine.limits import ASSIGN_MAX, LEASE_S
+from petra.engine.limits import ASSIGN_MAX, FRAME_BYTES, FRAME_SPARE, LEASE_S
+from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
@@ -45,6 +46,7 @@ class _Worker:
     pool: str
     credit: int
     playbooks: set[str] = field(default_factory=set)
+    shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     disowned: set[str] = field(default_factory=set)
     drains: bool = False
@@ -90,6 +92,9 @@ class Dispatcher:
         hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self.unfit: Callable[[Link, frames.RunReport], None] | None = None
+        """Takes the report of what no frame can hold, as if the worker had given it."""
+        self._parcels = Parcels()
         self._hands_out = hands_out
         self._entries = entries
         self._clock = clock
@@ -133,6 +138,7 @@ class Dispatcher:
     async def _fill(self, worker: _Worker, waiting: deque[Offer]) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
+        size = 0
         kept: list[Offer] = []
         if waiting[0].given is None:
             await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
@@ -145,13 +151,35 @@ class Dispatcher:
                 waiting.appendleft(offer)
                 break
             given = self._leased(worker, offer)
-            if given is not None:
-                worker.credit -= 1
-                made.append(given)
+            if given is None:
+                continue
+            own = self._fits(worker, given)
+            if own is None:
+                continue
+            lean, bytes_ = own
+            worker.credit -= 1
+            if made and size + bytes_ > FRAME_BYTES:
+                worker.link.send(frames.Assign(assignments=made))
+                made, size = [], 0
+            made.append(lean)
+            size += bytes_
         waiting.extend(kept)
         if made:
             worker.link.send(frames.Assign(assignments=made))
         return not kept
+
+    def _fits(self, worker: _Worker, given: Assignment) -> tuple[Assignment, int] | None:
+        """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
+        lean, shared = self._parcels.lean(given, worker.shared)
+        size = size_of(lean)
+        most = max([size, *(one.size for one in shared)])
+        if most > frames.MAX_FRAME - FRAME_SPARE:
+            assert self.unfit is not None, "somebody takes reports"
+            self.unfit(worker.link, unfit(given, most))
+            return None
+        for one in shared:
+            worker.link.send(one)
+        return lean, size
 
     async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
         """Read the executions of the next offers at once, as after a restart, when none is in memory."""
@@ -236,9 +264,7 @@ class Dispatcher:
             if lease.row.pending == row.pending:
                 lease.out.update((one.path, one) for one in further)
                 lease.more = more
-                lease.worker.link.send(
-                    frames.Further(lease=lease_id, iterations=further, more=more)
-                )
+                _send_further(lease.worker.link, lease_id, further, more=more)
 
     # From workers
 
@@ -254,8 +280,7 @@ class Dispatcher:
             lease.expires = self._clock.monotonic() + self._lease_s
             worker.leases.add(lease_id)
             if lease.out:  # what was sent on the last connection may be lost
-                again = list(lease.out.values())
-                link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
+                _send_further(link, lease_id, list(lease.out.values()), more=lease.more)
         if lost:
             worker.disowned.update(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
@@ -308,8 +333,12 @@ class Dispatcher:
             for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
                 offer.gone = offer.gone or offer.row.pending == lease.row.pending
 
-    async def forgot(self, link: Link, digests: list[str]) -> None:
-        """A worker needs playbooks again."""
+    async def forgot(self, link: Link, digests: list[str], shared: Sequence[str] = ()) -> None:
+        """A worker needs playbooks again, or values that its assignments share."""
+        worker = self._workers.get(link)
+        if worker is not None and shared:
+            for value in self._parcels.again(worker.leases, shared):
+                link.send(value)
         for digest in digests:
             program = await self._entries.program(digest)
             link.send(frames.Playbook(digest=digest, text=to_yaml(program.playbook)))
@@ -342,4 +371,14 @@ class Dispatcher:
         lease = self._leases.pop(lease_id, None)
         if lease is not None:
             lease.worker.leases.discard(lease_id)
+            self._parcels.end(lease_id)
         return lease
+
+
+def _send_further(link: Link, lease: str, iterations: list[Iteration], *, more: bool) -> None:
+    """Send iterations in as many frames as they need; only the last can say that there are no more."""
+    parts = list(batches(iterations)) or [[]]
+    for number, part in enumerate(parts):
+        link.send(
+            frames.Further(lease=lease, iterations=part, more=more or number < len(parts) - 1)
+        )

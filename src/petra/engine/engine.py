@@ -91,6 +91,7 @@ class Engine:
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
+        self.dispatcher.unfit = self._reported
         self.listeners: list[Listener] = []
         self.movers: list[Callable[[Collection[int]], None]] = []
         self.mourners: list[Callable[[StoppedError], None]] = []
@@ -277,7 +278,7 @@ class Engine:
                     self._reported(link, report)
                 return
             case frames.Want():
-                await self.dispatcher.forgot(link, frame.digests)
+                await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():

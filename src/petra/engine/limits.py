@@ -12,6 +12,11 @@ BATCH_MAX = 2_000
 INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
+FRAME_BYTES = 8 * 1024 * 1024
+FRAME_SPARE = 64 * 1024
+SHARED_MIN = 2048
+SHARED_MAX = 64
+SENT_MAX = 10_000
 
 # What it keeps in memory
 ENTRIES_MAX = 5_000
@@ -79,6 +84,21 @@ LIMITS = (
     ),
     Limit("LETTERS_MAX", LETTERS_MAX, "letters", "the rest is read when these are carried out"),
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
+    Limit("FRAME_BYTES", FRAME_BYTES, "bytes", "the rest goes in a further frame"),
+    Limit(
+        "FRAME_SPARE",
+        FRAME_SPARE,
+        "bytes",
+        "what comes so close to the longest frame is not sent: that run fails (kind limit)",
+    ),
+    Limit(
+        "SHARED_MIN",
+        SHARED_MIN,
+        "bytes",
+        "a larger workload or ctx goes to a worker once per version, not with every assignment",
+    ),
+    Limit("SHARED_MAX", SHARED_MAX, "versions", "the one unused for longest is encoded anew"),
+    Limit("SENT_MAX", SENT_MAX, "versions", "the one unused for longest is sent again"),
     Limit(
         "ENTRIES_MAX",
         ENTRIES_MAX,

@@ -35,6 +35,7 @@ from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
 from petra.worker.runner import Runner, Tools, Work, report_of
+from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, LostError, Transport
 
 Connect = Callable[[], Awaitable[Transport]]
@@ -90,6 +91,7 @@ class Worker:
         )
         self._runner.notice = self._send
         self._outbox = Outbox(self._send)
+        self._shared = SharedValues()
         self._logs = logs
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()
@@ -170,7 +172,7 @@ class Worker:
         self._outbox.repeat()
         self._logs.connected()
         if self._lacking:
-            self._send(f.Want(digests=list(self._lacking)))
+            self._want(*self._lacking)
         while True:
             for frame in await transport.receive():
                 self._take(frame)
@@ -191,6 +193,10 @@ class Worker:
         match frame:
             case f.Playbook():
                 self._take_playbook(frame)
+            case f.Shared():
+                self._shared.put(frame)
+                self._queue.extendleft(reversed(self._lacking.pop(frame.key, [])))
+                self._start()
             case f.Assign(assignments=assignments):
                 for given in assignments:
                     self._take_assignment(given)
@@ -268,10 +274,13 @@ class Worker:
         while self._queue and len(self._active) < self.offer.slots:
             given = self._queue.popleft()
             if given.playbook not in self._playbooks:
-                if given.playbook not in self._lacking:
-                    self._send(f.Want(digests=[given.playbook]))
-                self._lacking.setdefault(given.playbook, []).append(given)
+                self._lack(given.playbook, given)
                 continue
+            if given.shared:
+                if (missing := self._shared.missing(given)) is not None:
+                    self._lack(missing, given)
+                    continue
+                given = self._shared.complete(given)
             try:
                 ready = self._playbooks.ready(
                     given.playbook, given.step, compensate=given.compensate
@@ -281,6 +290,16 @@ class Worker:
                 continue
             work = Work(given, ready, self._put, self._clock)
             self._active[given.lease] = work, asyncio.create_task(self._work(work))
+
+    def _lack(self, key: str, given: Assignment) -> None:
+        """Let an assignment wait for a playbook, or for a value that it shares with others."""
+        if key not in self._lacking:
+            self._want(key)
+        self._lacking.setdefault(key, []).append(given)
+
+    def _want(self, *keys: str) -> None:
+        shared = [key for key in keys if "/" in key]
+        self._send(f.Want(digests=[key for key in keys if "/" not in key], shared=shared))
 
     async def _work(self, work: Work) -> None:
         given = work.given
