@@ -28,8 +28,9 @@ from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Token, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
+from petra.kernel.waiting import Timer
 from petra.playbook.overlay import merge
 from petra.values import canonical
 from petra.wire import Error, Report
@@ -64,7 +65,8 @@ def decide(
     if state.due and not state.terminal:
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return _made(turn, f"the execution is {state.terminal}")
+        answered = isinstance(command, c.Act) and human.repeats(turn, command)
+        return _made(turn, "" if answered else f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.waiting import LIMITS, Signal, Timer, Wait, WorkItem
 from petra.wire import Error
 
 DELIVERIES_MAX = 5
@@ -91,33 +92,6 @@ class Token(Struct, gc=False):
     merged: tuple[Any, ...] = ()
     group: str = ""
     """Of an empty token, the group of nobody that it stands for."""
-
-
-class Timer(Struct, gc=False):
-    """Something that happens by itself at a point in time."""
-
-    id: str
-    due: float
-    kind: str
-    run: str = ""
-    group: str = ""
-    index: int = 0
-    arrival: int = 0
-
-
-LIMITS = frozenset({"join", "lifecycle", "deadline"})
-"""The timers that end something which could go on without them."""
-
-
-class Wait(Struct, gc=False):
-    """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
-
-    which: str | int
-    kind: Literal["timer", "signal", "human"]
-    name: str = ""
-    key: Any = None
-    delivery: str = "persistent"
-    item: str = ""
 
 
 class LoopState(Struct, gc=False):
@@ -268,47 +242,12 @@ class Group(Struct, gc=False):
         return self.size - len(self.arrived) - len(self.ended)
 
 
-class WorkItem(Struct, gc=False):
-    """What a person must do (S14)."""
-
-    id: str
-    run: str
-    step: str
-    state: Literal[
-        "offered", "allocated", "started", "suspended", "done", "failed", "withdrawn", "expired"
-    ]
-    spec: dict[str, Any]
-    offered_at: float
-    chunk: str = ""
-    holder: str | None = None
-    owner: str | None = None
-    draft: Any = None
-    attempt: int = 1
-    comments: list[dict[str, Any]] = []
-    resumed_state: str = "offered"
-    decision: dict[str, Any] | None = None
-    past: set[str] = field(default_factory=set)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether somebody may still act on it."""
-        return self.state in ("offered", "allocated", "started", "suspended")
-
-
 class KeyWriter(Struct, gc=False):
     """Who wrote a ctx key inside one group: enough to find a conflict, however many wrote."""
 
     index: int
     value: Any
     several: bool = False
-
-
-class Signal(Struct, gc=False):
-    """A signal kept in the mailbox."""
-
-    name: str
-    key: Any
-    payload: Any
 
 
 class Undo(Struct, gc=False):
@@ -356,6 +295,10 @@ class State(Struct, gc=False):
     arrivals: int = 0
     """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
     incidents: dict[str, None] = {}
+    completers: dict[str, dict[str, None]] = {}
+    """By step: who completed a work item of it, and on whose behalf."""
+    excluding: dict[str, dict[str, None]] = {}
+    """By step: the work items that exclude who completed that step (four eyes)."""
     carried: dict[str, None] = {}
     """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}

@@ -6,7 +6,8 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.waits import stop_waiting
-from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Timer, Token
+from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Token
+from petra.kernel.waiting import Timer
 
 
 def add(
