@@ -30,6 +30,8 @@ class Result:
     error: dict[str, Any] | None
     work_items: list[dict[str, Any]] = field(default_factory=list)
     """What people are asked to do: step, title, state, holder, users, roles, actions."""
+    version: int = 0
+    """The number of the last record it shows."""
 
     @property
     def waiting_on(self) -> str | None:
@@ -52,6 +54,7 @@ def result_of(entry: Entry) -> Result:
         failures=state.failures,
         error=state.error.as_data() if state.error is not None else None,
         work_items=[_asked(item) for item in state.items.values() if item.is_open],
+        version=state.seq,
     )
 
 

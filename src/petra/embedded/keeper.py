@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from petra.clock import Clock
 from petra.engine import Engine
-from petra.wire.frames import Retrying
 from petra.worker.child import Child
 from petra.worker.transport import LostError, Transport
 
@@ -65,7 +64,6 @@ class Keeper:
         self._engine = engine
         self._clock = clock
         self.worker: Child | None = None
-        self.watchers: list[Callable[[Retrying], None]] = []
 
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
@@ -104,8 +102,4 @@ class Keeper:
             except LostError:
                 return
             for frame in frames:
-                if isinstance(frame, Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self._engine.receive(transport, frame)  # type: ignore[arg-type]
+                await self._engine.receive(transport, frame)  # type: ignore[arg-type]

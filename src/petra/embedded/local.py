@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from petra.embedded.folder import Folder
 from petra.embedded.keeper import Keeper, begun
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.news import News
 from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
@@ -114,6 +115,10 @@ class Local:
     async def get(self, execution: str) -> Result:
         """Return what an execution has come to so far."""
         return await self.desk.get(execution)
+
+    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
+        """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
+        return self.desk.follow(execution, after)
 
     async def signal(
         self, execution: str, name: str, payload: Any = None, *, key: Any = None

@@ -204,7 +204,7 @@ class Dispatcher:
         run = entry.state.runs.get(pending.run)
         chunk = run.chunks.get(pending.chunk) if run is not None and pending.chunk else None
         holder = chunk if pending.chunk else run
-        if holder is None or holder.delivery != pending.delivery:
+        if holder is None or holder.delivery != pending.delivery or (run and run.incident):
             offer.gone = True  # it was withdrawn, or a later delivery is waiting too
         else:
             offer.program = entry.program

@@ -62,7 +62,9 @@ def decide(
     """
     turn = Turn(program, state, command.now, shelf)
     refused = ""
-    if state.due and not state.terminal:
+    if type(command) is c.RaiseIncident:
+        return _raised(turn, command)
+    if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
         answered = isinstance(command, c.Act) and human.repeats(turn, command)
@@ -87,6 +89,26 @@ def _made(turn: Turn, refused: str) -> Decision:
         turn.items,
         list(made.values()) if made else [],
     )
+
+
+def _unblocks(state: State, command: c.AnyCommand) -> bool:
+    """Whether a command ends what cannot go on: the timers that brought it there are not tried once more."""
+    return bool(state.trouble) and type(command) is c.Cancel
+
+
+def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
+    """Say what is in the way. Nothing else is decided: whatever would be is perhaps what is in the way."""
+    state = turn.state
+    run = state.runs.get(command.run)
+    holder: Run | Chunk | None = run
+    if run is not None and command.chunk:
+        holder = run.chunks.get(command.chunk)
+    over = command.run and (holder is None or command.delivery not in (None, holder.delivery))
+    known = run.incident if run is not None else state.trouble == command.message
+    if not (over or known or state.terminal):
+        step = run.step if run is not None else ""
+        turn.emit(e.IncidentRaised(run=command.run, step=step, message=command.message))
+    return Decision(turn.events, [], turn.markings)
 
 
 _HANDED_OUT = (Assign, Extend)

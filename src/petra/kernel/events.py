@@ -262,7 +262,7 @@ class ReportRejected(Event, frozen=True, tag="report.rejected"):
 
 
 class IncidentRaised(Event, frozen=True, tag="incident.raised"):
-    """Too many deliveries of one run were lost; a person must look."""
+    """Something cannot go on by itself; a person must look. It is a run, or without one the whole execution."""
 
     run: str
     step: str

@@ -26,7 +26,7 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     assert not state.terminal, "nothing happens after the end"
     assert seq == state.seq + 1, "versions have no gap"
     state.seq = seq
-    state.stuck = ""
+    state.stuck = state.trouble = ""
     state.now = max(state.now, at)
     state.touched = {}
     if state.touched_items:
@@ -90,8 +90,11 @@ def _taken_back(state: State, event: e.RunTakenBack) -> None:
 
 
 def _incident(state: State, event: e.IncidentRaised) -> None:
+    if not event.run:
+        state.trouble = event.message
+        return
     state.runs[event.run].incident = True
-    state.incidents[event.run] = None
+    state.incidents[event.run] = event.message
 
 
 def _timer_fired(state: State, event: e.TimerFired) -> None:

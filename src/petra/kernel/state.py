@@ -294,7 +294,10 @@ class State(Struct, gc=False):
     """By name: the addresses of the signals that are kept, by their arrival."""
     arrivals: int = 0
     """How many tokens, timers, waits and signals have come: what ties are broken by, in every execution alike."""
-    incidents: dict[str, None] = {}
+    incidents: dict[str, str] = {}
+    """The runs that nothing goes on with until a person has looked, and why."""
+    trouble: str = ""
+    """Why the execution as a whole cannot go on; gone with whatever happens next."""
     completers: dict[str, dict[str, None]] = {}
     """By step: who completed a work item of it, and on whose behalf."""
     excluding: dict[str, dict[str, None]] = {}
