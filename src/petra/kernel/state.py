@@ -505,9 +505,13 @@ class State(Struct, gc=False):
                     del group.members[index]
 
     def arrived(self, member: str) -> tuple[int, int]:
-        """Return what live tokens are ordered by: those that wait by arrival, then runs by their start."""
-        token = self.ready.get(member)
-        return (0, token.arrival) if token is not None else (1, self.runs[member].seq)
+        """Return what members of a group are ordered by: tokens by arrival, runs by start, groups by origin."""
+        if (token := self.ready.get(member)) is not None:
+            return (0, token.arrival)
+        if (run := self.runs.get(member)) is not None:
+            return (1, run.seq)
+        source = self.groups[member].source
+        return (2, source.seq if source is not None else 0)
 
     def live(self) -> Iterator[str]:
         """Yield the ids of all live tokens."""
