@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 def shard_of(execution: str) -> int:
     """Return the shard that an execution belongs to, for ever."""
-    return zlib.crc32(execution.encode()) % SHARDS
+    return zlib.crc32(execution.encode("utf-8", "surrogatepass")) % SHARDS
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
