@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, TypeVar, assert_never
 
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.items import meant_item
 from petra.desk.moving import move
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
-    open_item,
     records_of,
     refusal,
     result_data,
     result_of,
 )
 from petra.engine import Answered, Engine
-from petra.engine.decider import tell
 from petra.engine.entries import Entry
-from petra.engine.limits import FOLLOW_S
-from petra.errors import PetraError, UsageError
+from petra.engine.following import follow
+from petra.engine.news import News
+from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
 from petra.playbook import Playbook, read
-from petra.store.rows import shard_of
 
 ID_TRIES = 1_000
+OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 FOLLOWED_S = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiter:
-    """Somebody who waits for an execution; a curious one hears of every change."""
-
-    woken: asyncio.Future[None]
-    curious: bool
 
 
 class Desk:
@@ -53,39 +43,6 @@ class Desk:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
-        self._waiting: dict[str, list[_Waiter]] = {}
-        engine.listeners.append(self._heard)
-        engine.movers.append(self._moved)
-        engine.mourners.append(self._mourn)
-
-    def _heard(self, entry: Entry, _records: list[Record]) -> None:
-        """Wake who waits for an execution; most need not know of it while it goes on."""
-        waiting = self._waiting.get(entry.state.id)
-        if waiting is None:
-            return
-        goes_on = entry.shown[0] == "running"
-        kept = [one for one in waiting if goes_on and not one.curious]
-        for one in waiting:
-            if (one.curious or not goes_on) and not one.woken.done():
-                one.woken.set_result(None)
-        if kept:
-            self._waiting[entry.state.id] = kept
-        else:
-            del self._waiting[entry.state.id]
-
-    def _moved(self, shards: Collection[int]) -> None:
-        """Wake who waits for executions that another engine acts for now: they must look there."""
-        for execution in [key for key in self._waiting if shard_of(key) in shards]:
-            for one in self._waiting.pop(execution):
-                if not one.woken.done():
-                    one.woken.set_result(None)
-
-    def _mourn(self, error: PetraError) -> None:
-        """Tell who waits that the engine has stopped."""
-        for one in [one for waiting in self._waiting.values() for one in waiting]:
-            if not one.woken.done():
-                one.woken.set_exception(error)
-        self._waiting.clear()
 
     # Using it
 
@@ -102,7 +59,7 @@ class Desk:
         answered = await self.engine.start(playbook, workload, execution=chosen)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
-        return await self._rest(chosen, until, new=True)
+        return await self.rest(chosen, until)
 
     async def start(
         self,
@@ -121,65 +78,58 @@ class Desk:
         return chosen
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
-        """Wait until an execution ends or rests, whichever engine acts for it."""
-        return await self._rest(execution, until, new=False)
+        """Wait until an execution ends or rests, whichever engine acts for it.
+
+        ``until`` says of every change whether it is what the caller waits for.
+
+        Raises:
+            StoppedError: the engine stopped, and why.
+        """
+        wanted = until or (lambda result: result.status in REST)
+        return await self._rest(execution, wanted, curious=until is not None)
+
+    async def rest_for_long(self, execution: str, *, over: bool = False) -> Result:
+        """Wait until an execution ends, or rests and time will not soon wake it; with ``over`` until it ends."""
+        wanted = (lambda result: result.status in OVER) if over else self.rests_for_long
+        return await self._rest(execution, wanted, curious=False)
 
     async def _rest(
-        self, execution: str, until: Callable[[Result], bool] | None, *, new: bool
+        self, execution: str, wanted: Callable[[Result], bool], *, curious: bool
     ) -> Result:
-        wanted = until or (lambda result: result.status in REST)
-        while True:
-            self.engine.check()
-            if not self.engine.shards.owns(execution):
-                found = await self._follow(execution, wanted, new=new)
-                if found is not None:
-                    return found
-            entry = await self.engine.entries.load(execution)
-            self.engine.check()
-            # while it is busy, the state is ahead of what is durable, and nobody may see it
-            if not entry.busy:
-                result = result_of(entry)
-                if wanted(result):
+        with self.engine.feed.bell(execution, curious=curious) as bell:
+            while True:
+                self.engine.check()
+                entry = await self._entry(execution)
+                # while it is busy, the state is ahead of what is durable, and nobody may see it
+                if not entry.busy and wanted(result := result_of(entry)):
                     return result
-            await self._change(execution, curious=until is not None)
+                await bell.heard()
 
-    async def _change(self, execution: str, *, curious: bool) -> None:
-        """Wait until an execution comes to rest; a curious one waits for any change."""
-        woken = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(woken, curious)
-        self._waiting.setdefault(execution, []).append(waiter)
-        try:
-            await woken
-        finally:
-            waiting = self._waiting.get(execution, [])
-            if waiter in waiting:  # nobody woke it: its caller waits no longer
-                waiting.remove(waiter)
-                if not waiting:
-                    del self._waiting[execution]
-
-    async def _follow(
-        self, execution: str, wanted: Callable[[Result], bool], *, new: bool
-    ) -> Result | None:
-        """Look at an execution of another engine now and then; None: this engine acts for it now.
-
-        Of a ``new`` one listeners hear everything from its beginning.
-        """
-        entries = self.engine.entries
-        entry = await (entries.blank(execution) if new else entries.read(execution))
-        while not self.engine.shards.owns(execution):
-            records = await entries.advance(entry)
-            if records:
-                tell(self.engine.listeners, entry, records)
-                continue
-            result = result_of(entry)
-            if wanted(result):
-                return result
-            await self.clock.sleep(FOLLOW_S)
-        return None
+    async def _entry(self, execution: str) -> Entry:
+        if self.engine.shards.owns(execution):
+            return await self.engine.entries.load(execution)
+        return await self.engine.lookout.look(execution)
 
     async def get(self, execution: str) -> Result:
-        """Return what an execution has come to so far."""
-        return await self.rest(execution, lambda _: True)
+        """Return what an execution has come to so far.
+
+        What is being made durable just now is waited for once; where that goes on and on, the log is read.
+        """
+        self.engine.check()
+        entries = self.engine.entries
+        if not self.engine.shards.owns(execution):
+            return result_of(await entries.read(execution))
+        with self.engine.feed.bell(execution) as bell:
+            entry = await entries.load(execution)
+            if entry.busy:
+                await bell.heard()
+                entry = await entries.load(execution)
+            return result_of(await entries.read(execution) if entry.busy else entry)
+
+    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
+        """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
+        engine = self.engine
+        return follow(engine.feed, engine.store, engine.clock, execution, after)
 
     async def signal(
         self, execution: str, name: str, payload: Any = None, *, key: Any = None
@@ -194,13 +144,13 @@ class Desk:
     async def complete(
         self, execution: str, step: str, action: str, *, actor: str, data: Any = None
     ) -> None:
-        """Complete the open work item of a step.
+        """Complete a work item: the one with that id, or the actor's own of a step.
 
         Raises:
-            UsageError: there is none, or the act was refused.
+            UsageError: there is none, there are several, or the act was refused.
         """
         entry = await self.engine.entries.load(execution)
-        item = open_item(entry, step)
+        item = meant_item(entry, step, actor, (ANY_ROLE,))
         act = c.Act(
             now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
         )  # fmt: skip
@@ -253,8 +203,8 @@ class Desk:
                 answered = await self._ask(request)
             case _:
                 assert_never(request)
-        until = self.rests_for_long if request.rest else lambda _: True
-        result = await self.rest(request.execution, until)
+        waits = self.rest_for_long if request.rest else self.get
+        result = await waits(request.execution)
         return Reply(refused=answered.refused, result=result_data(result))
 
     async def _ask(self, request: Ask) -> Answered:

@@ -158,7 +158,7 @@ class Entries:
         return (await self._begin(execution))[0]
 
     async def _begin(self, execution: str) -> tuple[Entry, int]:
-        stored = await self._store.execution(execution)
+        stored = await self._store.execution(execution) if _can_be(execution) else None
         if stored is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
         program = await self.program(stored.row.digest)
@@ -268,6 +268,11 @@ class Entries:
         while len(self._programs) > PROGRAMS_MAX:
             self._programs.popitem(last=False)
         return program
+
+
+def _can_be(execution: str) -> bool:
+    """Whether a store can be asked for an execution of that id at all."""
+    return "\0" not in execution and (execution.isascii() or execution.isprintable())
 
 
 def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:

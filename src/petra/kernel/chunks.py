@@ -38,7 +38,7 @@ def has_room(turn: Turn, run: Run, chunk: Chunk) -> bool:
         return True
     if out > _window(turn, run, chunk.at) // 2:
         return False
-    if level.pieces:
+    if level.places:
         return True
     return sum(len(_encode(level.items[path[-1]])) for path in chunk.paths) <= CHUNK_BYTES // 2
 
@@ -88,7 +88,7 @@ def chunk_of(
         size = min(run.chunk_size, turn.program.chunk_max, share)
     if size == 1:
         return [path]
-    if level.pieces:  # of one piece, so that a worker reads no more than that
+    if level.places:  # of one piece, so that a worker reads no more than that
         return [(*at, index) for index in range(first, min(first + size, piece_end(level, first)))]
     each = len(_encode(iter_data(plan, run, tuple(at)))) if at else 0
     room, end_at = CHUNK_BYTES, first

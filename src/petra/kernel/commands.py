@@ -93,6 +93,18 @@ class TakeBack(Command, frozen=True, tag="take.back"):
     chunk: str = ""
 
 
+class RaiseIncident(Command, frozen=True, tag="incident"):
+    """Something cannot be carried out, whoever asked for it: a person must look.
+
+    It concerns a run, or the execution as a whole. Of a ``delivery`` that is not the current one nothing is said.
+    """
+
+    message: str
+    run: str = ""
+    chunk: str = ""
+    delivery: int | None = None
+
+
 class Tick(Command, frozen=True, tag="tick"):
     """Time has passed."""
 
@@ -177,11 +189,30 @@ class Override(Command, frozen=True, tag="override"):
     reason: str = ""
 
 
-CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override
+class Retry(Command, frozen=True, tag="retry"):
+    """An operator has a step that is an incident handed out once more."""
+
+    step: str
+    actor: str = ""
+    reason: str = ""
+
+
+CallerCommand = (
+    SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override | Retry
+)
 """What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
 
 EngineCommand = (
-    Start | Fork | StepReport | ChunkReport | LeaseExpired | TakeBack | Tick | ChildEnded | Migrate
+    Start
+    | Fork
+    | StepReport
+    | ChunkReport
+    | LeaseExpired
+    | TakeBack
+    | RaiseIncident
+    | Tick
+    | ChildEnded
+    | Migrate
 )
 """What only an engine says: that time passed, what its workers and its other executions report."""
 

@@ -18,6 +18,8 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 DEPTH_MAX = 32
+PEOPLE_MAX = 1_000
+PERSON_MAX = 400
 
 
 @dataclass(slots=True)
@@ -161,6 +163,7 @@ class _Place:
 
     def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
         fields = {key: value for key, value in given.items() if key != "args"}
+        _check_people(fields)
         spec = self.turn.keep_all(fields, "the work item")
         item = e.NewItem(
             id=derive("item", self.run, self.chunk, self.attempt, index),
@@ -179,6 +182,30 @@ class _Place:
             due = self.turn.now + seconds(step["after_s"], "escalate.after_s")
             timers.append(self._timer("escalate", due, base + number))
         return item, timers
+
+
+def _check_people(spec: dict[str, Any]) -> None:
+    """Let only names stand for people: whoever is named must be able to come and act."""
+    for field in ("assignees", "exclude"):
+        named = spec.get(field) or {}
+        for kind in ("users", "roles"):
+            found = named.get(kind) if isinstance(named, dict) else named
+            names = [found] if isinstance(found, str) else found or []
+            if (
+                not isinstance(names, list)
+                or len(names) > PEOPLE_MAX
+                or not all(map(_is_name, names))
+            ):
+                raise _wrong(
+                    f"{field}.{kind} is not a list of names: at most {PEOPLE_MAX:,}, each one line of text of at most"
+                    f" {PERSON_MAX} characters"
+                )
+
+
+def _is_name(given: Any) -> bool:
+    if isinstance(given, int | float):
+        return True  # a number is a name, if an odd one
+    return isinstance(given, str) and len(given) <= PERSON_MAX and given.isprintable()
 
 
 def seconds(value: Any, what: str) -> float:

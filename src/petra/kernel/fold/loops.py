@@ -43,7 +43,7 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
     if known is not None:
         known.paths = [*known.paths, *event.paths]
     elif event.gather:
-        run.chunks[event.chunk] = Chunk(event.chunk, [], gather=True)
+        run.chunks[event.chunk] = Chunk(event.chunk, [], gather=True, upto=event.upto)
     elif event.chunk:
         chunk = Chunk(event.chunk, list(event.paths), at=event.paths[0][:-1])
         level_at(run.loop, event.paths[0]).chunks += 1
@@ -66,22 +66,22 @@ def items_added(state: State, event: e.ItemsAdded) -> None:
 def add_pieces(level: LoopState, pieces: list[tuple[int, dict[str, Any]]]) -> None:
     """Note where further items of a list are."""
     for count, reference in pieces:
-        level.pieces.append((level.total, reference))
+        level.places.append((level.total, reference))
         level.total += count
 
 
 def item_at(level: LoopState, index: int) -> Any:
     """Return an item of a list: itself, or the reference to where it is."""
-    if not level.pieces:
+    if not level.places:
         return level.items[index]
-    first, reference = level.pieces[bisect_right(level.pieces, index, key=_first) - 1]
+    first, reference = level.places[bisect_right(level.places, index, key=_first) - 1]
     return part_of(reference, index - first)
 
 
 def piece_end(level: LoopState, index: int) -> int:
     """Return the index after the last item that is in the same object."""
-    following = bisect_right(level.pieces, index, key=_first)
-    return level.pieces[following][0] if following < len(level.pieces) else level.total
+    following = bisect_right(level.places, index, key=_first)
+    return level.places[following][0] if following < len(level.places) else level.total
 
 
 def _first(piece: tuple[int, dict[str, Any]]) -> int:
@@ -93,6 +93,10 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
     chunk = run.chunks[event.chunk]
+    if chunk.gather:
+        _piece_stored(run.loop, event)
+        del run.chunks[event.chunk]
+        return
     if event.more:
         ended_now = {ended.path for ended in event.ended}
         chunk.paths = [path for path in chunk.paths if path not in ended_now]
@@ -119,6 +123,13 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     withdraw_items(state, chunk)
     close_levels(run.loop)
     adapt(run, durations / max(1, len(event.ended)))
+
+
+def _piece_stored(loop: LoopState, event: e.IterationsEnded) -> None:
+    """Keep the reference to a piece in place of the results that are in it."""
+    loop.pieces = [*loop.pieces, event.piece]
+    loop.results[loop.stored : event.upto] = [None] * (event.upto - loop.stored)
+    loop.stored = event.upto
 
 
 def put(results: list[Any], index: int, value: Any) -> None:
