@@ -353,7 +353,7 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
             )
         )
     elif chunk.gather:
-        loops.gathered(turn, run, command.gathered)
+        loops.gathered(turn, run, chunk, command.gathered)
     else:
         reports = [(one.path, one.report) for one in command.reports]
         loops.report(turn, run, chunk.id, reports, more=command.more)

@@ -184,7 +184,8 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     """Iterations were handed out: a new chunk, or more for one that is out.
 
     ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
-    to store the results of the loop, which are too large for an event.
+    to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
+    that were not stored yet.
     """
 
     run: str
@@ -193,6 +194,7 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
     armed: Armed | None = None
     gather: bool = False
+    upto: int = 0
 
 
 class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
@@ -204,12 +206,17 @@ class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
-    """Iterations ended; with ``more``, the rest of the chunk stays out."""
+    """Iterations ended; with ``more``, the rest of the chunk stays out.
+
+    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored.
+    """
 
     run: str
     chunk: str
     ended: list[Iterated]
     more: bool = False
+    upto: int = 0
+    piece: Any = None
 
 
 class TokenDiscarded(Event, frozen=True, tag="token.discarded"):

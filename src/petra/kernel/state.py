@@ -135,6 +135,9 @@ class LoopState(Struct, gc=False):
     failed: int = 0
     nests: bool = False
     """Whether its iterations are loops themselves."""
+    stored: int = 0
+    """How many of its results, from the first, are stored in pieces."""
+    pieces: list[Any] = []
 
     @property
     def is_over(self) -> bool:
@@ -169,13 +172,14 @@ def _has_lists(loop: LoopState) -> bool:
 class Chunk(Struct, gc=False):
     """Iterations that are out under one lease, by their paths of indices; ``at`` is the outer iteration.
 
-    With ``gather`` it has none: a worker stores the results of the loop.
+    With ``gather`` it has none: a worker stores the results of the loop, or those before ``upto``.
     """
 
     id: str
     paths: list[tuple[int, ...]]
     at: tuple[int, ...] = ()
     gather: bool = False
+    upto: int = 0
     delivery: int = 1
     taken_back: int = 0
     waits: list[Wait] = []
