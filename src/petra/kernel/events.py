@@ -120,7 +120,8 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
 class StepStarted(Event, frozen=True, tag="step.started"):
     """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged.
 
-    A ``merge`` without a key is written nowhere: it is the result of the join alone.
+    A ``merge`` without a key is written nowhere: it is the result of the join alone. ``parallel`` says of each level
+    of a loop, from the outermost, whether its iterations run side by side.
     """
 
     run: str
@@ -134,6 +135,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     resources: list[tuple[str, str, int]] = []
     items: list[Any] | None = None
     max_in_flight: int = 1
+    parallel: list[bool] = []
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
