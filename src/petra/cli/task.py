@@ -98,7 +98,7 @@ def _verb(act: str, words: str) -> click.Command:
 
     @click.argument("target", metavar="ID[/STEP]")
     @click.argument("step", required=False)
-    @click.option("--as", "actor", default="operator", show_default=True, help="Who acts.")
+    @click.option("--as", "actor", default="", help="Who acts; you, if nobody is named.")
     @click.option("--to", help="delegate, reassign: to whom.")
     @click.option("--data", metavar="JSON", help="save: the draft of the form.")
     @click.option("--reason", default="", help="Why; what a comment says.")
@@ -136,7 +136,7 @@ for _act_name, _words in {
 @click.argument("target", metavar="ID[/STEP]")
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
 @click.option("--data", metavar="JSON", help="What the form holds.")
-@click.option("--as", "actor", default="operator", show_default=True, help="Who decides.")
+@click.option("--as", "actor", default="", help="Who decides; you, if nobody is named.")
 @home_option
 @as_json
 def complete(
@@ -174,5 +174,5 @@ def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None
         return entry.state.id, open_item(entry, step).id
 
     chosen, item = look(home, asking)
-    act = c.Act(now=0.0, item=item, roles=[ANY_ROLE], **how)
+    act = c.Act(now=0.0, item=item, **how)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=act), output)
