@@ -13,13 +13,13 @@ import msgspec
 
 from petra.clock import Clock
 from petra.desk.branching import branch
+from petra.desk.items import meant_item
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
-    open_item,
     records_of,
     refusal,
     result_data,
@@ -222,13 +222,15 @@ class Desk:
         _accepted(await self.ask(who, execution, command))
 
     async def act(self, who: Principal, execution: str, step: str, act: c.Act) -> None:
-        """Act on the open work item of a step.
+        """Act on a work item: the one with that id, or the actor's own of a step.
 
         Raises:
-            UsageError: there is none, or the act was refused.
+            UsageError: there is none, there are several, or the act was refused.
         """
         who.must(May.DECIDE)
-        item = open_item(await self.engine.view(execution), step)
+        signed = who.signed(act)
+        entry = await self.engine.view(execution)
+        item = meant_item(entry, step, signed.actor, signed.roles)
         await self.give(who, execution, msgspec.structs.replace(act, item=item.id))
 
     def rests_for_long(self, result: Result) -> bool:

@@ -2,7 +2,7 @@
 
 Rule 1: the identity is the actor. Who may not act as others cannot have anything recorded under another name.
 Rule 2: who may, and does, is recorded too: ``actor`` is as whom, ``by`` is who.
-Rule 3: roles and powers come from whoever made sure who it is, never from the request.
+Rule 3: roles and powers come from whoever made sure who it is; only who may act as others names the roles of those.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class Principal:
             self.must(May.ADMINISTER)
         if command.on_behalf_of is not None:
             self.must(May.ACT_AS)
-        return msgspec.structs.replace(command, actor=actor, by=by, roles=list(self.roles))
+        own = May.ACT_AS not in self.may or not command.roles
+        roles = list(self.roles) if own else command.roles
+        return msgspec.structs.replace(command, actor=actor, by=by, roles=roles)
 
 
 def _power(command: c.Asked) -> May:

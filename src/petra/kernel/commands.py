@@ -195,7 +195,16 @@ class Override(Asked, frozen=True, kw_only=True, tag="override"):
     reason: str = ""
 
 
-CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override
+class Retry(Asked, frozen=True, kw_only=True, tag="retry"):
+    """An operator has a step that is an incident handed out once more."""
+
+    step: str
+    reason: str = ""
+
+
+CallerCommand = (
+    SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override | Retry
+)
 """What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
 
 EngineCommand = (
