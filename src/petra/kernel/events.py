@@ -138,6 +138,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     timers: list[NewTimer] = []
     compensates: str = ""
     administrative: str | None = None
+    reads: list[str] = []
 
 
 class StepEnded(Event, frozen=True):
@@ -166,6 +167,7 @@ class StepEnded(Event, frozen=True):
     undoable: bool = False
     administrative: str | None = None
     left_out: LeftOut | None = None
+    reads: list[str] = []
 
 
 class StepDone(StepEnded, frozen=True, tag="step.done"):
@@ -178,6 +180,15 @@ class StepFailed(StepEnded, frozen=True, tag="step.failed"):
 
 class LoopDone(StepEnded, frozen=True, tag="loop.done"):
     """A loop is through, perhaps with failures where the step goes on after them."""
+
+
+class LoopStarted(Event, frozen=True, tag="loop.started"):
+    """A loop begins: over how many items, and how many of them at a time."""
+
+    run: str
+    step: str
+    total: int
+    max_in_flight: int = 1
 
 
 class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
@@ -431,6 +442,7 @@ AnyEvent = (
     | StepDone
     | StepFailed
     | LoopDone
+    | LoopStarted
     | IterationsStarted
     | ItemsAdded
     | IterationsEnded

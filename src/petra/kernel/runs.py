@@ -86,6 +86,9 @@ def start(
     )
     for items in pieces[1:]:
         turn.emit(e.ItemsAdded(run=run_id, path=(), items=items))
+    if found.items is not None and trouble is None:
+        total, width = sum(map(len, pieces)), found.max_in_flight
+        turn.emit(e.LoopStarted(run=run_id, step=plan.name, total=total, max_in_flight=width))
     _after_start(turn, plan, run_id)
     if trouble is not None:
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))

@@ -560,9 +560,12 @@ class State(Struct, gc=False):
                     del group.members[index]
 
     def arrived(self, member: str) -> tuple[int, int]:
-        """Return what live tokens are ordered by: those that wait by arrival, then runs by their start."""
+        """Return what the members of a branch are ordered by: tokens by arrival, runs by their start, then groups."""
         token = self.ready.get(member)
-        return (0, token.arrival) if token is not None else (1, self.runs[member].seq)
+        if token is not None:
+            return 0, token.arrival
+        run = self.runs.get(member)
+        return (1, run.seq) if run is not None else (2, self.groups[member].since)
 
     def live(self) -> Iterator[str]:
         """Yield the ids of all live tokens."""
