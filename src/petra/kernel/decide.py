@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
+from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
@@ -105,7 +105,10 @@ def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
     known = run.incident if run is not None else state.trouble == command.message
     if not (over or known or state.terminal):
         step = run.step if run is not None else ""
-        turn.emit(e.IncidentRaised(run=command.run, step=step, message=command.message))
+        place = holder.id if isinstance(holder, Chunk) else ""
+        turn.emit(
+            e.IncidentRaised(run=command.run, step=step, message=command.message, chunk=place)
+        )
     return Decision(turn.events, [], turn.markings)
 
 
@@ -372,9 +375,11 @@ def _take_back(turn: Turn, command: c.TakeBack) -> None:
 def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[Run, Chunk | None] | None:
     """Return the run whose delivery a command names, if that is still the one that is out."""
     run = turn.state.runs.get(command.run)
-    if run is None or run.incident:
+    if run is None or (run.incident and not command.chunk):
         return None
     chunk = run.chunks.get(command.chunk) if command.chunk else None
+    if chunk is not None and chunk.incident:
+        return None
     current = chunk.delivery if chunk is not None else run.delivery
     if current != command.delivery or (command.chunk and chunk is None):
         return None
@@ -591,5 +596,6 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Retry: incidents.retry,
     c.Migrate: _migrate,
 }

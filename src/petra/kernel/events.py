@@ -252,11 +252,13 @@ class RunReturned(Event, frozen=True, tag="run.returned"):
 
 
 class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
-    """A lease ran out and the run was handed out again."""
+    """A lease ran out and the run was handed out again; of an incident, because an ``actor`` wants it."""
 
     run: str
     delivery: int
     chunk: str = ""
+    actor: str = ""
+    reason: str = ""
 
 
 class RunTakenBack(RunRedelivered, frozen=True, tag="run.taken_back"):
@@ -276,6 +278,7 @@ class IncidentRaised(Event, frozen=True, tag="incident.raised"):
     run: str
     step: str
     message: str
+    chunk: str = ""
 
 
 class AttemptEnded(Event, frozen=True, tag="attempt.ended"):

@@ -182,6 +182,7 @@ class Chunk(Struct, gc=False):
     child: str = ""
     call: dict[str, Any] = {}
     attempt: int = 1
+    incident: bool = False
 
 
 class Run(Struct, gc=False):
