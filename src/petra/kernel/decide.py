@@ -18,17 +18,18 @@ from petra.kernel import commands as c
 from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
-from petra.kernel.cancel import stop, withdraw_branches
+from petra.kernel.cancel import stop
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
+from petra.kernel.groups import change_group
 from petra.kernel.migration import migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
-from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
+from petra.kernel.state import Chunk, Run, State, Token, derive
+from petra.kernel.timers import fire
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -254,7 +255,7 @@ def _start(turn: Turn, command: c.Start) -> None:
         e.ExecutionStarted(
             playbook=program.playbook.metadata.name,
             digest=program.digest,
-            workload=_kept(turn, workload, "the workload"),
+            workload=turn.keep_given(workload, "the workload"),
             entry=entry,
             reducers=program.reducers,
             parent=command.parent,
@@ -279,14 +280,6 @@ def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
         except UnreadableError as error:
             raise RefusedError(f"the workload: {error.message}") from None
     return merge(turn.program.playbook.workload, given)
-
-
-def _kept(turn: Turn, value: Any, what: str) -> Any:
-    """Keep what a command brought."""
-    try:
-        return turn.keep(value, what)
-    except TransformError as error:
-        raise RefusedError(error.error.message) from None
 
 
 def _fork(turn: Turn, command: c.Fork) -> None:
@@ -398,7 +391,7 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
     values = {  # as they will be read back
-        key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
+        key: turn.keep_given(value, f"ctx.{key}") for key, value in sorted(command.values.items())
     }
     turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
@@ -467,50 +460,6 @@ def _override(turn: Turn, command: c.Override) -> None:
     )
 
 
-def _group(turn: Turn, command: c.ChangeGroup) -> None:
-    group = turn.state.groups.get(command.group)
-    if group is None or group.fired:
-        raise RefusedError(f"there is no open group '{command.group}'")
-    change = command.change
-    if change == "add":
-        _add_branch(turn, command)
-    elif change == "close":
-        turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
-    elif change == "complete":
-        turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
-        withdraw_branches(
-            turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
-        )
-        turn.judge(group.id)
-    elif change == "cancel":
-        turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
-        withdraw_branches(turn, group, set(), "the group was cancelled")
-    else:
-        raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
-
-
-def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
-    group = turn.state.groups[command.group]
-    if group.closed:
-        raise RefusedError("the group is closed")
-    plan = turn.program.steps.get(group.step)
-    number = group.arcs[-1] if group.arcs else 0
-    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
-    if arc is None:
-        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
-    item = _kept(turn, command.item, "the item")
-    args = {arc.arc.item: item} if arc.foreach is not None else {}
-    stack = (*group.stack, Branch(group.id, group.size))
-    token = e.Produced(
-        id=derive(group.id, "add", group.size), step=arc.arc.step, arc=number, args=args, index=group.size,
-        arrives=arrival(turn, arc.arc.step, stack, None, group.step),
-    )  # fmt: skip
-    turn.emit(
-        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
-    )
-    turn.agenda.add(turn.state.ready[token.id])
-
-
 # Timers
 
 
@@ -521,63 +470,9 @@ def _fire_due(turn: Turn, before: float | None) -> None:
         due, _, timer = state.due[0]
         if due >= before if before is not None else due > turn.now:
             return
-        _fire_timer(turn, state.timers[timer])
+        fire(turn, state.timers[timer])
         settle(turn)
 
-
-def _fire_timer(turn: Turn, timer: Timer) -> None:
-    turn.emit(e.TimerFired(timer=timer.id))
-    if timer.kind == "join":
-        if timer.group in turn.state.groups:
-            turn.emit(e.GroupTimedOut(group=timer.group))
-    elif timer.kind == "execution":
-        if not turn.state.ending or turn.state.phase == "final":
-            completion.abort(turn, "timeout")
-    elif (run := turn.state.runs.get(timer.run)) is not None:
-        _RUN_TIMERS[timer.kind](turn, run, timer)
-
-
-def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
-    stop(turn, run, "timeout")
-    limit = "its time limit" if timer.kind == "lifecycle" else "its deadline"
-    runs.end(
-        turn,
-        run,
-        Report(
-            status="error",
-            error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
-        ),
-        counts=counts_of(run.loop) if run.loop else None,
-    )
-
-
-def _wait_over(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.time_passed(turn, run, run.chunks.get(timer.group), timer.index)
-
-
-def _retry(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.restart(turn, run, run.chunks.get(timer.group))
-
-
-def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
-    chunk = run.chunks.get(timer.group)
-    holder = chunk or run
-    wait = holder.waits[timer.index // 1000]
-    item = turn.state.items[wait.item]
-    if not item.is_open:
-        return
-    if timer.kind == "due":
-        human.expire(turn, item)
-    elif timer.kind == "remind":
-        human.remind(turn, item)
-    else:
-        human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
-
-
-_RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
-    "lifecycle": _run_timeout, "deadline": _run_timeout, "wait": _wait_over, "retry": _retry,
-    "due": _item_timer, "remind": _item_timer, "escalate": _item_timer,
-}  # fmt: skip
 
 _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Start: _start,
@@ -590,7 +485,7 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.SendSignal: tasks.signal,
     c.PatchCtx: _patch,
     c.Act: human.act,
-    c.ChangeGroup: _group,
+    c.ChangeGroup: change_group,
     c.ChildEnded: tasks.child_ended,
     c.Pause: _pause,
     c.Resume: _resume,
