@@ -18,18 +18,18 @@ from petra.kernel import commands as c
 from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
-from petra.kernel.cancel import stop
+from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
-from petra.kernel.groups import change_group
 from petra.kernel.migration import migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
+from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Chunk, Run, State, Token, derive
-from petra.kernel.timers import fire
+from petra.kernel.state import Branch, Chunk, Run, State, Token, derive
+from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -67,7 +67,8 @@ def decide(
     if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return _made(turn, f"the execution is {state.terminal}")
+        answered = isinstance(command, c.Act) and human.repeats(turn, command)
+        return _made(turn, "" if answered else f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
@@ -255,7 +256,7 @@ def _start(turn: Turn, command: c.Start) -> None:
         e.ExecutionStarted(
             playbook=program.playbook.metadata.name,
             digest=program.digest,
-            workload=turn.keep_given(workload, "the workload"),
+            workload=_kept(turn, workload, "the workload"),
             entry=entry,
             reducers=program.reducers,
             parent=command.parent,
@@ -280,6 +281,14 @@ def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:
         except UnreadableError as error:
             raise RefusedError(f"the workload: {error.message}") from None
     return merge(turn.program.playbook.workload, given)
+
+
+def _kept(turn: Turn, value: Any, what: str) -> Any:
+    """Keep what a command brought."""
+    try:
+        return turn.keep(value, what)
+    except TransformError as error:
+        raise RefusedError(error.error.message) from None
 
 
 def _fork(turn: Turn, command: c.Fork) -> None:
@@ -347,7 +356,7 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
             )
         )
     elif chunk.gather:
-        loops.gathered(turn, run, command.gathered)
+        loops.gathered(turn, run, chunk, command.gathered)
     else:
         reports = [(one.path, one.report) for one in command.reports]
         loops.report(turn, run, chunk.id, reports, more=command.more)
@@ -391,7 +400,7 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
             if problem is not None:
                 raise RefusedError(f"ctx.{key}: {problem}")
     values = {  # as they will be read back
-        key: turn.keep_given(value, f"ctx.{key}") for key, value in sorted(command.values.items())
+        key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
     }
     turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
 
@@ -460,6 +469,50 @@ def _override(turn: Turn, command: c.Override) -> None:
     )
 
 
+def _group(turn: Turn, command: c.ChangeGroup) -> None:
+    group = turn.state.groups.get(command.group)
+    if group is None or group.fired:
+        raise RefusedError(f"there is no open group '{command.group}'")
+    change = command.change
+    if change == "add":
+        _add_branch(turn, command)
+    elif change == "close":
+        turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
+    elif change == "complete":
+        turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
+        withdraw_branches(
+            turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
+        )
+        turn.judge(group.id)
+    elif change == "cancel":
+        turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
+        withdraw_branches(turn, group, set(), "the group was cancelled")
+    else:
+        raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
+
+
+def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
+    group = turn.state.groups[command.group]
+    if group.closed:
+        raise RefusedError("the group is closed")
+    plan = turn.program.steps.get(group.step)
+    number = group.arcs[-1] if group.arcs else 0
+    arc = next((arc for arc in plan.arcs if arc.number == number), None) if plan else None
+    if arc is None:
+        raise RefusedError(f"the playbook has no arc of '{group.step}' any more to add a branch to")
+    item = _kept(turn, command.item, "the item")
+    args = {arc.arc.item: item} if arc.foreach is not None else {}
+    stack = (*group.stack, Branch(group.id, group.size))
+    token = e.Produced(
+        id=derive(group.id, "add", group.size), step=arc.arc.step, arc=number, args=args, index=group.size,
+        arrives=arrival(turn, arc.arc.step, stack, None, group.step),
+    )  # fmt: skip
+    turn.emit(
+        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
+    )
+    turn.agenda.add(turn.state.ready[token.id])
+
+
 # Timers
 
 
@@ -470,7 +523,7 @@ def _fire_due(turn: Turn, before: float | None) -> None:
         due, _, timer = state.due[0]
         if due >= before if before is not None else due > turn.now:
             return
-        fire(turn, state.timers[timer])
+        fire_timer(turn, state.timers[timer])
         settle(turn)
 
 
@@ -485,7 +538,7 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.SendSignal: tasks.signal,
     c.PatchCtx: _patch,
     c.Act: human.act,
-    c.ChangeGroup: change_group,
+    c.ChangeGroup: _group,
     c.ChildEnded: tasks.child_ended,
     c.Pause: _pause,
     c.Resume: _resume,

@@ -79,6 +79,7 @@ def start(
             resources=held,
             items=pieces[0],
             max_in_flight=found.max_in_flight,
+            parallel=plan.loop.levels if plan.loop is not None else [],
             armed=found.armed,
             timers=_timers(turn, plan, run_id),
             administrative=administrative,

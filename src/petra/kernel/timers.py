@@ -1,4 +1,4 @@
-"""What timers do when they are due: waits end, tries begin, limits are over (S13, S15)."""
+"""Timers: what happens when one is due (S8, S13, S14, S15)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable
 from petra.kernel import completion, human, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.cancel import stop
-from petra.kernel.state import Run, Timer, counts_of
+from petra.kernel.state import Run, counts_of
 from petra.kernel.turn import Turn
+from petra.kernel.waiting import Timer
 from petra.wire import Error, Report
 
 
-def fire(turn: Turn, timer: Timer) -> None:
-    """Fire one timer."""
+def fire_timer(turn: Turn, timer: Timer) -> None:
+    """Use a timer up, and do what it is for."""
     turn.emit(e.TimerFired(timer=timer.id))
     if timer.kind == "join":
         if timer.group in turn.state.groups:

@@ -224,13 +224,6 @@ class Turn:
             raise TransformError(Error(kind="limit", code="payload", message=message))
         return self.objects.put(value)
 
-    def keep_given(self, value: Any, what: str) -> Any:
-        """Keep what a command brought; one that brings too much is refused."""
-        try:
-            return self.keep(value, what)
-        except TransformError as error:
-            raise RefusedError(error.error.message) from None
-
     def keep_all(self, values: dict[str, Any], what: str) -> dict[str, Any]:
         """Return values by name as they may stand in an event: the large ones as references.
 
