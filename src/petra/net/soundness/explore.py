@@ -17,9 +17,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from petra.net.budget import Budget
     from petra.net.soundness.flow import FlowNet
+    from petra.net.soundness.stubborn import Stubborn
 
 #: Tokens that a place may at least hold in the search of a net that is not safe.
 WIDE = 127
@@ -63,6 +65,7 @@ class Packing:
         self.finals = {self.pack(marking) for marking in net.goal.markings}
         self.beside = ~self._fields(net.goal.any_of) if net.goal.any_of is not None else 0
         self.affected = self._affected()
+        self.touched = [frozenset(flows) for flows in self.affected]
 
     def pack(self, marking: dict[int, int]) -> int:
         """Return the marking as one integer."""
@@ -157,10 +160,11 @@ def explore(
     packing: Packing,
     *,
     limit: int,
-    choose: Callable[[int, Sequence[int]], Sequence[int]] | None = None,
+    choose: Stubborn | None = None,
     stop_early: bool = False,
+    budget: Budget | None = None,
 ) -> Space:
-    """Search the reachable markings, at most ``limit`` of them.
+    """Search the reachable markings, at most ``limit`` of them, and as far as the budget goes.
 
     ``choose`` picks, of the enabled flows, those to follow; without it all are followed.
     ``stop_early`` ends the search at the first defect, and goes deep first where that is cheap;
@@ -179,6 +183,9 @@ def explore(
         marking = space.markings[index]
         enabled = search.enabled[index]
         search.enabled[index] = ()
+        if budget is not None and _is_spent(budget, len(enabled), choose):
+            search.ended = True
+            break
         for flow in enabled if choose is None else choose(marking, enabled):
             space.fired.add(flow)
             after = ((marking - needs[flow]) & keeps[flow]) + gives[flow]
@@ -194,6 +201,15 @@ def explore(
     if space.complete:
         _find_endless(space)
     return space
+
+
+def _is_spent(budget: Budget, enabled: int, choose: Stubborn | None) -> bool:
+    """Count the work of a marking; tell whether it was the last."""
+    chosen = 0
+    if choose is not None:
+        chosen, choose.work = choose.work // 3, 0
+    budget.left -= 5 + enabled + chosen
+    return budget.is_spent
 
 
 class _Search:
@@ -221,9 +237,9 @@ class _Search:
     def enabled_after(self, marking: int, before: Sequence[int], fired: int) -> list[int]:
         """Return the enabled flows, asking again only those that the firing touched."""
         needs, guards = self.packing.needs, self.packing.guards
-        affected = self.packing.affected[fired]
+        affected, touched = self.packing.affected[fired], self.packing.touched[fired]
         guarded = marking | guards
-        enabled = [flow for flow in before if flow not in affected]
+        enabled = [flow for flow in before if flow not in touched]
         enabled += [flow for flow in affected if (guarded - needs[flow]) & guards == guards]
         return enabled
 
