@@ -13,6 +13,7 @@ from petra.kernel import Decision, Program, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
+from petra.kernel.evolve import evolve
 from petra.kernel.objects import Plain
 from petra.playbook import read
 from petra.testing import Simulation
@@ -67,6 +68,19 @@ class Loop:
         return self.send(
             c.ChunkReport(
                 now=1.0, run=run, chunk=chunk, reports=reports, delivery=delivery, more=more
+            )
+        )
+
+    def gathered(self, result: Any, delivery: int = 1) -> None:
+        run, chunk = self.out[0]
+        self.send(
+            c.ChunkReport(
+                now=3.0,
+                run=run,
+                chunk=chunk,
+                reports=[],
+                delivery=delivery,
+                gathered=Report(status="ok", result=result),
             )
         )
 
@@ -212,16 +226,35 @@ def test_results_that_are_too_large_for_an_event_are_gathered_by_a_worker() -> N
     assert loop.largest() < EVENT_MAX
 
 
-@pytest.mark.spec("S18")
-def test_results_that_fit_into_no_frame_fail_the_step_and_nothing_else(
+@pytest.mark.spec("S9", "S18")
+def test_results_that_are_too_large_for_a_frame_are_stored_in_pieces_that_are_joined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("petra.kernel.loops.GATHER_BYTES", 100_000)
-    loop = Loop(LOCAL, {"n": 300})
-    loop.report(paths(*range(300)), more=False, result="x" * 500)
-    assert loop.state.terminal == "failed"
-    assert loop.state.error is not None
-    assert loop.state.error.kind == "limit"
+    loop = Loop(SPREAD, {"n": 300})
+    while not loop.given().gather:
+        given = loop.given()
+        loop.report([one.path for one in given.iterations], more=False, result="x" * 990)
+    pieces: list[Any] = []
+    while not loop.given().joins:
+        given = loop.given()
+        assert given.gather
+        assert len(msgspec.json.encode(given.gather)) <= 100_000
+        pieces.append({"piece": len(pieces), "count": len(given.gather)})
+        if len(pieces) == 2:  # one that is lost is stored again
+            loop.lose()
+            assert (loop.given().gather, loop.given().delivery) == (given.gather, 2)
+        loop.gathered(pieces[-1], delivery=loop.given().delivery)
+    assert [one["count"] for one in pieces] == [100, 100, 100]
+    assert loop.given().gather == pieces
+    whole = {"store": "local", "key": f"e/{'0' * 64}.json", "checksum": "0" * 64, "size": 9}
+    loop.gathered(whole)
+    done = next(one for one in loop.events if isinstance(one, e.LoopDone))
+    assert done.result == whole
+    again = State(id="e")
+    for seq, event in enumerate(loop.events, start=1):
+        evolve(again, event, seq=seq, at=1.0)
+    assert again.latest["s"].result == whole
 
 
 @pytest.mark.spec("S18")

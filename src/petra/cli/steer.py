@@ -141,6 +141,17 @@ def override(
     )  # fmt: skip
 
 
+@click.command("retry")
+@execution_argument
+@click.argument("step")
+@click.option("--reason", default="", help="Why; it is kept in the log.")
+@home_option
+@as_json
+def retry(execution: str, step: str, reason: str, home: Path, output: str) -> None:
+    """Have a step that is an incident run once more."""
+    _steer(home, execution, c.Retry(now=0.0, step=step, actor="operator", reason=reason), output)
+
+
 # A new execution with an old past
 
 

@@ -1,16 +1,17 @@
 """The desk: where everybody comes who wants something of executions, whoever they are and however they came.
 
-``desk`` does what they ask, ``requests`` are its questions as data, ``result`` is what they get back.
+``desk`` does what they ask, ``requests`` are its questions as data, ``items`` are the work items they
+mean, ``result`` is what they get back.
 """
 
 from __future__ import annotations
 
 from petra.desk.desk import FOLLOWED_S, Desk, at, new_id
+from petra.desk.items import meant_item, open_item
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply, Request
 from petra.desk.result import (
     REST,
     Result,
-    open_item,
     records_of,
     refusal,
     result_data,
@@ -30,6 +31,7 @@ __all__ = [
     "Request",
     "Result",
     "at",
+    "meant_item",
     "new_id",
     "open_item",
     "records_of",

@@ -9,12 +9,12 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.items import meant_item
 from petra.desk.moving import move
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
-    open_item,
     records_of,
     refusal,
     result_data,
@@ -144,13 +144,13 @@ class Desk:
     async def complete(
         self, execution: str, step: str, action: str, *, actor: str, data: Any = None
     ) -> None:
-        """Complete the open work item of a step.
+        """Complete a work item: the one with that id, or the actor's own of a step.
 
         Raises:
-            UsageError: there is none, or the act was refused.
+            UsageError: there is none, there are several, or the act was refused.
         """
         entry = await self.engine.entries.load(execution)
-        item = open_item(entry, step)
+        item = meant_item(entry, step, actor, (ANY_ROLE,))
         act = c.Act(
             now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
         )  # fmt: skip

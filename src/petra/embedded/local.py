@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Reply, Result
 from petra.embedded.folder import Folder
-from petra.embedded.keeper import Keeper, begun
+from petra.embedded.hands import begun, starter
+from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
@@ -29,7 +29,6 @@ from petra.kernel import Record
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
-from petra.worker.child import start_child
 
 SLOTS = 64
 
@@ -69,7 +68,7 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = partial(start_child, ["--slots", str(slots), "--objects", str(folder.objects)])
+        start = starter("--slots", str(slots), "--objects", str(folder.objects))
         async with (
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,

@@ -256,6 +256,9 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
         case e.IterationsEnded(more=False):
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
+        case e.IncidentRaised():  # nobody is to run it until an operator wants that
+            entry.out.get(event.run, set()).discard(event.chunk)
+            ended = {event.run: {event.chunk}}
         case _:
             return
     for run, chunks in ended.items():

@@ -12,6 +12,7 @@ BATCH_MAX = 2_000
 INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
+SUSPECTS_MAX = 10_000
 FRAME_BYTES = 8 * 1024 * 1024
 FRAME_SPARE = 64 * 1024
 SHARED_MIN = 2048
@@ -48,6 +49,7 @@ DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
 LEASE_S = 30.0
+STALE_S = 0.9
 CLOSE_S = 10.0
 
 # Coming back
@@ -170,6 +172,18 @@ LIMITS = (
         "seconds",
         "an engine that closes and cannot store what was begun, or take back what workers have, leaves it to the"
         " next one, which counts those deliveries as lost",
+    ),
+    Limit(
+        "STALE_S",
+        STALE_S,
+        "seconds",
+        "a worker process of ours that was not heard of for so long gets nothing until it is",
+    ),
+    Limit(
+        "SUSPECTS_MAX",
+        SUSPECTS_MAX,
+        "runs",
+        "the oldest run that was lost with its worker is no longer handed out to a worker alone",
     ),
     Limit("RECOVER_MAX", RECOVER_MAX, "runs", "the rest of what was out is taken up after these"),
     Limit(

@@ -189,7 +189,17 @@ class Override(Command, frozen=True, tag="override"):
     reason: str = ""
 
 
-CallerCommand = SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override
+class Retry(Command, frozen=True, tag="retry"):
+    """An operator has a step that is an incident handed out once more."""
+
+    step: str
+    actor: str = ""
+    reason: str = ""
+
+
+CallerCommand = (
+    SendSignal | PatchCtx | Act | ChangeGroup | Pause | Resume | Cancel | Override | Retry
+)
 """What somebody outside may ask of an execution. A new command is not among these unless it is put here."""
 
 EngineCommand = (

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from petra.errors import UnreadableError
 from petra.kernel import commands as c
-from petra.kernel import completion, fan_in, human, loops, pairing, runs, tasks
+from petra.kernel import completion, fan_in, human, incidents, loops, pairing, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.admission import DeniedError, judge_again, passes, reconsider
 from petra.kernel.cancel import stop, withdraw_branches
@@ -28,7 +28,8 @@ from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Token, derive
+from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -66,7 +67,8 @@ def decide(
     if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return _made(turn, f"the execution is {state.terminal}")
+        answered = isinstance(command, c.Act) and human.repeats(turn, command)
+        return _made(turn, "" if answered else f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
@@ -105,7 +107,10 @@ def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
     known = run.incident if run is not None else state.trouble == command.message
     if not (over or known or state.terminal):
         step = run.step if run is not None else ""
-        turn.emit(e.IncidentRaised(run=command.run, step=step, message=command.message))
+        place = holder.id if isinstance(holder, Chunk) else ""
+        turn.emit(
+            e.IncidentRaised(run=command.run, step=step, message=command.message, chunk=place)
+        )
     return Decision(turn.events, [], turn.markings)
 
 
@@ -350,7 +355,7 @@ def _chunk_report(turn: Turn, command: c.ChunkReport) -> None:
             )
         )
     elif chunk.gather:
-        loops.gathered(turn, run, command.gathered)
+        loops.gathered(turn, run, chunk, command.gathered)
     else:
         reports = [(one.path, one.report) for one in command.reports]
         loops.report(turn, run, chunk.id, reports, more=command.more)
@@ -371,9 +376,11 @@ def _take_back(turn: Turn, command: c.TakeBack) -> None:
 def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[Run, Chunk | None] | None:
     """Return the run whose delivery a command names, if that is still the one that is out."""
     run = turn.state.runs.get(command.run)
-    if run is None or run.incident:
+    if run is None or (run.incident and not command.chunk):
         return None
     chunk = run.chunks.get(command.chunk) if command.chunk else None
+    if chunk is not None and chunk.incident:
+        return None
     current = chunk.delivery if chunk is not None else run.delivery
     if current != command.delivery or (command.chunk and chunk is None):
         return None
@@ -515,63 +522,9 @@ def _fire_due(turn: Turn, before: float | None) -> None:
         due, _, timer = state.due[0]
         if due >= before if before is not None else due > turn.now:
             return
-        _fire_timer(turn, state.timers[timer])
+        fire_timer(turn, state.timers[timer])
         settle(turn)
 
-
-def _fire_timer(turn: Turn, timer: Timer) -> None:
-    turn.emit(e.TimerFired(timer=timer.id))
-    if timer.kind == "join":
-        if timer.group in turn.state.groups:
-            turn.emit(e.GroupTimedOut(group=timer.group))
-    elif timer.kind == "execution":
-        if not turn.state.ending or turn.state.phase == "final":
-            completion.abort(turn, "timeout")
-    elif (run := turn.state.runs.get(timer.run)) is not None:
-        _RUN_TIMERS[timer.kind](turn, run, timer)
-
-
-def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
-    stop(turn, run, "timeout")
-    limit = "its time limit" if timer.kind == "lifecycle" else "its deadline"
-    runs.end(
-        turn,
-        run,
-        Report(
-            status="error",
-            error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
-        ),
-        counts=counts_of(run.loop) if run.loop else None,
-    )
-
-
-def _wait_over(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.time_passed(turn, run, run.chunks.get(timer.group), timer.index)
-
-
-def _retry(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.restart(turn, run, run.chunks.get(timer.group))
-
-
-def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
-    chunk = run.chunks.get(timer.group)
-    holder = chunk or run
-    wait = holder.waits[timer.index // 1000]
-    item = turn.state.items[wait.item]
-    if not item.is_open:
-        return
-    if timer.kind == "due":
-        human.expire(turn, item)
-    elif timer.kind == "remind":
-        human.remind(turn, item)
-    else:
-        human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
-
-
-_RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
-    "lifecycle": _run_timeout, "deadline": _run_timeout, "wait": _wait_over, "retry": _retry,
-    "due": _item_timer, "remind": _item_timer, "escalate": _item_timer,
-}  # fmt: skip
 
 _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Start: _start,
@@ -590,5 +543,6 @@ _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Resume: _resume,
     c.Cancel: _cancel,
     c.Override: _override,
+    c.Retry: incidents.retry,
     c.Migrate: _migrate,
 }

@@ -120,7 +120,8 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
 class StepStarted(Event, frozen=True, tag="step.started"):
     """``S.start`` fired: tokens became a run. For a join: ``group`` closed, outputs merged.
 
-    A ``merge`` without a key is written nowhere: it is the result of the join alone.
+    A ``merge`` without a key is written nowhere: it is the result of the join alone. ``parallel`` says of each level
+    of a loop, from the outermost, whether its iterations run side by side.
     """
 
     run: str
@@ -134,6 +135,7 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     resources: list[tuple[str, str, int]] = []
     items: list[Any] | None = None
     max_in_flight: int = 1
+    parallel: list[bool] = []
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
@@ -184,7 +186,8 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     """Iterations were handed out: a new chunk, or more for one that is out.
 
     ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
-    to store the results of the loop, which are too large for an event.
+    to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
+    that were not stored yet.
     """
 
     run: str
@@ -193,6 +196,7 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
     armed: Armed | None = None
     gather: bool = False
+    upto: int = 0
 
 
 class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
@@ -204,12 +208,17 @@ class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
-    """Iterations ended; with ``more``, the rest of the chunk stays out."""
+    """Iterations ended; with ``more``, the rest of the chunk stays out.
+
+    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored.
+    """
 
     run: str
     chunk: str
     ended: list[Iterated]
     more: bool = False
+    upto: int = 0
+    piece: Any = None
 
 
 class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
@@ -241,11 +250,13 @@ class RunReturned(Event, frozen=True, tag="run.returned"):
 
 
 class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
-    """A lease ran out and the run was handed out again."""
+    """A lease ran out and the run was handed out again; of an incident, because an ``actor`` wants it."""
 
     run: str
     delivery: int
     chunk: str = ""
+    actor: str = ""
+    reason: str = ""
 
 
 class RunTakenBack(RunRedelivered, frozen=True, tag="run.taken_back"):
@@ -265,6 +276,7 @@ class IncidentRaised(Event, frozen=True, tag="incident.raised"):
     run: str
     step: str
     message: str
+    chunk: str = ""
 
 
 class AttemptEnded(Event, frozen=True, tag="attempt.ended"):

@@ -75,9 +75,10 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
     run = state.runs[event.run]
     if event.chunk:
         run.chunks[event.chunk].delivery = event.delivery
+        run.chunks[event.chunk].incident = False
     else:
         run.delivery = event.delivery
-    if run.incident:
+    if run.incident and not any(chunk.incident for chunk in run.chunks.values()):
         run.incident = False
         del state.incidents[run.id]
 
@@ -93,7 +94,10 @@ def _incident(state: State, event: e.IncidentRaised) -> None:
     if not event.run:
         state.trouble = event.message
         return
-    state.runs[event.run].incident = True
+    run = state.runs[event.run]
+    run.incident = True
+    if event.chunk:
+        run.chunks[event.chunk].incident = True
     state.incidents[event.run] = event.message
 
 

@@ -157,10 +157,14 @@ def _progress(group: Group) -> str:
 def _run(program: Program, state: State, run: Run) -> list[Waiting]:
     if run.incident:
         why = state.incidents[run.id]
-        sentence = f"Step '{run.step}' is an incident: {why}. Override it, or cancel."
+        sentence = f"Step '{run.step}' is an incident: {why}. Retry it, override it, or cancel."
         return [
             Waiting(
-                run.id, run.step, "incident", sentence, unblocked_by=f"an override of '{run.step}'"
+                run.id,
+                run.step,
+                "incident",
+                sentence,
+                unblocked_by=f"a retry or an override of '{run.step}'",
             )
         ]
     found = []

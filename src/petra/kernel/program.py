@@ -180,6 +180,11 @@ class LoopPlan:
         """Whether iterations of this level run side by side."""
         return self.loop.spec.mode == "parallel"
 
+    @property
+    def levels(self) -> list[bool]:
+        """Whether iterations run side by side, of each level from this one on."""
+        return [self.parallel, *(self.inner.levels if self.inner is not None else ())]
+
 
 @dataclass(slots=True)
 class StepPlan:

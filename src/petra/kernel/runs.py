@@ -79,6 +79,7 @@ def start(
             resources=held,
             items=pieces[0],
             max_in_flight=found.max_in_flight,
+            parallel=plan.loop.levels if plan.loop is not None else [],
             armed=found.armed,
             timers=_timers(turn, plan, run_id),
             administrative=administrative,
@@ -199,12 +200,11 @@ def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
 def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     """Hand out again what a worker did not bring to its end; after too many times a person must look."""
     holder = chunk if chunk is not None else run
-    current = holder.delivery
+    current, place = holder.delivery, chunk.id if chunk is not None else ""
     if current - holder.taken_back >= DELIVERIES_MAX:
         message = f"{DELIVERIES_MAX} deliveries were lost"
-        turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message))
+        turn.emit(e.IncidentRaised(run=run.id, step=run.step, message=message, chunk=place))
         return
-    place = chunk.id if chunk is not None else ""
     turn.emit(e.RunRedelivered(run=run.id, delivery=current + 1, chunk=place))
     turn.effect(Assign(run=run.id, delivery=current + 1, chunk=place))
 

@@ -25,8 +25,9 @@ from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Chunk, Run, Wait, derive
+from petra.kernel.state import Chunk, Run, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
+from petra.kernel.waiting import Wait
 from petra.policy import Decision, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 

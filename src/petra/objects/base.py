@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -32,6 +33,13 @@ class Objects(Protocol):
 
         Raises:
             ObjectError: it could not be stored.
+        """
+
+    async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
+        """Store the elements of several lists as one list, without holding more than one of them in memory.
+
+        Raises:
+            ObjectError: a piece cannot be read, is no list, or the whole cannot be stored.
         """
 
     async def get(self, reference: Reference) -> Any:
@@ -75,17 +83,38 @@ def decode(reference: Reference, content: bytes) -> Any:
     Raises:
         ObjectError: it is not what was stored.
     """
-    if len(content) != reference.size:
-        message = f"{reference.key}: {len(content):,} bytes instead of {reference.size:,}"
-        raise ObjectError("parse", message)
-    if hashlib.sha256(content).hexdigest() != reference.checksum:
-        raise ObjectError("parse", f"{reference.key}: the content does not match its checksum")
+    verified(reference, content)
     if reference.key.endswith(".bin"):
         return content
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ObjectError("parse", f"{reference.key}: no JSON: {error}") from error
+
+
+def verified(reference: Reference, content: bytes) -> None:
+    """Refuse what is not the object that was stored.
+
+    Raises:
+        ObjectError: it is not.
+    """
+    if len(content) != reference.size:
+        message = f"{reference.key}: {len(content):,} bytes instead of {reference.size:,}"
+        raise ObjectError("parse", message)
+    if hashlib.sha256(content).hexdigest() != reference.checksum:
+        raise ObjectError("parse", f"{reference.key}: the content does not match its checksum")
+
+
+def inside(reference: Reference, content: bytes) -> bytes:
+    """Verify a piece that was read, and return what is between its brackets.
+
+    Raises:
+        ObjectError: it is not what was stored, or no list.
+    """
+    verified(reference, content)
+    if content[:1] != b"[" or content[-1:] != b"]":
+        raise ObjectError("parse", f"{reference.key}: is no list")
+    return content[1:-1]
 
 
 def checked(reference: Reference, store: str) -> Reference:
@@ -126,6 +155,11 @@ class ExecutionObjects:
         """Store a value; return its reference once it is durable."""
         stored = await self._objects.put(self._execution, value, schema_hint=schema_hint)
         return stored.as_data()
+
+    async def join(self, pieces: Sequence[Any]) -> dict[str, Any]:
+        """Store the elements of several lists as one list; return its reference once it is durable."""
+        found = [self.checked(piece) for piece in pieces]
+        return (await self._objects.join(self._execution, found)).as_data()
 
     async def get(self, reference: Any) -> Any:
         """Return what a reference leads to, verified.

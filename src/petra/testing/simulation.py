@@ -293,7 +293,10 @@ class Simulation:
 
     def _gather(self, execution: Execution, given: Assignment) -> None:
         """Hand the results of a loop back as they are: there is no object store to put them into."""
-        gathered = Report(status="ok", result=given.gather)
+        found: list[Any] = given.gather or []
+        if given.joins:
+            found = [one for piece in found for one in piece]
+        gathered = Report(status="ok", result=found)
         command = c.ChunkReport(
             now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,
         )  # fmt: skip

@@ -157,9 +157,10 @@ class Ack(Frame, frozen=True):
 
 
 class Heartbeat(Frame, frozen=True):
-    """The worker is alive and works under these leases."""
+    """The worker is alive and works under these leases; its loop has not moved for ``stalled_s``."""
 
     leases: list[str]
+    stalled_s: float = 0.0
 
 
 class Retrying(Frame, frozen=True):

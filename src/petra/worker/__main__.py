@@ -28,6 +28,8 @@ from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport
 from petra.worker.worker import Offer, Worker
 
+BEAT_S = 0.3
+"""Seconds between heartbeats: whoever keeps the worker sees soon that it hangs."""
 GRACE_S = 5.0
 """Seconds that a worker gets to end by itself once its server is gone."""
 
@@ -66,6 +68,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--drain-s", type=float, default=30.0, help="seconds to finish after SIGTERM"
     )
+    parser.add_argument("--beat-s", type=float, default=BEAT_S, help="seconds between heartbeats")
     parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
     parser.add_argument("--objects", type=Path, help="folder for large results")
     parser.add_argument("--log-level", default="WARNING")
@@ -88,7 +91,14 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
     keychain = Keychain(credentials=credentials, providers=plug_ins())
     worker = Worker(
         connect,
-        Offer(name=options.name, pool=options.pool, slots=options.slots, drain_s=options.drain_s),
+        Offer(
+            name=options.name,
+            pool=options.pool,
+            slots=options.slots,
+            drain_s=options.drain_s,
+            heartbeat_s=options.beat_s,
+            beats_always=True,
+        ),
         registry=registry,
         keychain=keychain,
         objects=LocalObjects(options.objects) if options.objects else None,

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.clock import Clock
-from petra.errors import ExpressionError, UnreadableError
+from petra.errors import ExpressionError, ObjectError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
@@ -37,6 +37,7 @@ from petra.worker.loaded import Loaded
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
 from petra.worker.results import CleanObjects, finish, measure
+from petra.worker.storing import Storing
 from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.taking import taken
 
@@ -168,7 +169,16 @@ class Runner:
         return work.parts.last()
 
     async def _gather(self, work: Work, results: list[Any]) -> Report:
-        """Store the results of a loop as one object."""
+        """Store the results of a loop as one object; those that came in pieces without holding all of them."""
+        objects = self._stored(work)
+        if work.given.joins and objects is not None:
+            try:
+                return Report(status="ok", result=await objects.join(results))
+            except ObjectError as error:
+                message = self._scrubber.scrub(f"the results cannot be stored: {error.message}")
+                retryable = error.kind in RETRYABLE
+                fault = Error(kind=error.kind, message=message, retryable=retryable)
+                return Report(status="error", error=fault)
         report = Report(status="ok", result=results)
         stored, _ = await finish(report, work.ready, self._stored(work), self._scrubber, limit=0)
         return stored
@@ -278,7 +288,13 @@ class Runner:
         if self._objects is None:
             return None
         given = work.given
-        return ExecutionObjects(self._objects, given.execution, readable=frozenset(given.readable))
+        return Storing(
+            self._objects,
+            given.execution,
+            readable=frozenset(given.readable),
+            clock=self._clock,
+            stopped=lambda: work.reason is not None,
+        )
 
     async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
         """Run the tasks once: the step, or one iteration of it."""

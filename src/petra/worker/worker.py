@@ -44,6 +44,8 @@ Connect = Callable[[], Awaitable[Transport]]
 RECONNECT_FIRST_S: Final = 0.5
 RECONNECT_MOST_S: Final = 30.0
 _UNACKNOWLEDGED_PER_SLOT: Final = 4
+STUCK_S: Final = 3.0
+"""Seconds that a thread whose task was given up gets to come back; then the worker drains, and is replaced."""
 
 _log = logging.getLogger("petra.worker")
 
@@ -57,6 +59,7 @@ class Offer:
     slots: int = 16
     drain_s: float = 30.0
     heartbeat_s: float = 10.0
+    beats_always: bool = False
 
 
 class Worker:
@@ -104,7 +107,12 @@ class Worker:
         self._given_up: list[str] = []
         self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
-        self.heart = Heart(self._send, loop.call_soon_threadsafe, every_s=offer.heartbeat_s)
+        self.heart = Heart(
+            self._send,
+            loop.call_soon_threadsafe,
+            every_s=offer.heartbeat_s,
+            always=offer.beats_always,
+        )
 
     # The conversation
 
@@ -325,6 +333,19 @@ class Worker:
         self._put(report)
         self._owed += 1
         self._start()
+        if self._stuck():
+            self._clock.call_later(STUCK_S, self._drain_if_stuck)
+
+    def _stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        count = getattr(self._registry, "stuck", None)
+        return count() if count is not None else 0
+
+    def _drain_if_stuck(self) -> None:
+        """A thread cannot be killed, its process can: leave as soon as the others are done."""
+        if stuck := self._stuck():
+            _log.info("%s: %d threads do not come back; it drains", self.offer.name, stuck)
+            self.drain()
 
     def _cancel(self, frame: f.Cancel) -> None:
         leases, runs = set(frame.leases), set(frame.runs)

@@ -39,7 +39,7 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
     if known is not None:
         known.paths = [*known.paths, *event.paths]
     elif event.gather:
-        run.chunks[event.chunk] = Chunk(event.chunk, [], gather=True)
+        run.chunks[event.chunk] = Chunk(event.chunk, [], gather=True, upto=event.upto)
     elif event.chunk:
         chunk = Chunk(event.chunk, list(event.paths), at=event.paths[0][:-1])
         level_at(run.loop, event.paths[0]).chunks += 1
@@ -62,6 +62,10 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
     chunk = run.chunks[event.chunk]
+    if chunk.gather:
+        _piece_stored(run.loop, event)
+        del run.chunks[event.chunk]
+        return
     if event.more:
         ended_now = {ended.path for ended in event.ended}
         chunk.paths = [path for path in chunk.paths if path not in ended_now]
@@ -88,6 +92,13 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     withdraw_items(state, chunk)
     close_levels(run.loop)
     adapt(run, durations / max(1, len(event.ended)))
+
+
+def _piece_stored(loop: LoopState, event: e.IterationsEnded) -> None:
+    """Keep the reference to a piece in place of the results that are in it."""
+    loop.pieces = [*loop.pieces, event.piece]
+    loop.results[loop.stored : event.upto] = [None] * (event.upto - loop.stored)
+    loop.stored = event.upto
 
 
 def put(results: list[Any], index: int, value: Any) -> None:

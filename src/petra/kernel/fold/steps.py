@@ -52,6 +52,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
     )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
+        run.parallel = event.parallel
     for name, key, units in event.resources:
         state.held[name, key] = state.held.get((name, key), 0) + units
     state.add_run(run)
