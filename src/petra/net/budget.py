@@ -12,6 +12,8 @@ from petra.errors import NetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petra.net.soundness.stubborn import Stubborn
+
 WORK_PER_S = 1_000_000
 
 #: What a proof may take when nobody says otherwise: about two seconds.
@@ -41,6 +43,14 @@ class Budget:
             if self._over():
                 self.left = -1
         return self.left < 0
+
+    def ends_at(self, enabled: int, chooser: Stubborn | None) -> bool:
+        """Count the work of a marking, and what choosing firings took; tell whether the search ends there."""
+        chosen = 0
+        if chooser is not None:
+            chosen, chooser.work = chooser.work // 3, 0
+        self.left -= 10 + enabled + chosen
+        return self.is_spent
 
     def spend(self, work: int) -> None:
         """Use some up.

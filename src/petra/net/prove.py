@@ -174,7 +174,7 @@ class _Search:
         index, cut = 0, False
         while index < len(space.markings):
             marking, able = space.markings[index], enabled.popleft()
-            if self.is_spent(able):
+            if self.budget.ends_at(len(able), self.stubborn):
                 return space
             for flow in self.followed(marking, able):
                 space.fired.add(flow)
@@ -196,14 +196,6 @@ class _Search:
             space.complete = True
             space.doomed = set(range(len(space.markings))) - _saved(space)
         return space
-
-    def is_spent(self, able: list[int]) -> bool:
-        """Count the work of a marking, and what choosing firings took; tell whether it was the last."""
-        chosen = 0
-        if self.stubborn is not None:
-            chosen, self.stubborn.work = self.stubborn.work // 3, 0
-        self.budget.left -= 10 + len(able) + chosen
-        return self.budget.is_spent
 
     def see(self, marking: int, enabled: list[int], reached: tuple[int, int]) -> int:
         """Record a marking and return its number."""

@@ -54,8 +54,7 @@ class Packing:
         self.width = 1 + max(
             (cap + gives - 1).bit_length(), *map(int.bit_length, (needs, final, start, cap))
         )
-        size = len(net.places)
-        self.ones = sum(1 << place * self.width for place in range(size))
+        self.ones = sum(1 << place * self.width for place in range(len(net.places)))
         self.guards = self.ones << self.width - 1
         self.over = self.ones * ((1 << self.width) - 1 & ~cap)
         self.initial = self.pack(net.initial)
@@ -91,9 +90,8 @@ class Packing:
 
     def has_leftover(self, marking: int) -> bool:
         """Tell whether a final marking is there, but not alone."""
-        return marking not in self.finals and any(
-            self.covers(marking, final) for final in self.finals
-        )
+        covers = any(self.covers(marking, final) for final in self.finals)
+        return covers and marking not in self.finals
 
     def _fields(self, places: frozenset[int]) -> int:
         return sum(((1 << self.width) - 1) << place * self.width for place in places)
@@ -167,9 +165,8 @@ def explore(
     """Search the reachable markings, at most ``limit`` of them, and as far as the budget goes.
 
     ``choose`` picks, of the enabled flows, those to follow; without it all are followed.
-    ``stop_early`` ends the search at the first defect, and goes deep first where that is cheap;
-    otherwise the search is breadth-first and ends when all is seen, when the tokens can grow for
-    ever, or when a place holds more than the packing allows.
+    ``stop_early`` ends the search at the first defect, and goes deep first where that is cheap; otherwise it is
+    breadth-first and ends when all is seen, tokens can grow for ever, or a place holds more than the packing allows.
     """
     space = Space(packing)
     search = _Search(packing, space, limit=limit, stop_early=stop_early)
@@ -183,7 +180,7 @@ def explore(
         marking = space.markings[index]
         enabled = search.enabled[index]
         search.enabled[index] = ()
-        if budget is not None and _is_spent(budget, len(enabled), choose):
+        if budget is not None and budget.ends_at(len(enabled), choose):
             search.ended = True
             break
         for flow in enabled if choose is None else choose(marking, enabled):
@@ -191,9 +188,8 @@ def explore(
             after = ((marking - needs[flow]) & keeps[flow]) + gives[flow]
             target = known.get(after)
             if target is None:
-                target = search.see(
-                    after, search.enabled_after(after, enabled, flow), (index, flow)
-                )
+                able = search.enabled_after(after, enabled, flow)
+                target = search.see(after, able, (index, flow))
                 if target < 0:
                     break
             space.came_from[target].append(index)
@@ -201,15 +197,6 @@ def explore(
     if space.complete:
         _find_endless(space)
     return space
-
-
-def _is_spent(budget: Budget, enabled: int, choose: Stubborn | None) -> bool:
-    """Count the work of a marking; tell whether it was the last."""
-    chosen = 0
-    if choose is not None:
-        chosen, choose.work = choose.work // 3, 0
-    budget.left -= 5 + enabled + chosen
-    return budget.is_spent
 
 
 class _Search:
@@ -228,11 +215,8 @@ class _Search:
 
     def enabled_at_start(self) -> list[int]:
         packing = self.packing
-        return [
-            flow
-            for flow, needs in enumerate(packing.needs)
-            if packing.covers(packing.initial, needs)
-        ]
+        start = packing.initial
+        return [flow for flow, needs in enumerate(packing.needs) if packing.covers(start, needs)]
 
     def enabled_after(self, marking: int, before: Sequence[int], fired: int) -> list[int]:
         """Return the enabled flows, asking again only those that the firing touched."""
