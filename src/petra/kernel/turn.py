@@ -157,6 +157,10 @@ class Turn:
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
 
+    def names(self, value: Value, view: View, extra: dict[str, Any]) -> dict[str, Any]:
+        """Return what the names that a value reads stand for."""
+        return scope(self.state, value.names, view, extra)
+
     def _scope(
         self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
     ) -> dict[str, Any]:
@@ -179,6 +183,13 @@ class Turn:
         """Return what each of several values leads to, where it is a reference."""
         try:
             return followed_all(self.objects, values)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def pieces(self, reference: dict[str, Any], what: str) -> list[tuple[int, dict[str, Any]]]:
+        """Return the pieces of a long list that a reference leads to."""
+        try:
+            return self.objects.pieces(reference)
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
 
