@@ -193,6 +193,7 @@ def _freed(turn: Turn) -> None:
 
 def consider(turn: Turn, token: Token) -> None:
     """Start a token's step if it may."""
+    turn.reads.clear()  # of one that was denied before
     plan = turn.program.steps[token.step]
     try:
         if plan.join is not None:

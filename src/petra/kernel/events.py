@@ -134,12 +134,14 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     delivery: int = 1
     resources: list[tuple[str, str, int]] = []
     items: list[Any] | None = None
+    pieces: list[tuple[int, dict[str, Any]]] = []
     max_in_flight: int = 1
     parallel: list[bool] = []
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
     administrative: str | None = None
+    reads: list[str] = []
 
 
 class StepEnded(Event, frozen=True):
@@ -168,6 +170,7 @@ class StepEnded(Event, frozen=True):
     undoable: bool = False
     administrative: str | None = None
     left_out: LeftOut | None = None
+    reads: list[str] = []
 
 
 class StepDone(StepEnded, frozen=True, tag="step.done"):
@@ -182,11 +185,20 @@ class LoopDone(StepEnded, frozen=True, tag="loop.done"):
     """A loop is through, perhaps with failures where the step goes on after them."""
 
 
+class LoopStarted(Event, frozen=True, tag="loop.started"):
+    """A loop begins: over how many items, and how many of them at a time."""
+
+    run: str
+    step: str
+    total: int
+    max_in_flight: int = 1
+
+
 class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     """Iterations were handed out: a new chunk, or more for one that is out.
 
-    ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
-    to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
+    ``opened`` holds inner lists that became known, ``pieces`` where the items of the last of them are. With
+    ``gather`` the chunk has no iterations: a worker is to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
     that were not stored yet.
     """
 
@@ -194,17 +206,22 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     chunk: str
     paths: list[tuple[int, ...]]
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
+    pieces: list[tuple[int, dict[str, Any]]] = []
     armed: Armed | None = None
     gather: bool = False
     upto: int = 0
 
 
 class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
-    """Further items of a list that is too long for one event; ``path`` is the outer iteration."""
+    """Further items of a list that is too long for one event; ``path`` is the outer iteration.
+
+    Those of a long list are in objects: ``pieces`` says how many are in each, and where it is.
+    """
 
     run: str
     path: tuple[int, ...]
     items: list[Any]
+    pieces: list[tuple[int, dict[str, Any]]] = []
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
@@ -443,6 +460,7 @@ AnyEvent = (
     | StepDone
     | StepFailed
     | LoopDone
+    | LoopStarted
     | IterationsStarted
     | ItemsAdded
     | IterationsEnded
