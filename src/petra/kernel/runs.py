@@ -90,11 +90,19 @@ def start(
     if found.items is not None:
         for added in found.items.rest(run_id, ()):
             turn.emit(added)
+        _loop_started(turn, turn.state.runs[run_id])
     _after_start(turn, plan, run_id)
     if trouble is not None:
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
     elif go:
         _go(turn, plan, turn.state.runs[run_id])
+
+
+def _loop_started(turn: Turn, run: Run) -> None:
+    if (loop := run.loop) is not None:
+        width = loop.max_in_flight
+        started = e.LoopStarted(run=run.id, step=run.step, total=loop.total, max_in_flight=width)
+        turn.emit(started)
 
 
 def run_id_of(tokens: list[Token], group: Group | None) -> str:
