@@ -21,8 +21,8 @@ from processes import forget_peak, measured, peak_mb, rss_mb, show
 from workloads import approval, chain, loop
 
 from petra.embedded import Local
-from petra.engine.entries import Entry
-from petra.kernel import Record
+from petra.engine.news import Appended, News, Topic
+from petra.errors import PetraError
 from petra.kernel.events import IterationsEnded
 
 MARKS = (0.1, 0.5, 1.0)
@@ -37,8 +37,11 @@ class Watcher:
         self.ended, self.marks, self.processes = 0, marks, processes
         self.seen: dict[int, list[float]] = {}
 
-    def __call__(self, _entry: Entry, records: list[Record]) -> None:
-        for record in records:
+    def end(self, why: PetraError) -> None:
+        pass
+
+    def take(self, message: News) -> None:
+        for record in message.records if isinstance(message, Appended) else ():
             if isinstance(record.event, IterationsEnded):
                 self.ended += len(record.event.ended)
         while self.marks and self.ended >= self.marks[0]:
@@ -48,7 +51,7 @@ class Watcher:
 async def looped(petra: Local, size: int) -> dict[str, Any]:
     await completed(petra, chain(20))
     watcher = Watcher(pids(petra), [int(size * mark) for mark in MARKS])
-    petra.engine.listeners.append(watcher)
+    petra.engine.feed.attach(Topic.RECORDS, watcher)
     for pid in pids(petra):
         forget_peak(pid)
     with measured(pids(petra)) as figures:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from petra.clock import Clock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.news import Appended, News
 from petra.engine.retention import Retention
+from petra.errors import PetraError
+from petra.kernel import Record
 from petra.keychain import Keychain
 from petra.objects import Objects
 from petra.playbook import Playbook, read
@@ -45,6 +48,21 @@ async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 1
     while not await condition():
         assert asyncio.get_running_loop().time() < deadline, "it did not come true in time"
         await asyncio.sleep(0.01)
+
+
+class Ear:
+    """Hears the records of what it is attached to in the moment they are told, as no reader would."""
+
+    def __init__(self, heard: Callable[[Sequence[Record]], None]) -> None:
+        self._heard = heard
+        self.told: list[str] = []
+
+    def take(self, message: News) -> None:
+        if isinstance(message, Appended):
+            self._heard(message.records)
+
+    def end(self, why: PetraError) -> None:
+        self.told.append(str(why))
 
 
 @asynccontextmanager

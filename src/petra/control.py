@@ -6,7 +6,8 @@ side is still there.
 Rule 1: who may open the folder may speak: the socket is for its owner only (mode 0600).
 Rule 2: a request has an id. A process that was cut off asks again with the same id, here or in a process that
 took the folder over, and what it asked for happens once.
-Rule 3: a socket is only an address. Who holds the lock of the store owns it, and replaces what a dead process left.
+Rule 3: whatever line comes is answered, if only with what is wrong with it. What was asked for has happened, or not.
+Rule 4: a socket is only an address. Who holds the lock of the store owns it, and replaces what a dead process left.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pathlib import Path
 import msgspec
 
 from petra.desk import AnyRequest, Reply
-from petra.errors import PetraError
+from petra.engine.life import StoppedError
+from petra.errors import PetraError, UsageError
 from petra.private import open_file
 
 SOCKET = "petra.sock"
@@ -32,7 +34,8 @@ ELSEWHERE = "petra.sock.path"
 """A file that says where the socket is, when the path of the folder is too long for one."""
 PATH_BYTES_MAX = 100
 LINE_BYTES_MAX = 16 * 1024 * 1024
-CALLERS_MAX = 64
+CALLERS_MAX = 256
+_PIECE = 65_536
 
 
 _log = logging.getLogger(__name__)
@@ -68,10 +71,8 @@ async def listening(
     callers: set[asyncio.Task[None]] = set()
 
     def called(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(callers) >= CALLERS_MAX:
-            writer.close()
-            return
-        task = asyncio.create_task(_converse(reader, writer, answer))
+        busy = len(callers) >= CALLERS_MAX
+        task = asyncio.create_task(_converse(reader, writer, _busy if busy else answer))
         callers.add(task)
         task.add_done_callback(callers.discard)
 
@@ -92,17 +93,24 @@ async def _converse(
     answer: Callable[[AnyRequest], Awaitable[Reply]],
 ) -> None:
     """Answer one request; whoever hangs up before that is not waited for any longer."""
-    with contextlib.suppress(ConnectionError, ValueError):
+    with contextlib.suppress(ConnectionError):
         try:
-            line = await reader.readline()
+            line = await _line(reader)
             if not line:
                 return
+            if isinstance(line, Reply):
+                writer.write(_encode(line) + b"\n")
+                writer.write_eof()
+                await _hung_up(
+                    reader
+                )  # to close on somebody who still writes would take the reply away
+                return
             answering = asyncio.ensure_future(_answered(line, answer))
-            gone = asyncio.ensure_future(reader.read())
+            gone = asyncio.ensure_future(_hung_up(reader))
             try:
                 await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
-                if answering.done():
-                    writer.write(_encode(answering.result()) + b"\n")
+                if answering.done() and (reply := answering.result()) is not None:
+                    writer.write(reply + b"\n")
                     await writer.drain()
             finally:
                 answering.cancel()
@@ -112,15 +120,49 @@ async def _converse(
             writer.close()
 
 
-async def _answered(line: bytes, answer: Callable[[AnyRequest], Awaitable[Reply]]) -> Reply:
+async def _line(reader: asyncio.StreamReader) -> bytes | Reply:
+    """Return the line of a request, or what is wrong with it."""
     try:
-        return await answer(_request(line))
+        line = await reader.readline()
+    except ValueError:
+        return Reply(error=f"the request is longer than {LINE_BYTES_MAX:,} bytes")
+    if line and not line.endswith(b"\n"):
+        return Reply(error="the request ends in the middle of its line")
+    return line
+
+
+async def _hung_up(reader: asyncio.StreamReader) -> None:
+    """Wait until the other side has nothing more to say; whatever else it says is forgotten."""
+    while await reader.read(_PIECE):
+        pass
+
+
+async def _busy(_: AnyRequest) -> Reply:
+    words = f"{CALLERS_MAX} processes are connected to this one already; end some, or ask again"
+    return Reply(error=words)
+
+
+async def _answered(line: bytes, answer: Callable[[AnyRequest], Awaitable[Reply]]) -> bytes | None:
+    """Return the reply to a line, whatever is in it; None where somebody else will have to answer it."""
+    try:
+        reply = await answer(_request(line))
     except msgspec.MsgspecError as error:
-        return Reply(
-            error=f"the request cannot be read: {error}; is it of another version of Petra?"
-        )
+        words = f"the request cannot be read: {error}; is it of another version of Petra?"
+        reply = Reply(error=words)
+    except RecursionError:
+        reply = Reply(error="the request cannot be read: it is nested too deeply")
+    except StoppedError:
+        return None  # who asks again finds whoever has the folder then
     except PetraError as error:
-        return Reply(error=str(error))
+        reply = Reply(error=str(error))
+    except Exception as error:  # noqa: BLE001 - whoever asked is told, and the others are served
+        _log.exception("a request could not be carried out")
+        reply = Reply(error=f"the request could not be carried out: {error!r:.500}")
+    try:
+        return _encode(reply)
+    except (ValueError, TypeError, RecursionError) as error:
+        words = f"it was carried out, and what has come of it cannot be shown: {error!r:.500}"
+        return _encode(Reply(error=words))
 
 
 def _bound(path: Path) -> socket.socket:
@@ -166,17 +208,27 @@ async def call(home: Path, request: AnyRequest) -> Reply:
 
     Raises:
         GoneError: nobody listens, or whoever did is gone; ask again with the same id.
+        UsageError: it is too long.
     """
+    asked = _encode(request) + b"\n"
+    if len(asked) > LINE_BYTES_MAX:
+        raise UsageError(
+            f"the request has {len(asked):,} bytes; a process that has the folder open takes {LINE_BYTES_MAX:,}"
+        )
     async with connected(home) as (reader, writer):
         try:
-            writer.write(_encode(request) + b"\n")
+            writer.write(asked)
             await writer.drain()
             line = await reader.read()
         except ConnectionError as error:
             raise GoneError(f"the process that has {home} open is gone") from error
         if not line.endswith(b"\n"):
             raise GoneError(f"the process that has {home} open is gone")
-        return _reply(line)
+        try:
+            return _reply(line)
+        except msgspec.MsgspecError as error:
+            words = f"the reply of the process that has {home} open cannot be read: {error}"
+            raise UsageError(f"{words}; is it of another version of Petra?") from error
 
 
 @asynccontextmanager

@@ -13,10 +13,9 @@ from engine_support import chain, local, playbook
 from petra.clock import SystemClock
 from petra.embedded import CLOSED, Local, result_of
 from petra.engine.codec import execution_row, from_row
-from petra.engine.entries import Entry
 from petra.errors import UsageError
-from petra.kernel import Record, replay, verify
 from petra.kernel import commands as c
+from petra.kernel import replay, verify
 from petra.store.base import Committed, Store
 from petra.store.memory import MemoryStore
 from petra.store.postgres import PostgresStore
@@ -189,22 +188,6 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
                 row for row in await store.read("e1") if row.type == "loop.iterations.started"
             ]
             assert len(started) < 50  # they were handed out together
-
-    asyncio.run(scenario())
-
-
-def test_a_listener_that_fails_is_told_of_what_follows_and_stops_nothing(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with opened("memory", tmp_path) as store, local(store) as petra:
-            heard: list[int] = []
-
-            def gone(_entry: Entry, records: list[Record]) -> None:
-                heard.append(len(records))
-                raise BrokenPipeError
-
-            petra.engine.listeners.append(gone)
-            assert (await petra.run(chain(3), execution="e1")).status == "completed"
-            assert sum(heard) == len(await petra.records("e1"))
 
     asyncio.run(scenario())
 

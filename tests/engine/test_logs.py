@@ -13,6 +13,7 @@ from engine_support import playbook
 from petra.clock import FakeClock
 from petra.embedded import LOGS, Local
 from petra.engine.logs import LogFiles, RunLogs, file_of
+from petra.engine.news import Printed
 from petra.wire import frames as f
 
 SAYS = playbook(
@@ -35,13 +36,14 @@ def texts(path: Path) -> list[str]:
 def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Local.open(tmp_path) as petra:
-            heard: list[f.Log] = []
-            petra.engine.logs.listeners.append(heard.append)
-            assert (await petra.run(SAYS, execution="e1")).status == "completed"
+            with petra.engine.feed.subscribe("e1") as heard:
+                assert (await petra.run(SAYS, execution="e1")).status == "completed"
+                while not isinstance(printed := await heard.next(), Printed):
+                    pass
+                assert printed.lines[0].text == "one"
             rows = await petra.engine.store.read("e1")
             # a step's result has the output of shell; what python printed is nowhere in the log
             assert not any(b'"one' in row.body for row in rows)
-        assert heard
         found = [json.loads(raw) for raw in file_of(tmp_path / LOGS, "e1").read_text().splitlines()]
         said = [(one["step"], one["path"], one["stream"], one["text"]) for one in found]
         assert said[0] == ("a", [], "stdout", "one")

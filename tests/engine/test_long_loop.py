@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from engine_support import playbook
+from engine_support import Ear, playbook
 
 from petra.embedded import Local
 from petra.engine.codec import from_row
@@ -41,7 +42,7 @@ async def records(petra: Local) -> list[Record]:
     return [from_row(row) for row in rows]
 
 
-def done_in(found: list[Record]) -> set[int]:
+def done_in(found: Sequence[Record]) -> set[int]:
     return {
         one.path[0]
         for record in found
@@ -57,13 +58,13 @@ def test_a_local_loop_of_20_000_holds_memory_flat_and_no_event_is_too_large(tmp_
         async with Local.open(tmp_path) as petra:
             peaks: list[float] = []
 
-            def listen(_entry: object, found: list[Record]) -> None:
+            def listen(found: Sequence[Record]) -> None:
                 seen.update(done_in(found))
                 if petra.keeper.worker is not None and len(seen) // 5_000 > len(peaks):
                     peaks.append(peak_mb(petra.keeper.worker.pid))
 
             seen: set[int] = set()
-            petra.engine.listeners.append(listen)
+            petra.engine.feed.attach("e1", Ear(listen))
             result = await petra.run(playbook(book("result = n")), execution="e1")
             assert result.status == "completed", result
             found = await records(petra)
@@ -88,12 +89,12 @@ def test_a_worker_killed_half_way_repeats_only_what_was_not_reported(tmp_path: P
             half = asyncio.Event()
             seen: set[int] = set()
 
-            def listen(_entry: object, found: list[Record]) -> None:
+            def listen(found: Sequence[Record]) -> None:
                 seen.update(done_in(found))
                 if len(seen) > TOTAL // 2:
                     half.set()
 
-            petra.engine.listeners.append(listen)
+            petra.engine.feed.attach("e1", Ear(listen))
             await petra.engine.start(playbook(book(code)), execution="e1")
             await half.wait()
             assert petra.keeper.worker is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 from engine_support import chain, local, playbook, until
@@ -14,6 +14,7 @@ from petra.clock import FakeClock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.codec import from_row
+from petra.engine.news import Appended
 from petra.engine.shards import Owner, Shards
 from petra.kernel import commands as c
 from petra.kernel import verify
@@ -267,5 +268,24 @@ def test_who_waits_for_an_execution_hears_of_it_when_another_engine_takes_it_ove
                     await one.engine.ask(name, lambda now: c.SendSignal(now=now, name="go"))
                 results = await asyncio.wait_for(asyncio.gather(*ends), 180)
             assert [result.output for result in results] == [42] * len(names)
+
+    asyncio.run(scenario())
+
+
+def test_what_another_engine_does_is_followed_as_if_it_were_done_here() -> None:
+    async def scenario() -> None:
+        async with engines(store_in_memory(), "one", "two") as (one, _):
+            name = away_from(one.engine)
+            await one.start(chain(6), execution=name)
+            seen: list[int] = []
+            async with aclosing(one.follow(name)) as messages:
+                async for message in messages:
+                    if isinstance(message, Appended):
+                        seen += [record.seq for record in message.records]
+                        if message.head is not None and message.head.over:
+                            break
+            assert seen == [record.seq for record in await one.records(name)]
+            assert (await one.rest(name)).status == "completed"
+            assert (await one.get(name)).version == len(seen)
 
     asyncio.run(scenario())

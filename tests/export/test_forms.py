@@ -10,14 +10,16 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 from export.logs import example_logs
+from texts import model, workflow
 
 from petra.export import FORMS, PROFILES, Log
 from petra.export.align import align
 from petra.export.firings import firings
 from petra.export.life import life, offered, step_runs
-from petra.export.table import COLUMNS
-from petra.export.xes import XesEvent, write
+from petra.export.table import COLUMNS, table
+from petra.export.xes import XesEvent, activities_xes, write
 from petra.kernel import Record, State, verify
+from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.decide import decide
 from petra.kernel.fork import fork
@@ -218,3 +220,46 @@ def _begun(program: Program, execution: str, records: list[Record]) -> list[Reco
         ledger.record(event, 1.0, *marks)
         for event, marks in zip(decision.events, decision.markings, strict=True)
     ]
+
+
+LOOP_OF_PEOPLE = """
+- step: split
+  next: {arcs: [{step: each, foreach: "{{ ['x', 'y'] }}", as: n}]}
+- step: each
+  loop: {in: "{{ [1, 2] }}", iterator: i}
+  tool: {kind: human, title: Sure?}
+"""
+
+
+def _answered_by_people() -> Log:
+    world = Simulation(model(workflow(LOOP_OF_PEOPLE)))
+    world.start({})
+    world.run()
+    for number in range(4):
+        item = next(one for one in world.root.state.items.values() if one.is_open)
+        who = f"person-{number}"
+        world.send(
+            world.root,
+            c.Act(
+                now=world.now,
+                item=item.id,
+                act="complete",
+                actor=who,
+                roles=["*"],
+                action="approve",
+            ),
+        )
+        world.run()
+    return Log(world.root.id, world.root.program.playbook, world.root.log, "completed")
+
+
+def test_a_run_inside_a_fan_out_has_its_branch_in_the_table() -> None:
+    rows = list(csv.DictReader(io.StringIO(table(_answered_by_people()))))
+    assert sorted(row["branch"] for row in rows if row["activity"] == "each") == ["0", "1"]
+    assert [row["branch"] for row in rows if row["activity"] == "split"] == [""]
+
+
+def test_who_decided_what_in_a_loop_over_people_is_in_the_trace() -> None:
+    text = activities_xes(_answered_by_people())
+    assert text.count('key="petra:action" value="approve"') == 4
+    assert {f'value="person-{n}"' in text for n in range(4)} == {True}

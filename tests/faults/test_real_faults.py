@@ -62,7 +62,7 @@ async def _hired(petra: Local) -> AsyncIterator[Child]:
         os.kill(child.pid, signal.SIGCONT)
         child.kill()
         await child.wait()
-        child.transport.close()
+        child.close()
         await asyncio.gather(talking, return_exceptions=True)
 
 

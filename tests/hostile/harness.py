@@ -18,7 +18,6 @@ import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from engine_support import chain, playbook, until
 from petra.clock import SystemClock
 from petra.desk import Result
 from petra.embedded import Local
-from petra.embedded.keeper import begun
+from petra.embedded.hands import begun, starter
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.engine.logs import LogFiles
@@ -43,7 +42,6 @@ from petra.store.sqlite import SqliteStore
 from petra.tools.registry import Registry
 from petra.wire import frames as f
 from petra.worker import Offer, Transport, Worker, in_process
-from petra.worker.child import start_child
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError
 
@@ -111,18 +109,21 @@ class Scene:
         return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])
 
 
-def play(
+def play(  # noqa: PLR0913 - each is a choice of its own
     kind: str,
     folder: Path,
     case: Callable[[Scene], Awaitable[None]],
     *,
     with_worker: str = "hired",
     lease_s: float = LEASE_S,
+    handed_back: bool = False,
 ) -> None:
     """Play a case on a store; whatever it does, the engine still runs at the end, and still serves."""
 
     async def scenario() -> None:
-        async with staged(kind, folder, with_worker=with_worker, lease_s=lease_s) as scene:
+        async with staged(
+            kind, folder, with_worker=with_worker, lease_s=lease_s, handed_back=handed_back
+        ) as scene:
             await case(scene)
             scene.engine.check()
             if with_worker:
@@ -133,7 +134,12 @@ def play(
 
 @asynccontextmanager
 async def staged(
-    kind: str, folder: Path, *, with_worker: str = "hired", lease_s: float = LEASE_S
+    kind: str,
+    folder: Path,
+    *,
+    with_worker: str = "hired",
+    lease_s: float = LEASE_S,
+    handed_back: bool = False,
 ) -> AsyncIterator[Scene]:
     """Give an engine on a store, and a worker of the pool ``default``: ``hired``, ``helped``, or none."""
     store = await _store(kind, folder)
@@ -141,7 +147,9 @@ async def staged(
     holder = "here" if isinstance(store, PostgresStore) else ""
     logs = LogFiles(folder / "logs", clock)
     try:
-        async with Engine(store, lease_s=lease_s, holder=holder, logs=logs) as engine:
+        async with Engine(
+            store, lease_s=lease_s, holder=holder, logs=logs, handed_back=handed_back
+        ) as engine:
             petra = Local(engine, clock)
             around = {"hired": hired, "helped": helped}.get(with_worker)
             async with around(petra, folder) if around else contextlib.nullcontext():
@@ -159,7 +167,7 @@ async def _store(kind: str, folder: Path) -> Store:
 @asynccontextmanager
 async def hired(petra: Local, folder: Path) -> AsyncIterator[None]:
     """Give a worker process that the keeper looks after."""
-    start = partial(start_child, ["--slots", "16", "--objects", str(folder / "objects")])
+    start = starter("--slots", "16", "--objects", str(folder / "objects"))
     async with begun(start) as first, petra.keeper.keeping(first, start):
         yield
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from engine_support import chain, local, playbook, until
+from engine_support import Ear, chain, local, playbook, until
 
 from petra.clock import FakeClock, SystemClock, settle
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.life import StoppedError
 from petra.engine.limits import CLOSE_S
+from petra.engine.news import Topic
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -232,18 +233,16 @@ def test_a_part_that_ends_or_is_cancelled_is_not_missed_in_silence() -> None:
 def test_a_listener_that_fails_once_keeps_nobody_from_resting(kind: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(kind, tmp_path) as store, local(store) as petra:
-            heard = petra.desk._heard
-            failed: list[int] = []
 
-            def fails_once(entry: Any, records: list[Record]) -> None:
-                if not failed:
-                    failed.append(1)
-                    raise ZeroDivisionError
-                heard(entry, records)
+            def fail(_: object) -> None:
+                raise ZeroDivisionError
 
-            petra.engine.listeners[:] = [fails_once]
+            failing = Ear(fail)
+            petra.engine.feed.attach("e1", failing)
+            petra.engine.feed.attach(Topic.RECORDS, failing)
             result = await asyncio.wait_for(petra.run(chain(3), execution="e1"), 60)
             assert result.status == "completed"
+            assert failing.told == ["this listener failed: ZeroDivisionError()"] * 2
 
     asyncio.run(scenario())
 
@@ -259,7 +258,7 @@ def test_whoever_asked_and_got_its_answer_is_forgotten() -> None:
             for one in resting:
                 one.cancel()
             await asyncio.gather(*resting, return_exceptions=True)
-            assert petra.desk._waiting == {}
+            assert not list(petra.engine.feed.followed())
 
     asyncio.run(scenario())
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from petra.clock import FakeClock, settle
-from petra.embedded.keeper import Keeper, end
+from petra.embedded.hands import end
+from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.life import StoppedError
 from petra.store.memory import MemoryStore
@@ -19,7 +20,7 @@ class Dying:
     """A worker process that takes its time to end."""
 
     def __init__(self) -> None:
-        self.transport = self
+        self.transport, self.pid = self, 1
         self.killed, self.reaped = asyncio.Event(), asyncio.Event()
 
     async def receive(self) -> Any:
@@ -27,6 +28,9 @@ class Dying:
 
     def close(self) -> None:
         """Close the connection."""
+
+    def said(self) -> str:
+        return ""
 
     def kill(self) -> None:
         self.killed.set()

@@ -13,6 +13,7 @@ from petra.kernel import Decision, Program, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
+from petra.kernel.evolve import evolve
 from petra.kernel.objects import Plain
 from petra.playbook import read
 from petra.testing import Simulation
@@ -67,6 +68,19 @@ class Loop:
         return self.send(
             c.ChunkReport(
                 now=1.0, run=run, chunk=chunk, reports=reports, delivery=delivery, more=more
+            )
+        )
+
+    def gathered(self, result: Any, delivery: int = 1) -> None:
+        run, chunk = self.out[0]
+        self.send(
+            c.ChunkReport(
+                now=3.0,
+                run=run,
+                chunk=chunk,
+                reports=[],
+                delivery=delivery,
+                gathered=Report(status="ok", result=result),
             )
         )
 
@@ -159,14 +173,28 @@ def test_a_chunk_is_bounded_in_bytes(loop: str) -> None:
 
 
 @pytest.mark.spec("S18")
-def test_a_list_that_is_too_long_for_one_event_takes_several() -> None:
+def test_a_list_that_is_too_long_for_an_event_is_in_objects_piece_by_piece() -> None:
     loop = Loop(LOCAL, {"n": 100_000})
-    added = [event for event in loop.events if isinstance(event, e.ItemsAdded)]
-    assert len(added) >= 3
-    assert loop.largest() < EVENT_MAX
-    (run,) = loop.state.runs.values()
-    assert run.loop is not None
-    assert run.loop.items == list(range(100_000))
+    (added,) = [event for event in loop.events if isinstance(event, e.StepStarted)]
+    assert len(added.pieces) >= 3
+    assert all(reference["size"] <= 128 * 1024 + 2 for _, reference in added.pieces)
+    assert loop.largest() < 4_000
+    items = [item for _, reference in added.pieces for item in loop.shelf(reference)]
+    assert items == list(range(100_000))
+
+
+@pytest.mark.spec("S18")
+def test_a_chunk_of_a_long_list_is_within_one_piece() -> None:
+    loop = Loop(LOCAL.replace("range(workload.n)", "workload.items"), {"items": ["x" * 3000] * 200})
+    seen = []
+    while not loop.state.terminal:
+        given = loop.given()
+        parts = [one.iter["i"] for one in given.iterations]
+        assert {loop.shelf(part) for part in parts} == {"x" * 3000}
+        assert len({part["key"] for part in parts}) <= 2
+        seen += [one.path[0] for one in given.iterations]
+        loop.report([one.path for one in given.iterations], result=None, more=given.more)
+    assert seen == list(range(200))
 
 
 @pytest.mark.spec("S18")
@@ -174,9 +202,8 @@ def test_an_item_that_fits_into_no_event_is_a_reference() -> None:
     text = LOCAL.replace("range(workload.n)", "[workload.big, 7]")
     loop = Loop(text, {"big": "x" * 200_000})
     assert loop.largest() < EVENT_MAX
-    first, second = (one.iter["i"] for one in loop.given().iterations)
-    assert loop.shelf(first) == "x" * 200_000
-    assert second == 7
+    given = loop.given().iterations
+    assert [loop.shelf(one.iter["i"]) for one in given] == ["x" * 200_000, 7]
 
 
 @pytest.mark.spec("S18")
@@ -212,16 +239,35 @@ def test_results_that_are_too_large_for_an_event_are_gathered_by_a_worker() -> N
     assert loop.largest() < EVENT_MAX
 
 
-@pytest.mark.spec("S18")
-def test_results_that_fit_into_no_frame_fail_the_step_and_nothing_else(
+@pytest.mark.spec("S9", "S18")
+def test_results_that_are_too_large_for_a_frame_are_stored_in_pieces_that_are_joined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("petra.kernel.loops.GATHER_BYTES", 100_000)
-    loop = Loop(LOCAL, {"n": 300})
-    loop.report(paths(*range(300)), more=False, result="x" * 500)
-    assert loop.state.terminal == "failed"
-    assert loop.state.error is not None
-    assert loop.state.error.kind == "limit"
+    loop = Loop(SPREAD, {"n": 300})
+    while not loop.given().gather:
+        given = loop.given()
+        loop.report([one.path for one in given.iterations], more=False, result="x" * 990)
+    pieces: list[Any] = []
+    while not loop.given().joins:
+        given = loop.given()
+        assert given.gather
+        assert len(msgspec.json.encode(given.gather)) <= 100_000
+        pieces.append({"piece": len(pieces), "count": len(given.gather)})
+        if len(pieces) == 2:  # one that is lost is stored again
+            loop.lose()
+            assert (loop.given().gather, loop.given().delivery) == (given.gather, 2)
+        loop.gathered(pieces[-1], delivery=loop.given().delivery)
+    assert [one["count"] for one in pieces] == [100, 100, 100]
+    assert loop.given().gather == pieces
+    whole = {"store": "local", "key": f"e/{'0' * 64}.json", "checksum": "0" * 64, "size": 9}
+    loop.gathered(whole)
+    done = next(one for one in loop.events if isinstance(one, e.LoopDone))
+    assert done.result == whole
+    again = State(id="e")
+    for seq, event in enumerate(loop.events, start=1):
+        evolve(again, event, seq=seq, at=1.0)
+    assert again.latest["s"].result == whole
 
 
 @pytest.mark.spec("S18")

@@ -77,7 +77,7 @@ async def calls(total: int, width: int, delay: float = 0.02) -> Seen:
         idle.join()
         child.kill()
         await child.wait()
-        child.transport.close()
+        child.close()
         server.kill()
         await server.wait()
     return seen

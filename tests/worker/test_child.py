@@ -70,7 +70,7 @@ def with_child(play: Callable[[Line], Awaitable[None]]) -> None:
         finally:
             child.kill()
             await child.wait()
-            child.transport.close()
+            child.close()
 
     asyncio.run(asyncio.wait_for(run(), 30))
 

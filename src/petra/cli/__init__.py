@@ -46,6 +46,7 @@ _VERBS = MappingProxyType(
         "resume": "Let a paused execution go on.",
         "cancel": "Stop an execution.",
         "override": "Decide the outcome of a step.",
+        "retry": "Have a step that is an incident run once more.",
         "rerun": "Run again from a step, as a new execution.",
         "fork": "Begin a new execution with the past of another one.",
         "migrate-execution": "Let a live execution go on with another version of its playbook.",
@@ -78,6 +79,7 @@ _PLACES = MappingProxyType(
                 "resume",
                 "cancel",
                 "override",
+                "retry",
                 "rerun",
                 "fork",
             )

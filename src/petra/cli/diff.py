@@ -18,12 +18,20 @@ from petra.engine.codec import status_of
 from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.kernel.compare import is_id, sameness, timeless
 from petra.kernel.fork import lived
-from petra.objects import is_reference
+from petra.net.compare import Equivalence
 from petra.store.base import Store
 from petra.testing.story import told
 
 _MISSING = object()
+_SENSE = {
+    Equivalence.IDENTITY: "the same events in the same order (E0)",
+    Equivalence.CAUSAL: "the same but for the order of what does not depend on each other (E1)",
+    Equivalence.OUTCOME: "the same outcome by other ways (E2)",
+    Equivalence.MARKING: "the same data in the same places (E3)",
+    Equivalence.NONE: "another outcome",
+}
 _FIELDS_MAX = 10
 
 
@@ -82,6 +90,7 @@ def compared(left: tuple[Entry, list[Record]], right: tuple[Entry, list[Record]]
         "same_playbook": states[0].digest == states[1].digest,
         "status": statuses,
         "same": same,
+        "equivalence": sameness(left[1], right[1]).value,
         "first_difference": None if first is None else _shown(first, lives),
         "path": _path_changes(*paths),
         "ctx": ctx,
@@ -101,19 +110,7 @@ def _first_difference(left: list[e.AnyEvent], right: list[e.AnyEvent]) -> _Diffe
 
 
 def _data(event: e.AnyEvent) -> Any:
-    return _timeless(msgspec.to_builtins(event))
-
-
-_TIMES = frozenset({"duration_ms", "due", "delivery"})
-
-
-def _timeless(value: Any) -> Any:
-    """Leave out what differs from run to run: how long things took, when timers are due, where results lie."""
-    if is_reference(value):
-        return {"checksum": value["checksum"], "size": value["size"]}
-    if isinstance(value, dict):
-        return {key: _timeless(item) for key, item in value.items() if key not in _TIMES}
-    return [_timeless(item) for item in value] if isinstance(value, list) else value
+    return timeless(msgspec.to_builtins(event))
 
 
 def _unlike(left: Any, right: Any, renamed: dict[str, str], path: str) -> list[_Field]:
@@ -127,13 +124,9 @@ def _unlike(left: Any, right: Any, renamed: dict[str, str], path: str) -> list[_
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         pairs = enumerate(zip(left, right, strict=True))
         return [one for n, (a, b) in pairs for one in _unlike(a, b, renamed, f"{path}[{n}]")]
-    if left != right and _is_id(left) and _is_id(right):
+    if left != right and is_id(left) and is_id(right):
         return [] if renamed.setdefault(left, right) == right else [_Field(path, left, right)]
     return [] if left == right else [_Field(path, left, right)]
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and len(value) >= 24 and set(value) <= set("0123456789abcdef-:/")
 
 
 def _shown(first: _Difference, lives: list[list[e.AnyEvent]]) -> dict[str, Any]:
@@ -191,6 +184,7 @@ def _print(found: dict[str, Any]) -> None:
     if found["same"]:
         click.echo("no difference but times and ids")
         return
+    click.echo(_SENSE[Equivalence(found["equivalence"])])
     if (first := found["first_difference"]) is not None:
         click.echo(f"first difference, record {first['record']}:")
         _sides(*(words or "(the log has ended)" for words in first["events"]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
+from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,14 @@ import msgspec
 from petra.cli.home import EXIT, find, full_id, home_option, look, shown_data
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
+from petra.clock import SystemClock
 from petra.embedded import OBJECTS, Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
+from petra.engine.following import follow as following
+from petra.engine.lookout import looking_on
+from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.explain import explain
@@ -27,7 +32,6 @@ from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
 
-_POLL_S = 0.2
 _NAME_MAX = 18
 execution_argument = click.argument("execution", metavar="ID")
 
@@ -179,23 +183,24 @@ def events(execution: str, home: Path, output: str, *, follow: bool) -> None:
     With --follow and '-o json', each record is a line of its own.
     """
 
-    async def asking(store: Store, _entries: Entries) -> None:
+    async def asking(store: Store, entries: Entries) -> None:
         chosen = await full_id(store, execution)
-        seq = 0
-        while True:
-            # the status first: what is over has all its records
-            stored = await store.execution(chosen)
-            records = await records_of(store, chosen, seq)
-            _print_records(records, output, lines=follow)
-            seq += len(records)
-            if not follow or stored is None or stored.row.ended is not None:
-                return
-            await asyncio.sleep(_POLL_S)
+        if not follow:
+            _print_records(await records_of(store, chosen), output, lines=False)
+            return
+        async with looking_on(entries, SystemClock()) as (feed, _):
+            messages = following(feed, store, SystemClock(), chosen)
+            async with aclosing(messages):
+                async for message in messages:
+                    if isinstance(message, Appended):
+                        _print_records(message.records, output, lines=True)
+                        if message.head is not None and message.head.over:
+                            return
 
     look(home, asking)
 
 
-def _print_records(records: list[Record], output: str, *, lines: bool) -> None:
+def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> None:
     if output == "json" and not lines:
         print_json([msgspec.to_builtins(record) for record in records])
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -17,14 +17,16 @@ from petra.cli.home import either, reading
 from petra.cli.show import Teller, status_text
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
+from petra.desk.desk import OVER
 from petra.embedded import FOLLOWED_S, REST, Local, Result, records_of, result_of
 from petra.engine.entries import Entries, Entry
+from petra.engine.feed import Bell, Feed
+from petra.engine.following import follow as following
+from petra.engine.lookout import looking_on
+from petra.engine.news import Appended, Hint, News
 from petra.kernel import Record
 from petra.store.base import Store
 from petra.wire.frames import Retrying
-
-POLL_S = 0.15
-OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 
 
 class View(Protocol):
@@ -113,54 +115,58 @@ def telling(execution: str, output: str, playbook: str = "") -> Iterator[View]:
         yield Plain(execution)
 
 
-class Feed:
-    """Feeds a view with every record once, in order: those from the store, then those that are told."""
+class Showing:
+    """Shows a view what happens: every record once, in order, however often it has to begin to listen anew.
+
+    A view that fails (its reader has gone, say) ends the telling, not the execution.
+    """
 
     def __init__(self, execution: str, view: View, *, fresh: bool = False) -> None:
-        """Make a feed; ``fresh`` says that nothing has happened yet, so nothing is to be caught up with."""
+        """Make one; ``fresh`` says that nothing has happened yet, so nothing is past."""
         self._execution = execution
         self._view = view
-        self._early: list[Record] | None = None if fresh else []
+        self._fresh = fresh
+        self._over = False
+        self._moved = asyncio.Event()
         self.seq = 0
 
-    def listen(self, local: Local) -> None:
-        """Listen to an engine of our own, and to its worker."""
-        local.engine.listeners.append(self.heard)
-        local.keeper.watchers.append(self.noticed)
+    @asynccontextmanager
+    async def of(self, feed: Feed, store: Store) -> AsyncIterator[None]:
+        """Show what a feed tells meanwhile, from where it stopped before."""
+        if not self._fresh and self.seq == 0:
+            past = await records_of(store, self._execution)
+            self._view.past(past)
+            self.seq = past[-1].seq if past else 0
+        showing = asyncio.create_task(self._show(feed, store))
+        try:
+            yield
+        finally:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
 
-    def noticed(self, notice: Retrying) -> None:
-        """Pass on what a worker says."""
-        if notice.execution == self._execution:
-            self._view.retrying(notice)
+    async def _show(self, feed: Feed, store: Store) -> None:
+        try:
+            messages = following(feed, store, SystemClock(), self._execution, self.seq)
+            async with aclosing(messages):
+                async for message in messages:
+                    self._take(message)
+        finally:
+            self._over = True
+            self._moved.set()
 
-    def heard(self, entry: Entry, records: list[Record]) -> None:
-        """Listen to an engine."""
-        if entry.state.id != self._execution:
-            return
-        if self._early is not None:
-            self._early += records
-        else:
-            self.give(records)
+    def _take(self, message: News) -> None:
+        if isinstance(message, Hint):
+            self._view.retrying(message.notice)
+        elif isinstance(message, Appended) and message.records:
+            self.seq = message.records[-1].seq
+            self._view.take(list(message.records))
+            self._moved.set()
 
-    async def catch_up(self, store: Store) -> None:
-        """Read what happened before."""
-        past = await records_of(store, self._execution)
-        self._view.past(past)
-        self.seq = past[-1].seq if past else 0
-        early, self._early = self._early or [], None
-        self.give(early)
-
-    def give(self, records: list[Record]) -> None:
-        """Pass on what is new."""
-        new = [record for record in records if record.seq > self.seq]
-        if new:
-            self.seq = new[-1].seq
-            self._view.take(new)
-
-
-def until(local: Local, *, waits: bool) -> Callable[[Result], bool]:
-    """Tell when to stop: at the end; without ``waits``, at a rest that time will not soon end too."""
-    return (lambda result: result.status in OVER) if waits else local.rests_for_long
+    async def reached(self, version: int) -> None:
+        """Wait until everything up to a record is shown, or nothing can be any more."""
+        while self.seq < version and not self._over:
+            self._moved.clear()
+            await self._moved.wait()
 
 
 async def follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
@@ -171,22 +177,23 @@ async def follow(home: Path, execution: str, view: View, *, waits: bool) -> Resu
 
 
 async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
-    feed = Feed(execution, view)
+    showing = Showing(execution, view)
 
     async def here(local: Local) -> Result:
-        feed.listen(local)
-        if feed.seq == 0:
-            await feed.catch_up(local.engine.store)
-        else:
-            feed.give(await records_of(local.engine.store, execution, feed.seq))
-        return await local.rest(execution, until(local, waits=waits))
+        async with showing.of(local.engine.feed, local.engine.store):
+            result = await local.desk.rest_for_long(local.who, execution, over=waits)
+            await showing.reached(result.version)
+            return result
 
     async def there() -> Result:
         async with connected(home) as (reader, _):
             gone = asyncio.create_task(reader.read())
             try:
                 return await reading(
-                    home, lambda store, _: _watch(store, execution, feed, gone, waits=waits)
+                    home,
+                    lambda store, entries: _watch(
+                        store, entries, execution, showing, gone, waits=waits
+                    ),
                 )
             finally:
                 gone.cancel()
@@ -195,27 +202,37 @@ async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Res
 
 
 async def _watch(
-    store: Store, execution: str, feed: Feed, gone: asyncio.Task[bytes], *, waits: bool
-) -> Result:
+    store: Store, entries: Entries, execution: str, showing: Showing, gone: asyncio.Task[bytes], *, waits: bool
+) -> Result:  # fmt: skip
     """Read the log as it grows.
 
     Raises:
         GoneError: whoever wrote it is gone.
     """
-    if feed.seq == 0:
-        await feed.catch_up(store)
-    while True:
-        feed.give(await records_of(store, execution, feed.seq))
-        stored = await store.execution(execution)
-        status = stored.row.status if stored is not None else ""
-        if status in (OVER if waits else REST) and stored is not None:
-            entry = await Entries(store).load(execution)
-            result = result_of(entry)
-            if waits or not await _wakes_soon(store, entry, result):
-                return result
-        if gone.done():
-            raise GoneError("the process that had the home open is gone")
-        await asyncio.wait({gone}, timeout=POLL_S)
+    async with (
+        looking_on(entries, SystemClock()) as (feed, lookout),
+        showing.of(feed, store),
+    ):
+        with feed.bell(execution, curious=False) as bell:
+            while True:
+                entry = await lookout.look(execution)
+                result = result_of(entry)
+                if result.status in (OVER if waits else REST) and (
+                    waits or not await _wakes_soon(store, entry, result)
+                ):
+                    await showing.reached(result.version)
+                    return result
+                await _either_heard(bell, gone)
+
+
+async def _either_heard(bell: Bell, gone: asyncio.Task[bytes]) -> None:
+    heard = asyncio.ensure_future(bell.heard())
+    try:
+        await asyncio.wait({heard, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        heard.cancel()
+    if gone.done():
+        raise GoneError("the process that had the home open is gone")
 
 
 async def _wakes_soon(store: Store, entry: Entry, result: Result) -> bool:

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from petra.cli.files import load
-from petra.cli.follow import Feed, Plain, Silent, follow, is_live, telling, until
+from petra.cli.follow import Showing, Silent, follow, is_live, telling
 from petra.cli.home import (
     EXIT,
     act,
@@ -119,14 +119,13 @@ class _Starting:
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
         with telling(execution, self.output, self.playbook) as view:
-            feed = Feed(execution, view, fresh=fresh)
-            feed.listen(local)
             reply = await local.carry_out(begin)
             if reply.refused or self.detach:
                 return result_from(reply)
-            if not fresh:
-                await feed.catch_up(local.engine.store)
-            result = await local.rest(execution, until(local, waits=self.waits))
+            showing = Showing(execution, view, fresh=fresh)
+            async with showing.of(local.engine.feed, local.engine.store):
+                result = await local.desk.rest_for_long(local.who, execution, over=self.waits)
+                await showing.reached(result.version)
             view.finish(result.status)
             return result
 
@@ -221,12 +220,12 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
         if output != "json":
             _say_left(left)
         with telling(left[0], output, "") if len(left) == 1 else nullcontext(Silent()) as view:
-            feed = Feed(left[0], view) if left else None
-            if feed is not None:
-                feed.listen(local)
-                await feed.catch_up(local.engine.store)
-            ended = [local.rest(one, until(local, waits=waits)) for one in left]
-            results = list(await asyncio.gather(*ended))
+            showing = Showing(left[0] if left else "", view)
+            shown = showing.of(local.engine.feed, local.engine.store) if left else nullcontext()
+            async with shown:
+                ended = [local.desk.rest_for_long(local.who, one, over=waits) for one in left]
+                results = list(await asyncio.gather(*ended))
+                await showing.reached(results[0].version if results else 0)
             view.finish(results[0].status if results else "")
             return results
 
@@ -277,9 +276,3 @@ def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
     with _interruptible([chosen]):
         result = act(home, following)
     _finish(result, output)
-
-
-def tell(local: Local, execution: str) -> None:
-    """Print what happens in an execution as it happens."""
-    feed = Feed(execution, Plain(execution), fresh=True)
-    feed.listen(local)

@@ -1,111 +1,270 @@
-"""The keeper of workers: a worker process beside an engine, which never outlives it and is replaced when it dies."""
+"""The keeper of workers: there is always one worker process beside an engine that can take work, and none outlives it.
+
+Rule 1: a worker beats. One that has not for ``STALL_S``, whose loop has not moved for so long, or that says it drains
+is not given more work: another one stands in for it at once. It finishes what it has and leaves.
+Rule 2: one that stays silent for a whole lease, or for ``HUNG_S`` while it is busy, is killed with everything it has
+started; only when all of that is dead are its runs handed out again.
+Rule 3: each of these runs then gets a worker of its own, a cell: which of them was to blame shows, and the others get done.
+Rule 4: one that breaks the protocol is killed too.
+Rule 5: a worker that cannot be started, or dies soon, is tried again, each time later; what is wrong is always to be seen.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from signal import Signals
+from typing import Final
 
 from petra.clock import Clock
+from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
-from petra.wire.frames import Retrying
-from petra.worker.child import Child
+from petra.engine.dispatch import ALONE
+from petra.wire import frames as f
+from petra.worker.child import Child, NotStartedError
 from petra.worker.transport import LostError, Transport
 
-Start = Callable[[], Coroutine[None, None, Child]]
-"""Starts a worker process."""
+POOL: Final = "default"
+"""The pool of the workers that are kept."""
+LOOK_S: Final = 0.25
+"""How often the keeper looks whether workers are well."""
+STALL_S: Final = 1.2
+"""Seconds without a beat after which another worker stands in."""
+HUNG_S: Final = 5.0
+BUSY: Final = 0.5
+"""A worker that does not beat for so long, and uses that share of a processor meanwhile, holds the interpreter."""
+CELLS_MAX: Final = 4
+"""Workers for one run at a time, at most."""
+CELL_S: Final = 10.0
+"""Seconds after which a cell that nobody needs is given up."""
+LOAD_S: Final = 120.0
+"""Seconds in which a worker that was started must say hello."""
+AGAIN_S: Final = 0.05
+AGAIN_MOST_S: Final = 15.0
+"""Seconds after which a worker that ended is replaced: twice as long after each that did not last."""
+LASTING_S: Final = 10.0
+"""A worker that lived so long was started well."""
 
-AGAIN_S = 0.05
-"""Seconds after which a worker that ended is replaced."""
-END_S = 2.0
-"""Seconds that a busy worker has to end what its steps have started."""
-
-
-@asynccontextmanager
-async def begun(start: Start) -> AsyncIterator[Task[Child]]:
-    """Have a first worker started, which loads while we do; at the end it is gone, whoever used it."""
-    first = asyncio.create_task(start())
-    try:
-        yield first
-    finally:
-        with contextlib.suppress(OSError):  # there is none; who waited for it knows
-            await end(await first)
-
-
-async def end(child: Child, *, busy: bool = False) -> None:
-    """End a worker, and return when it is gone.
-
-    One that is busy is left alone for a moment first: it ends what its steps have started, which a signal to it
-    would leave behind.
-    """
-    child.transport.close()
-    gone = asyncio.ensure_future(child.wait())
-    cancelled = False
-    try:
-        if busy:
-            await asyncio.wait({gone}, timeout=END_S)
-    except asyncio.CancelledError:
-        cancelled = True
-    child.kill()
-    while not gone.done():
-        try:
-            await asyncio.wait({gone})
-        except asyncio.CancelledError:
-            cancelled = True  # it is told on, once there is nothing left behind
-    if cancelled:
-        raise asyncio.CancelledError
+_log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Keeps one worker process running and carries what it says to the engine."""
+    """Keeps a worker process running and carries what it says to the engine."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
         self.worker: Child | None = None
-        self.watchers: list[Callable[[Retrying], None]] = []
+        """The worker that takes work now."""
+        self.trouble = ""
+        """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
+        self.troubled: list[Callable[[str], None]] = []
+        """Who wants to hear of trouble."""
+        self._hands: dict[Hand, Task[None]] = {}
 
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
         """Keep a worker running meanwhile; at the end there is none."""
-        keeping = asyncio.create_task(self._keep(first, start))
-        keeping.add_done_callback(self._kept)
+        tasks = [
+            asyncio.create_task(self._keep(first, start)),
+            asyncio.create_task(self._look()),
+            asyncio.create_task(self._furnish(start)),
+        ]
+        for task in tasks:
+            task.add_done_callback(self._kept)
         try:
             yield
         finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            serving = list(self._hands.values())
+            for task in serving:
+                task.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)
 
-    def _kept(self, keeping: Task[None]) -> None:
-        """Have the engine stop with the reason if nobody keeps a worker any more: nothing would ever run."""
-        if not keeping.cancelled() and (error := keeping.exception()) is not None:
+    def _kept(self, task: Task[None]) -> None:
+        """Have the engine stop with the reason if nobody keeps workers any more: nothing would ever run."""
+        if not task.cancelled() and (error := task.exception()) is not None:
             self._engine.life.broke(error)
 
-    async def _keep(self, first: Task[Child], start: Start) -> None:
-        """Keep one worker process running; a dead one is replaced, and its work handed out again."""
-        child = await asyncio.shield(first)
-        while True:
-            self.worker = child
-            try:
-                await self.talk(child.transport)
-                self._engine.lost(child.transport)  # not when we are closing: then nothing was lost
-            finally:
-                await end(child, busy=bool(self._engine.dispatcher.held()))
-            await self._clock.sleep(AGAIN_S)
-            child = await start()
+    # Keeping one
 
-    async def talk(self, transport: Transport) -> None:
-        """Carry what a worker says to the engine, until the connection is gone."""
+    async def _keep(self, first: Task[Child], start: Start) -> None:
+        """See to it that there is one worker that takes work; starting it is tried for ever."""
+        starting, failures = asyncio.shield(first), 0
         while True:
             try:
-                frames = await transport.receive()
+                hand = Hand(await starting, self._clock.monotonic())
+            except NotStartedError as error:
+                self._tell(f"no worker can be started: {error}")
+                failures += 1
+            else:
+                self.worker = hand.child
+                self._hire(hand)
+                await hand.spent.wait()
+                lasted = self._clock.monotonic() - hand.began >= LASTING_S
+                failures = 0 if lasted and hand.greeted else failures + 1
+            if failures:
+                await self._clock.sleep(min(AGAIN_MOST_S, AGAIN_S * 2 ** (failures - 1)))
+            starting = asyncio.ensure_future(start())
+
+    async def _serve(self, hand: Hand) -> None:
+        """Carry what a worker says to the engine, until it is gone with everything it had started."""
+        link = hand.child.transport
+        self._engine.dispatcher.keep(link, lambda: hand.kill("it let a lease run out"))
+        closing = True
+        try:
+            why = await self._converse(link, hand)
+            closing = False  # then something was lost, unless we are closing
+            if why:
+                hand.kill(why)
+        finally:
+            said = hand.child.said()
+            code = await end(hand.child)
+            if not closing:
+                self._mourn(hand, code, said)
+                self._engine.lost(link)
+            hand.leave("it has ended")
+            del self._hands[hand]
+
+    def _mourn(self, hand: Hand, code: int, said: str) -> None:
+        """Say how a worker ended, unless it left in order."""
+        if hand.killed:
+            self._tell(f"worker {hand.child.pid} was killed: {hand.killed}")
+        elif code or not hand.greeted:
+            when = "" if hand.greeted else " before it said hello"
+            self._tell(f"worker {hand.child.pid} {_how(code)}{when}{': ' if said else ''}{said}")
+
+    def _tell(self, trouble: str) -> None:
+        self.trouble = trouble
+        _log.warning("%s", trouble)
+        for told in tuple(self.troubled):
+            told(trouble)
+
+    # Looking after all
+
+    async def _look(self) -> None:
+        """Look now and then whether workers beat."""
+        looked = self._clock.monotonic()
+        while True:
+            await self._clock.sleep(LOOK_S)
+            now = self._clock.monotonic()
+            late, looked = now - looked - LOOK_S, now
+            for hand in tuple(self._hands):
+                if late > LOOK_S:
+                    hand.heard += late  # it was us who did not listen
+                self._look_at(hand, now)
+
+    def _look_at(self, hand: Hand, now: float) -> None:
+        silent_s = now - hand.heard
+        if hand.killed:
+            return
+        if not hand.greeted:
+            if silent_s > LOAD_S:
+                hand.kill(f"it did not say hello within {LOAD_S:g} s")
+        elif silent_s > self._engine.dispatcher.lease_s:
+            hand.kill(f"nothing was heard of it for {silent_s:.0f} s")
+        elif silent_s > STALL_S:
+            if not hand.cell:
+                self._replace(hand, f"nothing was heard of it for {silent_s:.1f} s")
+                self._kill_if_hung(hand, now, silent_s)
+        else:
+            hand.stalled = None
+            if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
+                self.trouble = ""
+
+    def _kill_if_hung(self, hand: Hand, now: float, silent_s: float) -> None:
+        """Kill a worker that is busy and silent: something in it holds the interpreter, and nobody else gets it."""
+        used_s = hand.child.processor_s()
+        if hand.stalled is None:
+            hand.stalled = (now, used_s)
+        began, before_s = hand.stalled
+        if silent_s > HUNG_S and used_s - before_s > BUSY * (now - began):
+            hand.kill(f"something held its interpreter for {silent_s:.0f} s")
+
+    # Cells
+
+    async def _furnish(self, start: Start) -> None:
+        """Give each run that was lost with its worker a worker of its own, a few at a time."""
+        dispatcher = self._engine.dispatcher
+        dispatcher.alone.add(POOL)
+        failures = 0
+        while True:
+            await self._clock.sleep(LOOK_S)
+            now = self._clock.monotonic()
+            cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
+            needed = dispatcher.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
+            self._give_up(cells, needed, now)
+            if len(cells) >= min(needed, CELLS_MAX):
+                continue
+            try:
+                child = await start("--slots", "1", "--pool", POOL + ALONE)
+            except NotStartedError as error:
+                self._tell(f"no worker can be started: {error}")
+                failures += 1
+                await self._clock.sleep(min(AGAIN_MOST_S, AGAIN_S * 2**failures))
+            else:
+                failures = 0
+                self._hire(Hand(child, now, cell=True))
+
+    def _give_up(self, cells: list[Hand], needed: int, now: float) -> None:
+        """Let cells go that nobody has needed for a while."""
+        for cell in cells[:needed]:
+            cell.used = now
+        for cell in cells[needed:]:
+            if now - cell.used > CELL_S:
+                cell.leave("nobody needs it")
+                self._engine.dispatcher.drain(cell.child.transport)
+                cell.child.transport.send(f.Drain())
+
+    def _hire(self, hand: Hand) -> None:
+        serving = self._hands[hand] = asyncio.create_task(self._serve(hand))
+        serving.add_done_callback(self._kept)
+
+    def _replace(self, hand: Hand, why: str) -> None:
+        """Let another worker stand in for one; it finishes what it has and leaves, if it ever hears of it."""
+        if not hand.leaves:
+            self._tell(f"another worker stands in for worker {hand.child.pid}: {why}")
+            hand.leave(why)
+            hand.child.transport.send(f.Drain())
+
+    # Talking
+
+    async def talk(self, link: Transport) -> None:
+        """Carry what a worker says to the engine, until the connection is gone."""
+        await self._converse(link, None)
+
+    async def _converse(self, link: Transport, hand: Hand | None) -> str:
+        """Carry what a worker says to the engine until the connection is gone; return why it was cut, if it was."""
+        while True:
+            try:
+                received = await link.receive()
             except LostError:
-                return
-            for frame in frames:
-                if isinstance(frame, Retrying):
-                    for watcher in self.watchers:
-                        watcher(frame)
-                else:
-                    await self._engine.receive(transport, frame)  # type: ignore[arg-type]
+                return ""
+            for frame in received:
+                if hand is not None:
+                    self._heard(hand, frame)
+                await self._engine.receive(link, frame)  # type: ignore[arg-type]
+
+    def _heard(self, hand: Hand, frame: f.AnyFrame) -> None:
+        hand.heard = self._clock.monotonic()
+        match frame:
+            case f.Hello():
+                hand.greeted = True
+            case f.Heartbeat(stalled_s=stalled_s) if stalled_s > STALL_S and not hand.cell:
+                self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
+                self._engine.dispatcher.drain(hand.child.transport)
+            case f.Drain():
+                hand.leave("it drains")
+            case _:
+                pass
+
+
+def _how(code: int) -> str:
+    if code < 0:
+        return f"was killed by {Signals(-code).name}"
+    return f"ended with exit code {code}"

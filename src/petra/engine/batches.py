@@ -31,6 +31,10 @@ class Batches:
         self._clock = clock
         self._stored: set[str] = set()
 
+    def forget(self, playbooks: Iterable[rows.Playbook]) -> None:
+        """Playbooks were perhaps not stored: they go along with the next start of theirs."""
+        self._stored.difference_update(playbook.digest for playbook in playbooks)
+
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
         written = [d for d in drafts if d.records or (d.taken and not d.created)]
@@ -58,7 +62,8 @@ class Batches:
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft)
-        return change_of(draft, due)
+        draft.change = change_of(draft, due)
+        return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:
         """Have the parent told that a child could not be started; return the answers to who asked."""

@@ -3,7 +3,8 @@
 Take all that has arrived, decide it, commit it in one transaction, then release what came of it; while a batch is
 being synced the next one is being decided.
 
-Rule 1: one execution's trouble is not the others': what cannot be decided fails alone.
+Rule 1: one execution's trouble is not the others': what cannot be decided, or stored, fails alone
+(``petra.engine.trouble``).
 Rule 2: a state may be ahead of what is stored by one batch. When the store refuses that batch, the state is dropped,
 and what had been decided on it is decided anew.
 """
@@ -30,21 +31,23 @@ from petra.engine.draft import (
 )
 from petra.engine.effects import note
 from petra.engine.entries import Entries, Entry
+from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
+from petra.engine.news import Head, Told
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
+from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
 from petra.errors import PetraError, UsageError
-from petra.kernel import Ledger, Record, State, decide
+from petra.kernel import Ledger, State, decide
+from petra.kernel import commands as c
 from petra.references import NeededError
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
-from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.wire import frames
-
-Listener = Callable[[Entry, list[Record]], None]
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +66,7 @@ class Decider:
         post: Post,
         wakes: Wakes,
         dispatcher: Dispatcher,
-        listeners: list[Listener],
+        feed: Feed,
         pump: Callable[[], Awaitable[None]],
         fenced: Callable[[int], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
@@ -82,7 +85,7 @@ class Decider:
         self._post = post
         self._batches = Batches(entries, shards, wakes, post, clock)
         self._dispatcher = dispatcher
-        self._listeners = listeners
+        self._feed = feed
         self._pump = pump
         self._fenced = fenced
         self._errand = errand
@@ -137,6 +140,9 @@ class Decider:
         elif request.program is not None:
             await self._exists(request, draft.entry)
             return
+        elif draft.requests and (request.alone or draft.requests[-1][0].alone):
+            self._inbox.push(request)
+            return
         if request.command and draft.answers_to(request.command):
             self._inbox.push(request)  # it will find the answer that is under way
             return
@@ -159,12 +165,23 @@ class Decider:
             _log.exception("execution %s: a command could not be decided", request.execution)
         draft = drafts.pop(request.execution, None)
         self._entries.drop(request.execution)
+        self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
-        request.fail(error)
+        self._give_up(request, error)
+
+    def _give_up(self, request: Request, error: Exception) -> None:
+        """Nothing comes of a request: say so to who asked, or in the log."""
+        said = incident(request, error)
+        request.fail(told(request, error))
+        if said is not None:
+            self._inbox.push(said)
+        elif request.part is not None:
+            link, lease, number = request.part
+            link.send(frames.Ack(parts=[(lease, number)]))
         # a letter that a bug of ours keeps from being carried out stays, for a version without it
         if request.letter and (request.command or isinstance(error, PetraError)):
-            self._post.refuse(request, str(error))
+            self._post.refuse(request, words(error))
 
     def _lacking(self, drafts: dict[str, Draft], request: Request, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
@@ -176,6 +193,7 @@ class Decider:
         if draft.entry.state.seq != draft.version or not draft.requests:
             del drafts[request.execution]
             draft.entry.busy -= 1
+            self._feed.stirred(request.execution)
             if draft.entry.state.seq != draft.expected or draft.created:
                 self._entries.drop(request.execution)
             before = [earlier for earlier, _ in draft.requests]
@@ -233,12 +251,35 @@ class Decider:
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])
-        return usable, self._batches.make(usable.values())
+        try:
+            return usable, self._batches.make(usable.values())
+        except Exception:  # noqa: BLE001 - one of them is the trouble
+            return self._without_trouble(usable)
+
+    def _without_trouble(
+        self, drafts: dict[str, Draft]
+    ) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Leave out the drafts whose rows cannot be made."""
+        made: dict[str, Draft] = {}
+        for key, draft in drafts.items():
+            try:
+                self._batches.make([draft])
+            except Exception as error:  # noqa: BLE001 - this is the one
+                self._unstorable(draft, error)
+            else:
+                made[key] = draft
+        return made, self._batches.make(made.values())
 
     async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         if batch is not None:
             await self._porter.store(made for draft in usable.values() for made in draft.made)
-            for outcome in await self._stored(batch):
+            try:
+                outcomes = await self._stored(batch)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - something in it cannot be stored
+                outcomes = await self._each_stored(usable, batch, error)
+            for outcome in outcomes:
                 if outcome.fate is not Fate.APPLIED:
                     self._not_applied(usable.pop(outcome.execution), outcome)
         await self._release(list(usable.values()))
@@ -252,10 +293,47 @@ class Decider:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
 
+    async def _each_stored(
+        self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
+    ) -> tuple[Outcome, ...]:
+        """Store change by change what could not be stored together; what cannot be stored alone is left out."""
+        _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
+        outcomes: tuple[Outcome, ...] = ()
+        for execution, part in one_by_one(batch):
+            try:
+                outcomes += await self._stored(part)
+            except StoreError:
+                raise
+            except Exception as error:
+                troubled = [usable.pop(execution)] if execution else _pop_unborn(usable)
+                if any(
+                    isinstance(r.make(0.0), c.RaiseIncident)
+                    for d in troubled
+                    for r, _ in d.requests
+                ):
+                    raise  # nothing can be stored any more, not even that
+                self._batches.forget(batch.playbooks)
+                for draft in troubled:
+                    self._unstorable(draft, error)
+        return outcomes
+
+    def _unstorable(self, draft: Draft, error: Exception) -> None:
+        """What was decided for an execution cannot be stored: find out which command is the trouble."""
+        draft.entry.busy -= 1
+        self._entries.drop(draft.entry.state.id)
+        self._feed.stirred(draft.entry.state.id)
+        if len(draft.requests) == 1:
+            self._give_up(draft.requests[0][0], error)
+            return
+        for request, _ in draft.requests:
+            request.alone = True
+            self._inbox.push(request)
+
     def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
         draft.entry.busy -= 1
         self._entries.drop(outcome.execution)
+        self._feed.stirred(outcome.execution)
         fenced = outcome.fate is Fate.FENCED
         if fenced:
             self._fenced(rows.shard_of(outcome.execution))
@@ -297,6 +375,7 @@ class Decider:
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
         draft.entry.busy -= 1
+        self._feed.stirred(draft.entry.state.id)
         for request, _ in draft.requests:
             self._inbox.push(request)
 
@@ -308,8 +387,7 @@ class Decider:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
-            if self._listeners:
-                tell(self._listeners, entry, draft.records)
+            self._tell(draft)
             self._carry_out(draft)
             self._post.closed(draft.taken)
             for request, refused in draft.requests:
@@ -338,6 +416,23 @@ class Decider:
         else:
             request.reply(answered)
 
+    def _tell(self, draft: Draft) -> None:
+        """Tell whoever listens what is durable now."""
+        execution, change = draft.entry.state.id, draft.change
+        if change is None or not draft.records:
+            self._feed.stirred(execution)
+            return
+        status, reason = draft.entry.shown
+        head = Head(version=change.version, status=status, reason=reason)
+        self._feed.appended(execution, draft.records, head)
+        if change.row is not None:
+            self._feed.listed((change.row,))
+        self._feed.listed(change.items)
+        for one in draft.told:
+            self._feed.told(
+                Told(execution=execution, item=one.item, about=one.about, version=head.version)
+            )
+
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
@@ -351,10 +446,7 @@ class Decider:
             self._dispatcher.extend(row, further, more=more)
 
 
-def tell(listeners: list[Listener], entry: Entry, records: list[Record]) -> None:
-    """Tell who listens; one that fails (its reader has gone, say) keeps nobody else from hearing."""
-    for listener in tuple(listeners):
-        try:
-            listener(entry, records)
-        except Exception:  # noqa: BLE001 - a listener is not the engine
-            _log.debug("a listener failed", exc_info=True)
+def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
+    """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
+    keys = [key for key, draft in drafts.items() if draft.created and not draft.records]
+    return [drafts.pop(key) for key in keys]

@@ -3,7 +3,9 @@
 Rule 1: a run is handed out under a fresh lease. A heartbeat prolongs it; without one it runs out, and the
 kernel decides about redelivery.
 Rule 2: workers offer room; nothing is sent beyond it.
-Rule 3: what workers hold is memory, not truth: after a restart every assignment that is out is handed out
+Rule 3: a run that was lost with a worker process may have killed it: it is handed out again to a worker that has nothing
+else, where the pool has such.
+Rule 4: what workers hold is memory, not truth: after a restart every assignment that is out is handed out
 anew, and late reports of old deliveries are rejected by the kernel.
 """
 
@@ -11,22 +13,35 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import secrets
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
-from petra.engine.limits import ASSIGN_MAX, LEASE_S
+from petra.engine.limits import (
+    ASSIGN_MAX,
+    FRAME_BYTES,
+    FRAME_SPARE,
+    LEASE_S,
+    SHARED_MIN,
+    STALE_S,
+    SUSPECTS_MAX,
+)
+from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, Iteration, frames
+
+ALONE: Final = " (alone)"
+"""What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
 
 
 class Link(Protocol):
@@ -45,11 +60,14 @@ class _Worker:
     pool: str
     credit: int
     playbooks: set[str] = field(default_factory=set)
+    shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     disowned: set[str] = field(default_factory=set)
     drains: bool = False
     silent: bool = False
     """A lease of it ran out, and nothing was heard of it since."""
+    heard: float = math.inf
+    """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
 
 
 class Lease(msgspec.Struct, eq=False):
@@ -90,17 +108,24 @@ class Dispatcher:
         hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self.unfit: Callable[[Link, frames.RunReport], None] | None = None
+        """Takes the report of what no frame can hold, as if the worker had given it."""
+        self._parcels = Parcels()
         self._hands_out = hands_out
         self._entries = entries
         self._clock = clock
         self._expired = expired
-        self._lease_s = lease_s
+        self.lease_s = lease_s
         # A lease of this dispatcher is never taken for one of another, which had the store before.
         self._name = secrets.token_hex(6)
         self._numbers = itertools.count(1)
         self._waiting: dict[str, deque[Offer]] = {}
         self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._workers: dict[Link, _Worker] = {}
+        self._kept: dict[Link, Callable[[], None]] = {}
+        self.alone: set[str] = set()
+        """Pools that have workers for one run at a time."""
+        self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
 
@@ -111,8 +136,23 @@ class Dispatcher:
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
-        self._waiting.setdefault(row.pending.pool, deque()).append(offer)
+        pool = row.pending.pool
+        if (
+            self._suspects
+            and pool in self.alone
+            and (row.execution, row.pending.run) in self._suspects
+        ):
+            pool += ALONE
+        self._waiting.setdefault(pool, deque()).append(offer)
         self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
+
+    def waits(self, pool: str) -> int:
+        """Return how many assignments wait for a worker of a pool."""
+        return len(self._waiting.get(pool, ()))
+
+    def at_work(self, pool: str) -> int:
+        """Return how many runs are with workers of a pool."""
+        return sum(len(one.leases) for one in self._workers.values() if one.pool == pool)
 
     async def pump(self) -> None:
         """Send what workers have room for."""
@@ -123,16 +163,19 @@ class Dispatcher:
                     break
 
     def _free(self, pool: str) -> _Worker | None:
+        stale = self._clock.monotonic() - STALE_S if self._kept else 0.0
         ready = [
             w
             for w in self._workers.values()
             if w.pool == pool and w.credit > 0 and not w.drains and not w.silent
-        ]
+            and w.heard >= stale
+        ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
 
     async def _fill(self, worker: _Worker, waiting: deque[Offer]) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
+        size = 0
         kept: list[Offer] = []
         if waiting[0].given is None:
             await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
@@ -145,13 +188,37 @@ class Dispatcher:
                 waiting.appendleft(offer)
                 break
             given = self._leased(worker, offer)
-            if given is not None:
-                worker.credit -= 1
-                made.append(given)
+            if given is None:
+                continue
+            own = self._fits(worker, given)
+            if own is None:
+                continue
+            lean, bytes_ = own
+            worker.credit -= 1
+            if made and size + bytes_ > FRAME_BYTES:
+                worker.link.send(frames.Assign(assignments=made))
+                made, size = [], 0
+            made.append(lean)
+            size += bytes_
         waiting.extend(kept)
         if made:
             worker.link.send(frames.Assign(assignments=made))
         return not kept
+
+    def _fits(self, worker: _Worker, given: Assignment) -> tuple[Assignment, int] | None:
+        """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
+        if not self._parcels.knows(given) and (size := size_of(given)) <= SHARED_MIN:
+            return given, size  # which most are
+        lean, shared = self._parcels.lean(given, worker.shared)
+        size = size_of(lean)
+        most = max([size, *(one.size for one in shared)])
+        if most > frames.MAX_FRAME - FRAME_SPARE:
+            assert self.unfit is not None, "somebody takes reports"
+            self.unfit(worker.link, unfit(given, most))
+            return None
+        for one in shared:
+            worker.link.send(one)
+        return lean, size
 
     async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
         """Read the executions of the next offers at once, as after a restart, when none is in memory."""
@@ -176,7 +243,7 @@ class Dispatcher:
         run = entry.state.runs.get(pending.run)
         chunk = run.chunks.get(pending.chunk) if run is not None and pending.chunk else None
         holder = chunk if pending.chunk else run
-        if holder is None or holder.delivery != pending.delivery:
+        if holder is None or holder.incident or holder.delivery != pending.delivery:
             offer.gone = True  # it was withdrawn, or a later delivery is waiting too
         else:
             offer.program = entry.program
@@ -199,12 +266,12 @@ class Dispatcher:
             text = to_yaml(offer.program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = f"{self._name}-{next(self._numbers)}"
-        expires = self._clock.monotonic() + self._lease_s
+        expires = self._clock.monotonic() + self.lease_s
         out = {one.path: one for one in given.iterations} if given.more else {}
         self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
         worker.leases.add(lease)
         self._by_run.setdefault(key, set()).add(lease)
-        return msgspec.structs.replace(given, lease=lease, lease_s=self._lease_s)
+        return msgspec.structs.replace(given, lease=lease, lease_s=self.lease_s)
 
     def _is_out(self, row: PendingRow) -> bool:
         """Whether a worker has this very delivery already."""
@@ -236,9 +303,11 @@ class Dispatcher:
             if lease.row.pending == row.pending:
                 lease.out.update((one.path, one) for one in further)
                 lease.more = more
-                lease.worker.link.send(
-                    frames.Further(lease=lease_id, iterations=further, more=more)
-                )
+                _send_further(lease.worker.link, lease_id, further, more=more)
+
+    def keep(self, link: Link, overdue: Callable[[], None]) -> None:
+        """A worker is kept: one of its leases that runs out is not lost before ``overdue`` has ended the worker."""
+        self._kept[link] = overdue
 
     # From workers
 
@@ -251,11 +320,10 @@ class Dispatcher:
             lease = self._leases[lease_id]
             lease.worker.leases.discard(lease_id)  # the end of the old connection does not take it
             lease.worker = worker
-            lease.expires = self._clock.monotonic() + self._lease_s
+            lease.expires = self._clock.monotonic() + self.lease_s
             worker.leases.add(lease_id)
             if lease.out:  # what was sent on the last connection may be lost
-                again = list(lease.out.values())
-                link.send(frames.Further(lease=lease_id, iterations=again, more=lease.more))
+                _send_further(link, lease_id, list(lease.out.values()), more=lease.more)
         if lost:
             worker.disowned.update(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
@@ -267,8 +335,11 @@ class Dispatcher:
 
     def heard(self, link: Link) -> None:
         """A worker has said something, so it is there."""
-        if link in self._workers:
-            self._workers[link].silent = False
+        worker = self._workers.get(link)
+        if worker is not None:
+            worker.silent = False
+            if link in self._kept:
+                worker.heard = self._clock.monotonic()
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
@@ -277,7 +348,7 @@ class Dispatcher:
 
     def heartbeat(self, link: Link, leases: list[str]) -> None:
         """A worker is alive; only its own leases are prolonged."""
-        expires = self._clock.monotonic() + self._lease_s
+        expires = self._clock.monotonic() + self.lease_s
         for lease_id in leases:
             lease = self._leases.get(lease_id)
             if lease is not None and lease.worker.link is link:
@@ -308,8 +379,12 @@ class Dispatcher:
             for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
                 offer.gone = offer.gone or offer.row.pending == lease.row.pending
 
-    async def forgot(self, link: Link, digests: list[str]) -> None:
-        """A worker needs playbooks again."""
+    async def forgot(self, link: Link, digests: list[str], shared: Sequence[str] = ()) -> None:
+        """A worker needs playbooks again, or values that its assignments share."""
+        worker = self._workers.get(link)
+        if worker is not None and shared:
+            for value in self._parcels.again(worker.leases, shared):
+                link.send(value)
         for digest in digests:
             program = await self._entries.program(digest)
             link.send(frames.Playbook(digest=digest, text=to_yaml(program.playbook)))
@@ -322,15 +397,28 @@ class Dispatcher:
     def gone(self, link: Link) -> None:
         """A worker is gone for good; what it had is lost at once."""
         worker = self._workers.pop(link, None)
+        kept = self._kept.pop(link, None)
         for lease_id in sorted(worker.leases) if worker is not None else ():
+            if kept is not None:
+                self._suspect(self._leases[lease_id].row)
             self._lose(lease_id)
+
+    def _suspect(self, row: PendingRow) -> None:
+        """Note that a run was lost with its worker, which may be its doing."""
+        self._suspects[row.execution, row.pending.run] = None
+        while len(self._suspects) > SUSPECTS_MAX:
+            self._suspects.popitem(last=False)
 
     def sweep(self) -> None:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
         for lease_id in [key for key, lease in self._leases.items() if lease.expires <= now]:
-            self._leases[lease_id].worker.silent = True  # it gets nothing more until it speaks
-            self._lose(lease_id)
+            worker = self._leases[lease_id].worker
+            worker.silent = True  # it gets nothing more until it speaks
+            if worker.link in self._kept:
+                self._kept[worker.link]()  # what it runs must be dead before it is handed out again
+            else:
+                self._lose(lease_id)
 
     def _lose(self, lease_id: str) -> None:
         lease = self._leases.get(lease_id)
@@ -342,4 +430,14 @@ class Dispatcher:
         lease = self._leases.pop(lease_id, None)
         if lease is not None:
             lease.worker.leases.discard(lease_id)
+            self._parcels.end(lease_id)
         return lease
+
+
+def _send_further(link: Link, lease: str, iterations: list[Iteration], *, more: bool) -> None:
+    """Send iterations in as many frames as they need; only the last can say that there are no more."""
+    parts = list(batches(iterations)) or [[]]
+    for number, part in enumerate(parts):
+        link.send(
+            frames.Further(lease=lease, iterations=part, more=more or number < len(parts) - 1)
+        )

@@ -44,7 +44,9 @@ class Answered:
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
-    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a worker's report it came from: the lease and the number.
+    ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a
+    worker's report it came from: the lease and the number. ``alone`` says that it shares its change with no other
+    command: one of several was the trouble, and it has to be seen which.
     """
 
     execution: str
@@ -56,6 +58,7 @@ class Request(msgspec.Struct):
     target: Program | None = None
     part: tuple[Link, str, int] | None = None
     letter: str = ""
+    alone: bool = False
     hand: Any = None
     """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
@@ -141,6 +144,7 @@ class Draft(msgspec.Struct):
     answers: list[rows.Answer] = []
     requests: list[tuple[Request, str]] = []
     created: bool = False
+    change: rows.Change | None = None
     moved: bool = False
     letters: tuple[rows.Letter, ...] = ()
     taken: list[str] = []
@@ -250,6 +254,9 @@ def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
         case e.Withdrawn():
             ended = {run: entry.out.pop(run, set()) for run in event.runs}
         case e.IterationsEnded(more=False):
+            entry.out.get(event.run, set()).discard(event.chunk)
+            ended = {event.run: {event.chunk}}
+        case e.IncidentRaised():  # nobody is to run it until an operator wants that
             entry.out.get(event.run, set()).discard(event.chunk)
             ended = {event.run: {event.chunk}}
         case _:

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 import msgspec
 
 from petra.clock import Clock, SystemClock
-from petra.engine.decider import Decider, Listener
+from petra.engine import admit
+from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
     Answered,
@@ -38,10 +39,12 @@ from petra.engine.draft import (
 )
 from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
+from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
+from petra.engine.lookout import Lookout
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -91,9 +94,9 @@ class Engine:
         self.dispatcher = Dispatcher(
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
-        self.listeners: list[Listener] = []
-        self.movers: list[Callable[[Collection[int]], None]] = []
-        self.mourners: list[Callable[[StoppedError], None]] = []
+        self.dispatcher.unfit = self._reported
+        self.feed = Feed()
+        self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
@@ -113,7 +116,7 @@ class Engine:
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
-            post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, listeners=self.listeners,
+            post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
             pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
         self._expected = Expected()
@@ -134,6 +137,7 @@ class Engine:
         self.life.for_ever("recovery", self._recovery.run)
         if self.shards.epochs is not None:
             self.life.for_ever("shards", lambda: self.shards.hold(self._owner))
+            self.life.for_ever("lookout", self.lookout.run)
         if self._retention is not None:
             self.life.for_ever("retention", self._retain)
         return self
@@ -157,22 +161,24 @@ class Engine:
 
     # Asking
 
-    async def start(
+    async def start(  # noqa: PLR0913 - what a start is made of
         self,
         playbook: Playbook,
         workload: dict[str, Any] | None = None,
         *,
         execution: str,
         command: str = "",
+        actor: str = "",
+        by: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose.
 
         The same command id again gives the same answer, and starts nothing.
         """
         program = self.entries.compiled(playbook)
-        given = workload or {}
+        given = admit.workload(workload)
         return await self._ask(
-            execution, lambda now: c.Start(now=now, workload=given), command=command,
+            execution, lambda now: c.Start(now=now, workload=given, actor=actor, by=by), command=command,
             request=request_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
@@ -180,6 +186,7 @@ class Engine:
         self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
     ) -> Answered:
         """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
+        make = _admitted(make)
         given, program = (
             request_hash(["fork", origin, request]),
             (await self.entries.load(origin)).program,
@@ -196,8 +203,15 @@ class Engine:
     async def ask(
         self, execution: str, make: Asked, *, command: str = "", request: Any = None
     ) -> Answered:
-        """Give an execution a command; the answer comes when what was decided is durable."""
-        return await self._ask(execution, make, command=command, request=request_hash(request))
+        """Give an execution a command; the answer comes when what was decided is durable.
+
+        Raises:
+            InputError: there is something in it that cannot be taken in.
+            StoppedError: the engine closes, or has stopped.
+        """
+        return await self._ask(
+            execution, _admitted(make), command=command, request=request_hash(request)
+        )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of
         self,
@@ -210,6 +224,8 @@ class Engine:
         target: Program | None = None,
     ) -> Answered:
         self.check()
+        admit.execution_id(execution)
+        admit.command_id(command)
         await self._expected.alone(command)
         self.check()
         answer = self._expected.add(command or make)
@@ -256,7 +272,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901 - a table
+    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901, PLR0912 - a table
         """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again."""
         if not self.life.goes_on():
             return
@@ -277,15 +293,19 @@ class Engine:
                     self._reported(link, report)
                 return
             case frames.Want():
-                await self.dispatcher.forgot(link, frame.digests)
+                await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():
                 self.dispatcher.gone(link)
             case frames.Log():
+                self.feed.printed(frame.lines)
                 self.logs.take(link, frame)
                 return
-            case frames.Checked() | frames.Retrying():
+            case frames.Retrying():
+                self.feed.hint(frame)
+                return
+            case frames.Checked():
                 return
         await self._pump()
 
@@ -335,6 +355,7 @@ class Engine:
         async for gone in self._retention.sweep():
             for execution in gone:
                 self.entries.drop(execution)
+                self.feed.gone(execution)
             await self.logs.remove(gone)
 
     # Shards
@@ -351,8 +372,7 @@ class Engine:
 
     def _shards_lost(self, shards: Collection[int]) -> None:
         self.entries.forget(shards)
-        for moved in self.movers:
-            moved(shards)
+        self.feed.moved(shards)
 
     async def _shards_kept(self, shards: Collection[int]) -> None:
         await self._recovery.find(shards, in_order=True)
@@ -370,8 +390,10 @@ class Engine:
             request.fail(why)
         self._inbox.end()
         self._expected.fail(why)
-        for told in self.mourners:
-            try:
-                told(why)
-            except Exception:  # noqa: BLE001 - the others are told all the same
-                _log.exception("somebody could not be told that the engine has stopped")
+        self.feed.close(why)
+
+
+def _admitted(make: Make) -> Make:
+    """Parse a command that somebody brings."""
+    given = admit.command(make(0.0))
+    return lambda now: msgspec.structs.replace(given, now=now)

@@ -23,7 +23,7 @@ from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
 from petra.store.rows import Record as StoredRecord
 from petra.store.rows import Snapshot, shard_of
@@ -158,7 +158,7 @@ class Entries:
         return (await self._begin(execution))[0]
 
     async def _begin(self, execution: str) -> tuple[Entry, int]:
-        stored = await self._store.execution(execution)
+        stored = await self._store.execution(execution) if _can_be(execution) else None
         if stored is None:
             raise UnknownExecutionError(f"there is no execution '{execution}'")
         program = await self.program(stored.row.digest)
@@ -249,7 +249,7 @@ class Entries:
         stored = await self._store.playbook(digest)
         if stored is None:
             raise PetraError(f"the store has no playbook with digest {digest}")
-        return self.remember(Program(read(stored.source.decode(), stored.name).checked()))
+        return self.remember(Program(read_stored(stored.source.decode(), stored.name)))
 
     def compiled(self, playbook: Playbook) -> Program:
         """Return the compiled form of a playbook; the same object is compiled once."""
@@ -268,6 +268,11 @@ class Entries:
         while len(self._programs) > PROGRAMS_MAX:
             self._programs.popitem(last=False)
         return program
+
+
+def _can_be(execution: str) -> bool:
+    """Whether a store can be asked for an execution of that id at all."""
+    return "\0" not in execution and (execution.isascii() or execution.isprintable())
 
 
 def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:

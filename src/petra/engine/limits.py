@@ -12,6 +12,25 @@ BATCH_MAX = 2_000
 INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
+SUSPECTS_MAX = 10_000
+FRAME_BYTES = 8 * 1024 * 1024
+FRAME_SPARE = 64 * 1024
+SHARED_MIN = 2048
+SHARED_MAX = 64
+SENT_MAX = 10_000
+
+# What callers may bring
+ID_MAX = 128
+NAME_MAX = 400
+NAMES_MAX = 1_000
+TEXT_MAX = 10_000
+INPUT_DEPTH_MAX = 64
+INPUT_BYTES_MAX = 16_777_216
+WORDS_MAX = 500
+TITLE_MAX = 1_000
+PRIORITY_MAX = 2_147_483_647
+QUOTED_MAX = 60
+WAY_MAX = 8
 
 # What it keeps in memory
 ENTRIES_MAX = 5_000
@@ -30,6 +49,7 @@ DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
 LEASE_S = 30.0
+STALE_S = 0.9
 CLOSE_S = 10.0
 
 # Coming back
@@ -40,6 +60,10 @@ SHARD_LEASE_S = 10.0
 LEAVE_S = 30.0
 ANSWER_POLL_S = 1.0
 FOLLOW_S = 0.25
+
+# Telling
+FEED_MAX = 1_000
+FEED_PAGE = 500
 
 # Large values
 OBJECT_BYTES = 33_554_432
@@ -79,6 +103,39 @@ LIMITS = (
     ),
     Limit("LETTERS_MAX", LETTERS_MAX, "letters", "the rest is read when these are carried out"),
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
+    Limit("ID_MAX", ID_MAX, "characters", "the id of an execution is refused"),
+    Limit(
+        "NAME_MAX",
+        NAME_MAX,
+        "characters",
+        "a name (an actor, a role, a signal, a step, the id of a command) is refused",
+    ),
+    Limit("NAMES_MAX", NAMES_MAX, "names", "a list of roles is refused"),
+    Limit("TEXT_MAX", TEXT_MAX, "characters", "a reason is refused"),
+    Limit("INPUT_DEPTH_MAX", INPUT_DEPTH_MAX, "levels", "what is given to an execution is refused"),
+    Limit("INPUT_BYTES_MAX", INPUT_BYTES_MAX, "bytes", "what is given to an execution is refused"),
+    Limit("TITLE_MAX", TITLE_MAX, "characters", "a list shows no more of a work item's title"),
+    Limit(
+        "PRIORITY_MAX", PRIORITY_MAX, "", "a work item with a larger priority is listed with none"
+    ),
+    Limit("QUOTED_MAX", QUOTED_MAX, "characters", "a refusal quotes no more of what was given"),
+    Limit("WAY_MAX", WAY_MAX, "parts", "a refusal names no more of the way to a value"),
+    Limit("WORDS_MAX", WORDS_MAX, "characters", "the cause of an incident is cut"),
+    Limit("FRAME_BYTES", FRAME_BYTES, "bytes", "the rest goes in a further frame"),
+    Limit(
+        "FRAME_SPARE",
+        FRAME_SPARE,
+        "bytes",
+        "what comes so close to the longest frame is not sent: that run fails (kind limit)",
+    ),
+    Limit(
+        "SHARED_MIN",
+        SHARED_MIN,
+        "bytes",
+        "a larger workload or ctx goes to a worker once per version, not with every assignment",
+    ),
+    Limit("SHARED_MAX", SHARED_MAX, "versions", "the one unused for longest is encoded anew"),
+    Limit("SENT_MAX", SENT_MAX, "versions", "the one unused for longest is sent again"),
     Limit(
         "ENTRIES_MAX",
         ENTRIES_MAX,
@@ -116,6 +173,18 @@ LIMITS = (
         "an engine that closes and cannot store what was begun, or take back what workers have, leaves it to the"
         " next one, which counts those deliveries as lost",
     ),
+    Limit(
+        "STALE_S",
+        STALE_S,
+        "seconds",
+        "a worker process of ours that was not heard of for so long gets nothing until it is",
+    ),
+    Limit(
+        "SUSPECTS_MAX",
+        SUSPECTS_MAX,
+        "runs",
+        "the oldest run that was lost with its worker is no longer handed out to a worker alone",
+    ),
     Limit("RECOVER_MAX", RECOVER_MAX, "runs", "the rest of what was out is taken up after these"),
     Limit(
         "SHARD_LEASE_S",
@@ -133,6 +202,13 @@ LIMITS = (
         "ANSWER_POLL_S", ANSWER_POLL_S, "seconds", "an answer of another engine is looked for again"
     ),
     Limit("FOLLOW_S", FOLLOW_S, "seconds", "an execution of another engine is looked at again"),
+    Limit(
+        "FEED_MAX",
+        FEED_MAX,
+        "records",
+        "a listener that has not read so many is told that it lags; it reads records from the log, and hints are lost",
+    ),
+    Limit("FEED_PAGE", FEED_PAGE, "records", "a reader of a log gets the rest in further pieces"),
     Limit(
         "OBJECT_BYTES",
         OBJECT_BYTES,

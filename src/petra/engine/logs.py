@@ -14,7 +14,7 @@ import contextlib
 import errno
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -115,21 +115,14 @@ class LogFiles:
 
 
 class RunLogs:
-    """What the engine does with the logs of runs: tells who listens, and keeps them if it has files."""
+    """What the engine does with the logs of runs: keeps them, if it has files."""
 
     def __init__(self, files: LogFiles | None = None) -> None:
         self._files = files
-        self.listeners: list[Callable[[Log], None]] = []
         self._writing: set[asyncio.Task[None]] = set()
 
     def take(self, link: Link, frame: Log) -> None:
         """Take a frame of a worker, and let it send another once this one is written."""
-        for listener in tuple(self.listeners):
-            try:
-                listener(frame)
-            except Exception:  # noqa: BLE001 - a listener is not the engine
-                _log.debug("a listener failed", exc_info=True)
-                self.listeners.remove(listener)
         task = asyncio.create_task(self._keep(link, frame))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)

@@ -23,11 +23,11 @@ from petra.engine.entries import Entries
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.shards import Shards
-from petra.errors import PetraError
+from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.store.base import Store
-from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, Playbook, shard_of
 from petra.wire import frames
 
@@ -132,7 +132,8 @@ class Post:
         self._errand("refuse", self._remove(batch, request))
 
     async def _remove(self, batch: Batch, request: Request) -> None:
-        await self._commit(batch)
+        if not await self._commit(batch):
+            return  # the letter stays where it is
         self.closed([request.letter])
         for letter in batch.letters:
             await self.take(letter)
@@ -178,15 +179,25 @@ class Post:
         if not letters:
             return
         notices = self.notices(letters)
-        await self._commit(
-            Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
-        )
+        batch = Batch(letters=tuple(letters), playbooks=tuple(playbooks.values()), notices=notices)
+        if not await self._commit(batch):
+            await self._each_sent(sent)
+            return
         for request in sent:
             if request.part is not None:
                 link, lease, number = request.part
                 link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
                 self._errand("answer", self._answer(request))
+
+    async def _each_sent(self, requests: Sequence[Request]) -> None:
+        """Send one by one what cannot be sent together; what cannot be sent alone is refused."""
+        if len(requests) == 1:
+            words = "this cannot be passed on to the engine that acts for the execution"
+            requests[0].fail(UsageError(words))
+            return
+        for request in requests:
+            await self._send([request])
 
     def _letter(self, request: Request, command: c.AnyCommand) -> Letter:
         if request.answer is not None and not request.command:
@@ -248,11 +259,17 @@ class Post:
 
     # Doing it
 
-    async def _commit(self, batch: Batch) -> None:
+    async def _commit(self, batch: Batch) -> bool:
+        """Commit, however long it takes; False: there is something in it that cannot be stored."""
         while True:
             try:
                 await self._store.commit(batch)
             except (UncertainError, UnavailableError, FullError):
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
+            except StoreError:
+                raise
+            except Exception:  # noqa: BLE001 - what is in it is the trouble, not the store
+                _log.exception("a letter cannot be stored")
+                return False
             else:
-                return
+                return True

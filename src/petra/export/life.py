@@ -92,13 +92,47 @@ def offered(event: e.AnyEvent) -> list[e.NewItem]:
             return []
 
 
+class Branches:
+    """Which branches each token and each run is inside of, from the outermost fan-out in."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[int, ...]] = {}
+        self._group: dict[str, tuple[int, ...]] = {}
+
+    def take(self, event: e.AnyEvent) -> None:
+        """Follow one event."""
+        match event:
+            case e.StepStarted():
+                first = self._of.get(event.consumed[0], ()) if event.consumed else ()
+                given = event.stack
+                self._of[event.run] = first if given is None else tuple(i for _, i in given)
+            case e.StepEnded():
+                around = self.of(event.run or (event.consumed[0] if event.consumed else ""))
+                if event.group is not None:
+                    self._group[event.group.id] = around
+                for made in event.produced:
+                    self._of[made.id] = around if made.index is None else (*around, made.index)
+            case e.RunReturned():
+                self._of[event.token.id] = self.of(event.run)
+            case e.GroupChanged(produced=made) if made is not None:
+                self._of[made.id] = (*self._group.get(event.group, ()), made.index or 0)
+            case _:
+                pass
+
+    def of(self, holder: str) -> tuple[int, ...]:
+        """Return the branches around a token or a run."""
+        return self._of.get(holder, ())
+
+
 def step_runs(log: Log) -> list[StepRun]:
     """Return the step runs of an execution, in the order in which they started."""
     kinds = {step.step: _kind(step.tool) for step in log.playbook.workflow}
     runs: dict[str, StepRun] = {}
     since: dict[str, float] = {}
+    branches = Branches()
     for moment in life(log.records):
         event = moment.event
+        branches.take(event)
         for token in produced(event):
             since[token.id] = moment.at
         match event:
@@ -108,8 +142,8 @@ def step_runs(log: Log) -> list[StepRun]:
                     run=event.run, step=f"{event.step}/compensate" if event.compensates else event.step,
                     kind=kinds.get(event.step, ""), enabled=max(enabled, default=None),
                     started=moment.at, seq=moment.seq, tokens=list(event.consumed),
-                    branch=tuple(index for _, index in event.stack or ()),
-                    iterations=None if event.items is None else len(event.items),
+                    branch=branches.of(event.run),
+                    iterations=_iterations(event),
                 )  # fmt: skip
             case e.StepEnded():
                 _end(runs, event, moment)
@@ -157,3 +191,9 @@ def timestamp(at: float) -> str:
 def moment(microseconds: int) -> str:
     """Say a time, given in microseconds since 1970, as ISO 8601 in UTC."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _iterations(event: e.StepStarted) -> int | None:
+    if event.items is None:
+        return None
+    return len(event.items) + sum(count for count, _ in event.pieces)

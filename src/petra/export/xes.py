@@ -30,6 +30,9 @@ _ACTS = {
 }  # fmt: skip
 
 
+_ENDS = {"done": "complete", "failed": "ate_abort", "expired": "ate_abort", "withdrawn": "withdraw"}
+
+
 @dataclass(slots=True)
 class XesEvent:
     """One event of a trace."""
@@ -47,34 +50,77 @@ def activities_xes(log: Log) -> str:
 
 
 def _activities(log: Log) -> Iterator[XesEvent]:
-    step_of: dict[str, str] = {}
-    item_run: dict[str, str] = {}
+    activities = _Activities()
     for lived in life(log.records):
-        event, at, seq = lived.event, lived.at, lived.seq
+        for name, word, more in activities.of(lived.event):
+            yield XesEvent(name, word, lived.at, lived.seq, more)
+
+
+_Told = tuple[str, str, dict[str, Attribute | None]]
+
+
+@dataclass(slots=True)
+class _Activities:
+    """What the events of a log say about activities; remembers which step a run or a work item is of."""
+
+    step_of: dict[str, str] = field(default_factory=dict)
+    run_of: dict[str, str] = field(default_factory=dict)
+    iterated: set[str] = field(default_factory=set)
+    """Work items of iterations: their ends are told one by one, since the step's end names nobody."""
+
+    def of(self, event: e.AnyEvent) -> Iterator[_Told]:
+        """Yield the name of an activity, the word of its lifecycle, and more."""
         for item in offered(event):
-            item_run[item.id] = getattr(event, "run", "")
+            self.run_of[item.id] = getattr(event, "run", "")
+            if getattr(event, "chunk", ""):
+                self.iterated.add(item.id)
         match event:
             case e.StepStarted():
-                step_of[event.run] = event.step
+                self.step_of[event.run] = event.step
                 word = "schedule" if offered(event) else "start"
-                yield XesEvent(event.step, word, at, seq, {"concept:instance": event.run})
+                yield event.step, word, {"concept:instance": event.run}
             case e.StepEnded():
-                more: dict[str, Attribute | None] = {"concept:instance": event.run}
-                more["org:resource"] = event.actor
-                more["petra:attempts"] = sum(1 for one in event.attempts if not one.noop)
-                more["petra:error"] = event.error.message if event.error is not None else None
-                word = "ate_abort" if isinstance(event, e.StepFailed) else "complete"
-                yield XesEvent(event.step, word, at, seq, more)
+                yield _ended(event)
             case e.Withdrawn():
                 for run in event.runs:
-                    if run in step_of:
-                        yield XesEvent(step_of[run], "withdraw", at, seq, {"concept:instance": run})
-            case e.ItemChanged() if event.item in item_run and event.act in _ACTS:
-                run = item_run[event.item]
-                more = {"concept:instance": run, "org:resource": event.actor or event.holder}
-                yield XesEvent(step_of[run], _ACTS[event.act], at, seq, more)
+                    if run in self.step_of:
+                        yield self.step_of[run], "withdraw", {"concept:instance": run}
+            case e.ItemChanged() if event.item in self.run_of:
+                yield from self._act(event)
             case _:
                 pass
+
+    def _act(self, event: e.ItemChanged) -> Iterator[_Told]:
+        run, word = self.run_of[event.item], _ACTS.get(event.act, "")
+        more: dict[str, Attribute | None] = {"concept:instance": run}
+        more["org:resource"] = event.actor or event.holder
+        if event.item in self.iterated and event.state in _ENDS:
+            word = _ENDS[event.state]
+            more["concept:instance"] = event.item
+            more["petra:action"] = event.reason if event.state == "done" else None
+        if word:
+            yield self.step_of[run], word, more
+
+
+def _ended(event: e.StepEnded) -> _Told:
+    word = "ate_abort" if isinstance(event, e.StepFailed) else "complete"
+    return (
+        event.step,
+        word,
+        {
+            "concept:instance": event.run,
+            "org:resource": event.actor,
+            "petra:attempts": sum(1 for one in event.attempts if not one.noop),
+            "petra:error": event.error.message if event.error is not None else None,
+            "petra:action": _action(event.result) if event.actor else None,
+        },
+    )
+
+
+def _action(answer: object) -> str | None:
+    """Return what a person decided."""
+    action = answer.get("action") if isinstance(answer, dict) else None
+    return action if isinstance(action, str) else None
 
 
 # Writing

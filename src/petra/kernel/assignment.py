@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.kernel.chunks import goes_on, iter_data
+from petra.kernel.chunks import goes_on, iter_data, loop_of
 from petra.kernel.fold.loops import level_at
-from petra.kernel.loops import results_of
+from petra.kernel.gathering import to_gather
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
 from petra.kernel.state import Chunk, Run, State
@@ -29,7 +29,8 @@ def assignment(
     if chunk is not None and chunk.gather:
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, chunk=chunk_id,
-            delivery=chunk.delivery, gather=results_of(run),
+            delivery=chunk.delivery, gather=to_gather(run, chunk.upto),
+            joins=not chunk.upto and bool(loop_of(run).pieces),
         )  # fmt: skip
     return Assignment(
         execution=state.id,

@@ -72,7 +72,11 @@ def leave_others(turn: Turn, group: Group, arrived: set[str]) -> None:
 
 def withdraw_branches(turn: Turn, group: Group, keep: set[str], reason: str) -> None:
     """Withdraw all live members of a group but some."""
-    members = [member for index in sorted(group.members) for member in sorted(group.members[index])]
+    members = [
+        member
+        for index in sorted(group.members)
+        for member in sorted(group.members[index], key=turn.state.arrived)
+    ]
     wanted = dict.fromkeys(member for member in members if member not in keep)
     ready, running = turn.state.ready, turn.state.runs
     tokens = [member for member in wanted if member in ready]

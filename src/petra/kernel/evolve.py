@@ -26,7 +26,7 @@ def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]
     assert not state.terminal, "nothing happens after the end"
     assert seq == state.seq + 1, "versions have no gap"
     state.seq = seq
-    state.stuck = ""
+    state.stuck = state.trouble = ""
     state.now = max(state.now, at)
     state.touched = {}
     if state.touched_items:
@@ -75,9 +75,10 @@ def _redelivered(state: State, event: e.RunRedelivered) -> None:
     run = state.runs[event.run]
     if event.chunk:
         run.chunks[event.chunk].delivery = event.delivery
+        run.chunks[event.chunk].incident = False
     else:
         run.delivery = event.delivery
-    if run.incident:
+    if run.incident and not any(chunk.incident for chunk in run.chunks.values()):
         run.incident = False
         del state.incidents[run.id]
 
@@ -90,8 +91,14 @@ def _taken_back(state: State, event: e.RunTakenBack) -> None:
 
 
 def _incident(state: State, event: e.IncidentRaised) -> None:
-    state.runs[event.run].incident = True
-    state.incidents[event.run] = None
+    if not event.run:
+        state.trouble = event.message
+        return
+    run = state.runs[event.run]
+    run.incident = True
+    if event.chunk:
+        run.chunks[event.chunk].incident = True
+    state.incidents[event.run] = event.message
 
 
 def _timer_fired(state: State, event: e.TimerFired) -> None:
@@ -147,6 +154,7 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.StepDone: step_ended,
     e.StepFailed: step_ended,
     e.LoopDone: step_ended,
+    e.LoopStarted: _nothing,
     e.IterationsStarted: iterations_started,
     e.ItemsAdded: items_added,
     e.IterationsEnded: iterations_ended,

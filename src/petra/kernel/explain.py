@@ -48,7 +48,8 @@ def explain(program: Program, state: State) -> Explanation:
             "paused", "", "The execution is paused; 'resume' lets it go on.", waiting
         )
     if rest is None:
-        return Explanation("running", "", _running(state), waiting)
+        words = f" An incident: {state.trouble}." if state.trouble else ""
+        return Explanation("running", "", _running(state) + words, waiting)
     return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
 
 
@@ -155,12 +156,15 @@ def _progress(group: Group) -> str:
 
 def _run(program: Program, state: State, run: Run) -> list[Waiting]:
     if run.incident:
-        sentence = (
-            f"Step '{run.step}' is an incident: its deliveries were lost. Override it, or cancel."
-        )
+        why = state.incidents[run.id]
+        sentence = f"Step '{run.step}' is an incident: {why}. Retry it, override it, or cancel."
         return [
             Waiting(
-                run.id, run.step, "incident", sentence, unblocked_by=f"an override of '{run.step}'"
+                run.id,
+                run.step,
+                "incident",
+                sentence,
+                unblocked_by=f"a retry or an override of '{run.step}'",
             )
         ]
     found = []

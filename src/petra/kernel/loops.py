@@ -9,7 +9,8 @@ Rule 4: iterations are reported in parts, as they end; one that was reported bef
 leaves undone is handed out again, and only that.
 Rule 5: of what iterations set as the output of the branch, that of the highest index counts, whatever the order in
 which they ended; as a patch it holds also when the iteration or the loop failed.
-Rule 6: results that are too large for an event are gathered into one object by a worker first (S18).
+Rule 6: results that are too large for an event are gathered into one object by a worker first; what is too large for a
+frame is stored in pieces, which are then joined (S18).
 """
 
 from __future__ import annotations
@@ -33,16 +34,15 @@ from petra.kernel.chunks import (
 )
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
-from petra.kernel.opening import PIECE, arm, in_pieces, items_of
+from petra.kernel.gathering import GATHER_BYTES, fitting, results_of
+from petra.kernel.lists import PIECE
+from petra.kernel.opening import arm, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
-from petra.kernel.state import Run, counts_of, derive
+from petra.kernel.state import Chunk, Run, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report
-
-GATHER_BYTES = 24 * 1024 * 1024
-"""Bytes of JSON that one worker is given to store: a frame has 64 MiB, and short numbers are longer in it."""
 
 _ERRORS_SHOWN = 10
 _encode = msgspec.json.Encoder().encode
@@ -78,10 +78,11 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        first, *rest = in_pieces(turn, items)
-        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
-        for further in rest:
-            turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))
+        opened = [(path, items.first, most)]
+        pieces = items.first_pieces
+        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=opened, pieces=pieces))
+        for added in items.rest(run.id, path):
+            turn.emit(added)
         _progress(turn, run)
         return True
     paths = [path] if plan.mode != "worker" else chunk_of(turn, plan, run, path)
@@ -221,35 +222,40 @@ def _stop(turn: Turn, run: Run) -> None:
 
 def _finish(turn: Turn, run: Run) -> None:
     """End the loop; results that are too large for an event are gathered first, where a worker can."""
-    results = results_of(run)
-    most = min(turn.program.spec.policy.limits.max_payload_bytes, PIECE)
-    size = len(_encode(results)) if turn.plan_of(run).mode == "worker" else 0
-    if size > GATHER_BYTES:
-        message = f"the results of the loop have {size:,} bytes; at most {GATHER_BYTES:,} are stored as one"
-        error = Error(kind="limit", code="payload", message=message, retryable=False)
-        end(turn, run, _report(run, error), counts=counts_of(loop_of(run)))
-        return
-    if size > most:
-        chunk = derive("gather", run.id)
-        turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True))
-        turn.effect(Assign(run=run.id, chunk=chunk))
-        return
-    _end(turn, run, results)
-
-
-def results_of(run: Run) -> list[Any]:
-    """Return the results of all iterations, in index order, null for those that have none."""
     loop = loop_of(run)
-    return [*loop.results, *([None] * (loop.total - len(loop.results)))]
-
-
-def gathered(turn: Turn, run: Run, came: Report | None) -> None:
-    """Take the reference to the results of a loop, or why they could not be stored."""
-    came = came or Report(status="error", error=Error(message="the results were not stored"))
-    if came.status == "ok":
-        _end(turn, run, came.result)
+    if turn.plan_of(run).mode != "worker":
+        _end(turn, run, results_of(run))
+        return
+    upto, size = fitting(loop, GATHER_BYTES)
+    if upto < loop.total or (loop.pieces and loop.stored < loop.total):
+        _gather(turn, run, upto)  # a piece
+    elif loop.pieces or size > min(turn.program.spec.policy.limits.max_payload_bytes, PIECE):
+        _gather(turn, run, 0)
     else:
+        _end(turn, run, results_of(run))
+
+
+def _gather(turn: Turn, run: Run, upto: int) -> None:
+    """Have the results before an index stored, which were not; at last, with 0, all of them as one."""
+    chunk = derive("gather", run.id, str(upto)) if upto else derive("gather", run.id)
+    turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True, upto=upto))
+    turn.effect(Assign(run=run.id, chunk=chunk))
+
+
+def gathered(turn: Turn, run: Run, chunk: Chunk, came: Report | None) -> None:
+    """Take the reference to the results of a loop, or to a piece of them, or why they could not be stored."""
+    came = came or Report(status="error", error=Error(message="the results were not stored"))
+    if came.status != "ok":
         end(turn, run, _report(run, came.error or Error()), counts=counts_of(loop_of(run)))
+    elif chunk.upto:
+        turn.emit(
+            e.IterationsEnded(
+                run=run.id, chunk=chunk.id, ended=[], upto=chunk.upto, piece=came.result
+            )
+        )
+        _finish(turn, run)
+    else:
+        _end(turn, run, came.result)
 
 
 def _end(turn: Turn, run: Run, result: Any) -> None:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from petra.kernel import events as e
+from petra.kernel.lists import Listed, listed
 from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import derive
@@ -19,17 +18,15 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 DEPTH_MAX = 32
-PIECE = 160 * 1024
-"""Bytes of a list that stand in one event; the event itself may have 256 KiB."""
-
-_encode = msgspec.json.Encoder().encode
+PEOPLE_MAX = 1_000
+PERSON_MAX = 400
 
 
 @dataclass(slots=True)
 class Opened:
     """What a run begins with."""
 
-    items: list[Any] | None = None
+    items: Listed | None = None
     max_in_flight: int = 1
     armed: e.Armed | None = None
 
@@ -50,12 +47,10 @@ def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
 
 def items_of(
     turn: Turn, loop: LoopPlan, view: View, iteration: dict[str, Any] | None
-) -> tuple[list[Any], int]:
+) -> tuple[Listed, int]:
     """Evaluate the list of a loop and how many iterations may run at once."""
     extra = {"iter": iteration} if iteration is not None else {}
-    items = turn.follow(turn.hand_on(loop.items, view, "loop.in", extra), "loop.in")
-    if not isinstance(items, list):
-        raise _wrong("loop.in is not a list")
+    items = listed(turn, loop.items, view, extra, "loop.in")
     most = (
         turn.render(loop.max_in_flight, view, "loop.spec.max_in_flight", extra)
         if loop.parallel
@@ -64,27 +59,6 @@ def items_of(
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise _wrong("loop.spec.max_in_flight is not a whole number of at least 1")
     return items, most
-
-
-def in_pieces(turn: Turn, items: list[Any]) -> list[list[Any]]:
-    """Cut a list into pieces that fit into one event each; an item that alone does not fit is a reference.
-
-    Raises:
-        TransformError: there is no store for such an item (kind limit).
-    """
-    if len(_encode(items)) <= PIECE:
-        return [items]
-    pieces: list[list[Any]] = [[]]
-    size = 0
-    for index, item in enumerate(items):
-        item = turn.keep(item, f"loop.in[{index}]")  # noqa: PLW2901 - as it stands in the event
-        length = len(_encode(item)) + 1
-        if size + length > PIECE and pieces[-1]:
-            pieces.append([])
-            size = 0
-        pieces[-1].append(item)
-        size += length
-    return pieces
 
 
 def _wrong(message: str) -> TransformError:
@@ -189,6 +163,7 @@ class _Place:
 
     def _item(self, given: dict[str, Any], index: int) -> tuple[e.NewItem, list[e.NewTimer]]:
         fields = {key: value for key, value in given.items() if key != "args"}
+        _check_people(fields)
         spec = self.turn.keep_all(fields, "the work item")
         item = e.NewItem(
             id=derive("item", self.run, self.chunk, self.attempt, index),
@@ -207,6 +182,30 @@ class _Place:
             due = self.turn.now + seconds(step["after_s"], "escalate.after_s")
             timers.append(self._timer("escalate", due, base + number))
         return item, timers
+
+
+def _check_people(spec: dict[str, Any]) -> None:
+    """Let only names stand for people: whoever is named must be able to come and act."""
+    for field in ("assignees", "exclude"):
+        named = spec.get(field) or {}
+        for kind in ("users", "roles"):
+            found = named.get(kind) if isinstance(named, dict) else named
+            names = [found] if isinstance(found, str) else found or []
+            if (
+                not isinstance(names, list)
+                or len(names) > PEOPLE_MAX
+                or not all(map(_is_name, names))
+            ):
+                raise _wrong(
+                    f"{field}.{kind} is not a list of names: at most {PEOPLE_MAX:,}, each one line of text of at most"
+                    f" {PERSON_MAX} characters"
+                )
+
+
+def _is_name(given: Any) -> bool:
+    if isinstance(given, int | float):
+        return True  # a number is a name, if an odd one
+    return isinstance(given, str) and len(given) <= PERSON_MAX and given.isprintable()
 
 
 def seconds(value: Any, what: str) -> float:

@@ -7,7 +7,7 @@
 | waiting | child | a sub-playbook |
 | waiting | timer | a timer that belongs to a wait or a retry |
 | waiting | gate | a waiting token whose rule reads ctx: an operator may patch it |
-| stuck | incident | five deliveries of one run were lost |
+| stuck | incident | five deliveries of one run were lost, or something cannot be stored |
 | stuck | join | a join that cannot complete, and policy says wait |
 | stuck | starved | a gate that reads no ctx and whose inputs can change no more |
 | stuck | deadlock | gates that wait for each other, and the rest |
@@ -65,6 +65,8 @@ def rest_of(program: Program, state: State) -> Rest | None:
         return Rest(state.terminal, state.terminal, state.reason)
     if in_flight(program, state):
         return None
+    if state.trouble:
+        return Rest("stuck", "incident", state.trouble)
     for reason in ORDER:
         places = state.waiting.get(reason)
         if places:
@@ -182,8 +184,7 @@ def _gate(plan: StepPlan, token: str) -> Rest:
 
 def _stuck(program: Program, state: State, groups: Undecided) -> Rest:
     for run_id in state.incidents:
-        step = state.runs[run_id].step
-        message = f"five deliveries of a run of step '{step}' were lost"
+        message = f"step '{state.runs[run_id].step}': {state.incidents[run_id]}"
         return Rest("stuck", "incident", message, run_id)
     first = _first_waiting(state)
     for name, holder in _cannot_complete(program, state, first, groups):

@@ -2,27 +2,27 @@
 
 | strategy | order |
 |---|---|
-| fifo | the position in the log at which the token became ready, then arc, then index |
-| priority | ``step.spec.priority`` (lower first), then name, then token |
-| name | UTF-8 bytes of the NFC name, then token |
-| hash | SHA-256 of seed, execution, number of the firing, name and token |
-| random | an index drawn by SHA-256 of seed and number, without bias |
+| fifo | arrival: the order in which tokens came, those of one firing by arc, then index |
+| priority | ``step.spec.priority`` (lower first), then name, then arrival |
+| name | UTF-8 bytes of the NFC name, then arrival |
+| hash | SHA-256 of seed, arrival and name |
+| random | an index drawn by SHA-256 of seed and number of the firing, without bias |
 
-Every order is total and computed from stored data, so the same log gives the same order everywhere.
+Every order is total and computed from stored data, by the rules of ``petra.net.order``: the id of the execution has
+no part in it, so the same inputs give the same order in every execution.
 """
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
 from petra.kernel.program import Program
 from petra.kernel.state import State, Token
+from petra.net.order import draw, name_key, scatter, urgency
 
 Key = tuple[Any, ...]
 
@@ -78,57 +78,21 @@ class Agenda:
         return None
 
     def _next(self) -> str:
-        choose = _PLACES.get(self._program.selection, _first)
-        place = choose(self._sorted, str(self._program.seed), self._state)
+        place = 0
+        if self._program.selection == "random":
+            place = draw(self._program.seed, self._state.firings, 0, len(self._sorted))
         return self._sorted.pop(place)[1]
 
     def _key(self, token: Token) -> Key:
-        name = unicodedata.normalize("NFC", token.step).encode()
-        if self._program.selection == "priority":
-            return (self._program.steps[token.step].step.spec.priority, name, token.id)
-        return (name, token.id)
+        match self._program.selection:
+            case "priority":
+                priority = self._program.steps[token.step].step.spec.priority
+                return (*urgency(priority, token.step), token.arrival)
+            case "hash":
+                return (scatter(self._program.seed, token.arrival, token.step), token.arrival)
+            case _:
+                return (name_key(token.step), token.arrival)
 
 
 def _arrival(token: Token) -> int:
     return token.arrival
-
-
-def _first(_waiting: list[tuple[Key, str]], _seed: str, _state: State) -> int:
-    return 0
-
-
-def _by_hash(waiting: list[tuple[Key, str]], seed: str, state: State) -> int:
-    def key(index: int) -> bytes:
-        name, token_id = waiting[index][0][0], waiting[index][1]
-        parts = (
-            seed.encode(),
-            state.id.encode(),
-            str(state.firings).encode(),
-            name,
-            token_id.encode(),
-        )
-        return hashlib.sha256(b"\0".join(parts)).digest()
-
-    return min(range(len(waiting)), key=key)
-
-
-def _by_draw(waiting: list[tuple[Key, str]], seed: str, state: State) -> int:
-    return draw(len(waiting), seed, state.firings)
-
-
-def draw(size: int, seed: str, number: int) -> int:
-    """Draw an index without bias: a value beyond the last full multiple of ``size`` is drawn again."""
-    limit = (2**64 // size) * size
-    attempt = 0
-    while True:
-        raw = hashlib.sha256(f"{seed}\0{number}\0{attempt}".encode()).digest()[:8]
-        value = int.from_bytes(raw, "big")
-        if value < limit:
-            return value % size
-        attempt += 1
-
-
-_PLACES: dict[str, Callable[[list[tuple[Key, str]], str, State], int]] = {
-    "hash": _by_hash,
-    "random": _by_draw,
-}

@@ -18,15 +18,16 @@ from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
 from petra.kernel.ctx import accepted
 from petra.kernel.effects import Notify, StartChild
-from petra.kernel.fold.waits import address, kept_for, who_waits
+from petra.kernel.fold.waits import kept_for, serves, who_waits
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.objects import unreadable
 from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Chunk, Run, Wait, derive
+from petra.kernel.state import Chunk, Run, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
+from petra.kernel.waiting import Wait
 from petra.policy import Decision, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
@@ -72,7 +73,7 @@ def attempt_over(
     holder: Holder = chunk or run
     number = holder.attempt
     scope = _scope(turn, plan, run, chunk, outcome)
-    jitter = _jitter(turn, run, number)
+    jitter = _jitter(turn, run, chunk, number)
     try:
         decision = decide(
             task.policy, outcome, scope, task=task.name, attempt=number, jitter=jitter
@@ -175,9 +176,10 @@ def _scope(
     }
 
 
-def _jitter(turn: Turn, run: Run, attempt: int) -> Any:
-    """Draw jitter from what is stored, so that a decision can be made again."""
-    seed = f"{turn.program.seed}\0{run.id}\0{attempt}".encode()
+def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:
+    """Draw jitter from what is stored, so that a decision can be made again, and alike in every execution."""
+    path = chunk.paths[0] if chunk is not None else ()
+    seed = f"{turn.program.seed}\0{run.step}\0{run.seq}\0{path}\0{attempt}".encode()
     number = int.from_bytes(hashlib.sha256(seed).digest()[:8], "big") / 2**64
     return lambda: number
 
@@ -214,18 +216,26 @@ def signal(turn: Turn, command: SendSignal) -> None:
         run_id, _, chunk_id = place.partition("/")
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
-        wait = next(w for w in (chunk or run).waits if _matches(w, command.name, command.key))
-        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        wait = next(w for w in (chunk or run).waits if serves(w, command.name, command.key))
+        turn.emit(_received(command, payload, run=run.id))
         _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
-    turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
+    turn.emit(_received(command, payload, kept=kept))
 
 
-def _matches(wait: Wait, name: str, key: Any) -> bool:
-    if wait.kind != "signal" or wait.name != name:
-        return False
-    return wait.key is None or address(name, wait.key) == address(name, key)
+def _received(
+    command: SendSignal, payload: Any, *, run: str | None = None, kept: bool = False
+) -> e.SignalReceived:
+    return e.SignalReceived(
+        name=command.name,
+        key=command.key,
+        payload=payload,
+        run=run,
+        kept=kept,
+        actor=command.actor,
+        by=command.by,
+    )
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:

@@ -1,7 +1,7 @@
 """Selection: which of the enabled firings comes first.
 
 A strategy is a total order over the enabled (transition, mode) pairs, and a function of stored data
-only: the net, the marking, the name of the run, the log position and the seed. The engine fires the
+only: the net, the marking, the log position and the seed, by the rules of ``net.order``. The engine fires the
 least; when that one aborts it tries the next.
 
 | strategy   | orders by |
@@ -9,7 +9,7 @@ least; when that one aborts it tries the next.
 | `Fifo`     | the log position at which the mode became possible, then name, then position |
 | `Priority` | the priority, lower first, then name, then position |
 | `ByName`   | the name, as UTF-8 bytes of its NFC form, then position |
-| `ByHash`   | SHA-256 of seed, run, log position, name and the ids of the mode |
+| `ByHash`   | SHA-256 of seed, the log position at which it became possible, name and position |
 | `Random`   | a draw without replacement from SHA-256 of seed, log position and attempt |
 
 Position is where a token stands in its place's order of insertion. `ByHash` looks at every enabled
@@ -19,16 +19,13 @@ each transition.
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from bisect import insort
 from dataclasses import dataclass
 from heapq import merge
-from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from petra.net.modes import Mode, count_modes, modes, modes_by_age, nth_mode
-from petra.values import canonical, digest
+from petra.net.order import draw, name_key, scatter, urgency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +93,7 @@ class Priority:
         """Return a key that orders the first modes of different transitions."""
         del mode
         number = transition.priority if self.of is None else self.of(transition)
-        return (number, name_key(transition.name))
+        return urgency(number, transition.name)
 
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, most urgent first."""
@@ -135,11 +132,14 @@ class ByHash:
 
     def order(self, net: Net, places: Places, *, run: str, k: int) -> Iterator[Firing]:
         """Yield every enabled firing once, least hash first."""
-        firings = list(ByName().order(net, places, run=run, k=k))
-        firings.sort(
-            key=lambda one: digest([self.seed, run, k, one.transition.name, ids(one.mode)])
-        )
-        return iter(firings)
+        del run, k
+        found = []
+        for transition in net.transitions.values():
+            for position, mode in enumerate(modes(transition, places)):
+                key = scatter(self.seed, mode.born, transition.name, position)
+                found.append((key, Firing(transition, mode)))
+        found.sort(key=lambda pair: pair[0])
+        return (firing for _, firing in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,34 +165,6 @@ class Random:
                 index += earlier <= index
             insort(drawn, index)
             yield _nth_firing(urn, index)
-
-
-def draw(seed: int | str, k: int, attempt: int, size: int) -> int:
-    """Return an index below ``size``, each with the same chance.
-
-    Takes as many bits as the size needs and draws again when they say too much: a remainder
-    would favour the first ones.
-    """
-    bits = (size - 1).bit_length()
-    for again in count():
-        hashed = hashlib.sha256(canonical([seed, k, attempt, again])).digest()
-        index = int.from_bytes(hashed, "big") >> (256 - bits)
-        if index < size:
-            return index
-    raise AssertionError("count() does not end")
-
-
-def name_key(name: str) -> bytes:
-    """Return what names are ordered by: never the locale, and one way to write an accent."""
-    return unicodedata.normalize("NFC", name).encode()
-
-
-def ids(mode: Mode) -> dict[str, dict[str, list[str]]]:
-    """Return the ids of the tokens of a mode, as a JSON value."""
-    return {
-        "taken": {place: [token.id for token in tokens] for place, tokens in mode.taken.items()},
-        "read": {place: [token.id] for place, token in mode.read.items()},
-    }
 
 
 class _Bundle:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from petra.errors import ObjectError
-from petra.references import KEY, Reference, read_reference
+from petra.references import KEY, Reference, read_reference, walk
 from petra.values import canonical
 
 _EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}")
@@ -34,11 +35,32 @@ class Objects(Protocol):
             ObjectError: it could not be stored.
         """
 
+    async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
+        """Store the elements of several lists as one list, without holding more than one of them in memory.
+
+        Raises:
+            ObjectError: a piece cannot be read, is no list, or the whole cannot be stored.
+        """
+
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to.
 
         Raises:
             ObjectError: it is missing (not_found) or not what was stored (parse).
+        """
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare.
+
+        Raises:
+            ObjectError: it is missing, or not what was stored.
+        """
+
+    def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block; who needs to be sure has it checked first.
+
+        Raises:
+            ObjectError: it is missing, or cannot be read.
         """
 
     async def remove(self, execution: str) -> int:
@@ -75,17 +97,38 @@ def decode(reference: Reference, content: bytes) -> Any:
     Raises:
         ObjectError: it is not what was stored.
     """
-    if len(content) != reference.size:
-        message = f"{reference.key}: {len(content):,} bytes instead of {reference.size:,}"
-        raise ObjectError("parse", message)
-    if hashlib.sha256(content).hexdigest() != reference.checksum:
-        raise ObjectError("parse", f"{reference.key}: the content does not match its checksum")
+    verified(reference, content)
     if reference.key.endswith(".bin"):
         return content
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ObjectError("parse", f"{reference.key}: no JSON: {error}") from error
+
+
+def verified(reference: Reference, content: bytes) -> None:
+    """Refuse what is not the object that was stored.
+
+    Raises:
+        ObjectError: it is not.
+    """
+    if len(content) != reference.size:
+        message = f"{reference.key}: {len(content):,} bytes instead of {reference.size:,}"
+        raise ObjectError("parse", message)
+    if hashlib.sha256(content).hexdigest() != reference.checksum:
+        raise ObjectError("parse", f"{reference.key}: the content does not match its checksum")
+
+
+def inside(reference: Reference, content: bytes) -> bytes:
+    """Verify a piece that was read, and return what is between its brackets.
+
+    Raises:
+        ObjectError: it is not what was stored, or no list.
+    """
+    verified(reference, content)
+    if content[:1] != b"[" or content[-1:] != b"]":
+        raise ObjectError("parse", f"{reference.key}: is no list")
+    return content[1:-1]
 
 
 def checked(reference: Reference, store: str) -> Reference:
@@ -127,13 +170,19 @@ class ExecutionObjects:
         stored = await self._objects.put(self._execution, value, schema_hint=schema_hint)
         return stored.as_data()
 
+    async def join(self, pieces: Sequence[Any]) -> dict[str, Any]:
+        """Store the elements of several lists as one list; return its reference once it is durable."""
+        found = [self.checked(piece) for piece in pieces]
+        return (await self._objects.join(self._execution, found)).as_data()
+
     async def get(self, reference: Any) -> Any:
-        """Return what a reference leads to, verified.
+        """Return what a reference leads to, verified: the part of an object that its path means.
 
         Raises:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
-        return await self._objects.get(self.checked(reference))
+        found = self.checked(reference)
+        return walk(found.as_data(), await self._objects.get(found))
 
     def checked(self, reference: Any) -> Reference:
         """Read a reference that this execution may follow.

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode
+from petra.objects.base import checked, checked_key, decode, encode, inside
 from petra.private import FILE, make_folder
 from petra.references import Reference
+
+BLOCK = 1024 * 1024
+"""Bytes of a file that are read at a time."""
 
 
 class LocalObjects:
@@ -41,7 +46,22 @@ class LocalObjects:
         try:
             await asyncio.to_thread(_write, self._folder / checked_key(key), content)
         except OSError as error:
-            raise ObjectError("quota", f"{key}: cannot be stored: {error.strerror}") from error
+            raise _unstored(key, error) from error
+
+    async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
+        """Store the elements of several lists as one list, one after the other."""
+        own = self._folder / encode(execution, None)[0].partition("/")[0]
+        paths = [self._folder / checked(piece, self.name).key for piece in pieces]
+        try:
+            checksum, size = await asyncio.to_thread(
+                _join, own, list(zip(pieces, paths, strict=True))
+            )
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{execution}: a piece is not in the store") from error
+        except OSError as error:
+            raise _unstored(execution, error) from error
+        key = f"{own.name}/{checksum}.json"
+        return Reference(store=self.name, key=key, checksum=checksum, size=size)
 
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""
@@ -70,6 +90,18 @@ class LocalObjects:
         if (size, checksum) != (reference.size, reference.checksum):
             raise ObjectError("parse", f"{reference.key}: is not what was stored")
 
+    async def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block."""
+        path = self._folder / checked(reference, self.name).key
+        try:
+            with await asyncio.to_thread(path.open, "rb") as file:
+                while block := await asyncio.to_thread(file.read, BLOCK):
+                    yield block
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
+        except OSError as error:
+            raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
+
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
         return await asyncio.to_thread(_remove, self._folder, encode(execution, None)[0])
@@ -82,26 +114,62 @@ class LocalObjects:
             raise ObjectError("connection", f"{key}: {error.strerror}") from error
 
 
+def _unstored(what: str, error: OSError) -> ObjectError:
+    """Return what came in between: a full disk has room again some day, and nothing else is waited for."""
+    kind = "quota" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "connection"
+    return ObjectError(kind, f"{what}: cannot be stored: {error.strerror}")
+
+
 def _write(path: Path, content: bytes) -> None:
     """Write a file whose name says its content; one that is there already is on disk already."""
-    if path.exists():
-        return
-    make_folder(path.parent.parent)
-    make_folder(path.parent)
-    handle, beside = tempfile.mkstemp(dir=path.parent)
+    if not path.exists():
+        _write_all(path.parent, iter([content]), lambda: path)
+
+
+def _join(folder: Path, pieces: list[tuple[Reference, Path]]) -> tuple[str, int]:
+    """Write the elements of several lists as one; return its checksum and its size."""
+    checksum, size = hashlib.sha256(), 0
+
+    def parts() -> Iterator[bytes]:
+        yield b"["
+        first = True
+        for reference, path in pieces:
+            content = inside(reference, _read(path, reference.size))
+            if content:
+                yield content if first else b"," + content
+                first = False
+        yield b"]"
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for part in parts():
+            checksum.update(part)
+            size += len(part)
+            yield part
+
+    _write_all(folder, counted(), lambda: folder / f"{checksum.hexdigest()}.json")
+    return checksum.hexdigest(), size
+
+
+def _write_all(folder: Path, parts: Iterator[bytes], name: Callable[[], Path]) -> None:
+    """Write a file beside, and give it its name when all of it is on disk."""
+    make_folder(folder.parent)
+    make_folder(folder)
+    handle, beside = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
             os.fchmod(handle, FILE)
-            file.write(content)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        Path(beside).rename(path)
+        Path(beside).rename(name())
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             Path(beside).unlink()
         raise
-    for folder in (path.parent, path.parent.parent):
-        _sync(folder)
+    for one in (folder, folder.parent):
+        _sync(one)
 
 
 def _sync(folder: Path) -> None:

@@ -5,13 +5,15 @@ S3 acknowledges a write when it is durable, so nothing else is needed before a r
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode
+from petra.objects.base import checked, checked_key, decode, encode, inside
 from petra.references import Reference
 
 
@@ -37,17 +39,62 @@ class S3Objects:
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
 
+    async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
+        """Store the elements of several lists as one list: read once for its name, and once more to be sent."""
+        own = encode(execution, None)[0].partition("/")[0]
+        checksum, size = hashlib.sha256(), 0
+        async for part in self._joined(pieces):
+            checksum.update(part)
+            size += len(part)
+        key = f"{own}/{checksum.hexdigest()}.json"
+        try:
+            await self._bucket.put_async(key, self._joined(pieces))
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+        return Reference(store=self.name, key=key, checksum=checksum.hexdigest(), size=size)
+
+    async def _joined(self, pieces: Sequence[Reference]) -> AsyncIterator[bytes]:
+        yield b"["
+        first = True
+        for piece in pieces:
+            content = inside(piece, await self._content(piece))
+            if content:
+                yield content if first else b"," + content
+                first = False
+        yield b"]"
+
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""
+        return decode(reference, await self._content(reference))
+
+    async def _content(self, reference: Reference) -> bytes:
         key = checked(reference, self.name).key
         try:
             found = await self._bucket.get_async(key)
             if (size := found.meta["size"]) != reference.size:
                 raise ObjectError("parse", f"{key}: {size:,} bytes instead of {reference.size:,}")
-            content = bytes(await found.bytes_async())
+            return bytes(await found.bytes_async())
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
-        return decode(reference, content)
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare."""
+        size, checksum = 0, hashlib.sha256()
+        async for block in self.blocks(reference):
+            size += len(block)
+            checksum.update(block)
+        if (size, checksum.hexdigest()) != (reference.size, reference.checksum):
+            raise ObjectError("parse", f"{reference.key}: is not what was stored")
+
+    async def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block."""
+        key = checked(reference, self.name).key
+        try:
+            found = await self._bucket.get_async(key)
+            async for block in found.stream():
+                yield bytes(block)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
 
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""

@@ -11,6 +11,7 @@ Backups are the database's own business (``pg_dump``, base backups): ``backup`` 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -49,6 +50,7 @@ from petra.store.rows import (
 
 COMMAND_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
+CLOSE_TIMEOUT_S = 5.0
 COMMIT_TRIES = 5
 CHANNEL = "petra"
 CONNECTIONS = 8
@@ -72,7 +74,11 @@ _LOST = (
     asyncpg.TooManyConnectionsError,
 )
 # A value that no column can hold, found by the client (an InterfaceError) or by the server.
-_UNFIT = (asyncpg.exceptions._base.DataError, asyncpg.DataError)  # noqa: SLF001 - it has no other name
+_UNFIT = (
+    asyncpg.exceptions._base.DataError,  # noqa: SLF001 - it has no other name
+    asyncpg.DataError,
+    asyncpg.ProgramLimitExceededError,
+)
 # Two engines did the same at once and neither is committed: look again, the other one is visible now.
 _AGAIN = (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
@@ -138,7 +144,10 @@ class PostgresStore:
         """Close all connections; what is under way is finished first."""
         if self._ear is not None:
             self._ear.terminate()
-        await self._pool.close()
+        try:
+            await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_S)
+        except TimeoutError:
+            self._pool.terminate()  # the database does not answer
 
     # Transactions
 

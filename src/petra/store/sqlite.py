@@ -2,7 +2,7 @@
 
 Rule 1: one process owns the file, by a lock that dies with it. Others may open it for reading only.
 Rule 2: one connection writes and checkpoints, one transaction at a time, which begins IMMEDIATE; whatever waits
-for the disk runs in a thread. Readers are other connections that cannot write.
+for the disk or for a lock, or touches many rows, runs in a thread. Readers are other connections that cannot write.
 Rule 3: a full disk refuses the batch and nothing else. Any other error of reading, writing or syncing the
 file ends the use of it: after a failed sync nobody knows what the disk holds, and asking again would lie.
 """
@@ -162,6 +162,7 @@ class SqliteStore:
             raise LossError(losses.words(self.path, found))
         self._writing = connection
         _migrate(connection)
+        connection.set_busy_timeout(0)  # the loop never waits for a lock
 
     def _count_pages(self, connection: apsw.Connection, name: str, pages: int) -> int:
         del connection, name
@@ -176,6 +177,7 @@ class SqliteStore:
         *,
         moved: Sequence[Head] = (),
         gone: Callable[[T], Collection[str]] = lambda _: (),
+        aside: bool = False,
     ) -> T:
         """Run ``work`` in one durable transaction.
 
@@ -183,17 +185,24 @@ class SqliteStore:
 
         The statements run here, for they touch memory only; the commit, which waits for the disk, runs in
         the writer's thread without the interpreter. Were the statements there too, each of them would have
-        to win the interpreter back from a busy loop.
+        to win the interpreter back from a busy loop. Only where another program has the file locked is the
+        lock waited for in the thread, and what touches many rows at once is done there, ``aside``.
         """
         if self._readonly:
             raise UsageError(f"{self.path} was opened for reading only")
         async with self._order:
             try:
-                result = self._guarded(lambda: self._begin(work))
+                if aside or not self._guarded(self._begin):
+                    await self._writer.run(lambda: self._guarded(self._wait_and_begin))
+                if aside:
+                    result = await self._writer.run(lambda: self._guarded(lambda: self._do(work)))
+                else:
+                    result = self._guarded(lambda: self._do(work))
                 deleted = gone(result)
                 await self._writer.run(lambda: self._guarded(lambda: self._commit(moved, deleted)))
             except BaseException:
                 self._heads.clear()
+                self._roll_back()  # whoever waited was told to stop in the middle of it
                 raise
             if self._wal_pages >= CHECKPOINT_PAGES:
                 self._wal_pages = 0
@@ -208,14 +217,32 @@ class SqliteStore:
         if self._anchor is not None:
             self._writer.leave(self._anchor.sync)
 
-    def _begin(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _begin(self) -> bool:
+        """Begin a transaction, unless the file is locked; nobody waits for that here."""
         connection = self._writing
         assert connection is not None, "the store is open for writing"
-        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            return False
+        return True
+
+    def _wait_and_begin(self) -> None:
+        connection = self._writing
+        assert connection is not None, "the store is open for writing"
+        connection.set_busy_timeout(BUSY_MS)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            connection.set_busy_timeout(0)
+
+    def _do(self, work: Callable[[apsw.Connection], T]) -> T:
+        connection = self._writing
+        assert connection is not None, "the store is open for writing"
         try:
             return work(connection)
         except BaseException:
-            self._roll_back(connection)
+            self._roll_back()
             raise
 
     def _commit(self, moved: Sequence[Head], deleted: Collection[str]) -> None:
@@ -227,13 +254,14 @@ class SqliteStore:
                 _release(anchor, deleted)
             connection.execute("COMMIT")
         except BaseException:
-            self._roll_back(connection)
+            self._roll_back()
             raise
         if moved:
             anchor.append(moved)
 
-    def _roll_back(self, connection: apsw.Connection) -> None:
-        if connection.in_transaction:
+    def _roll_back(self) -> None:
+        connection = self._writing
+        if connection is not None and self._broken is None and connection.in_transaction:
             connection.execute("ROLLBACK")
 
     def _guarded(self, work: Callable[[], T]) -> T:
@@ -368,8 +396,9 @@ class SqliteStore:
         gone = await self._write(
             lambda c: writing.expire_streams(c, before, limit),
             gone=lambda found: [name for name, _ in found],
+            aside=True,
         )
-        while await self._write(writing.purge_records):
+        while await self._write(writing.purge_records, aside=True):
             pass
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))

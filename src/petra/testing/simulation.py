@@ -82,6 +82,7 @@ class Simulation:
         seed: int = 0,
         selection: str | None = None,
         chunk_max: int = 1,
+        execution: str = "execution-1",
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
         self.now = EPOCH
@@ -99,7 +100,7 @@ class Simulation:
         self._decisions = 0
         self._work: dict[str, list[_Work]] = {}
         self._ticks: dict[str, float] = {}
-        self.root = self._make(playbook, "execution-1", "")
+        self.root = self._make(playbook, execution, "")
 
     def _make(
         self, playbook: Playbook, execution_id: str, path: str, parent: str = ""
@@ -292,7 +293,10 @@ class Simulation:
 
     def _gather(self, execution: Execution, given: Assignment) -> None:
         """Hand the results of a loop back as they are: there is no object store to put them into."""
-        gathered = Report(status="ok", result=given.gather)
+        found: list[Any] = given.gather or []
+        if given.joins:
+            found = [one for piece in found for one in piece]
+        gathered = Report(status="ok", result=found)
         command = c.ChunkReport(
             now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,
         )  # fmt: skip

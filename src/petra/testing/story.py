@@ -10,6 +10,7 @@ from petra.values import canonical
 from petra.wire import Write
 
 VALUE_CHARS_MAX = 60
+FAILED_SHOWN = 3
 
 
 def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
@@ -61,9 +62,7 @@ def _more(event: e.AnyEvent) -> list[str]:
         case e.StepStarted(merge=merge) if merge is not None:
             return writes([merge])
         case e.IterationsEnded():
-            failed = sum(not one.ok for one in event.ended)
-            told = [f"{len(event.ended)} ended" + (f", {failed} failed" if failed else "")]
-            return told + [text for one in event.ended[:3] for text in writes(one.writes)]
+            return _iterations(event)
         case e.CtxPatched():
             return [f"ctx.{key} = {value(item)}" for key, item in event.values.items()]
         case e.IncidentRaised() | e.ExecutionStuck():
@@ -75,10 +74,34 @@ def _more(event: e.AnyEvent) -> list[str]:
             return [text for text in (why, "" if reason in why else reason) if text]
 
 
+def _tries(event: e.StepEnded) -> list[str]:
+    """Say which tasks took more than one try; of a report with no room for all, what it left out."""
+    tries: dict[str, int] = {}
+    for attempt in event.attempts:
+        if not attempt.noop:
+            tries[attempt.task] = max(tries.get(attempt.task, 0), attempt.number)
+    found = [f"{task}: {number} tries" for task, number in tries.items() if number > 1]
+    if event.left_out is not None:
+        found.append(f"{event.left_out.count} more attempts are not shown")
+    return found
+
+
+def _iterations(event: e.IterationsEnded) -> list[str]:
+    """Say how many ended, and of those that failed which and why."""
+    failed = [one for one in event.ended if not one.ok]
+    words = f"{len(event.ended)} ended" + (f", {len(failed)} failed" if failed else "")
+    named = [
+        f"[{'.'.join(map(str, one.path))}] {one.error.kind}: {one.error.message}"
+        for one in failed[:FAILED_SHOWN]
+        if one.error is not None
+    ]
+    more = [f"and {len(failed) - FAILED_SHOWN} more"] if len(failed) > FAILED_SHOWN else []
+    return [words, *named, *more, *(text for one in event.ended[:3] for text in writes(one.writes))]
+
+
 def _ended(event: e.StepEnded) -> list[str]:
     found = [f"{event.error.kind}: {event.error.message}"] if event.error is not None else []
-    tries = sum(not attempt.noop for attempt in event.attempts)
-    found += [f"{tries} attempts"] if tries > 1 else []
+    found += _tries(event)
     found += writes(event.writes)
     targets = dict.fromkeys(token.step for token in event.produced)
     numbers = [sum(token.step == step for token in event.produced) for step in targets]

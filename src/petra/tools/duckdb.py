@@ -56,6 +56,10 @@ class DuckdbTool:
             self._threads, file, lambda connection: _run(connection, fields.command, params, most)
         )
 
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        return self._threads.stuck
+
     def close(self) -> None:
         """Let the threads end."""
         self._threads.close()

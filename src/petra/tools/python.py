@@ -53,6 +53,10 @@ class PythonTool:
             raise ToolError("client_error", f"isolation is '{where}'; it takes thread or process")
         return await self._in_thread(fields, context)
 
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        return self._threads.stuck
+
     def close(self) -> None:
         """Let the threads end."""
         self._threads.close()

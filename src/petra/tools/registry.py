@@ -89,6 +89,11 @@ class Registry:
             return None
         return cast("Blocking", found) if hasattr(found, "in_thread") else None
 
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        counts = (getattr(tool, "stuck", None) for tool in self._made.values())
+        return sum(count() for count in counts if count is not None)
+
     def reads(self, kind: str, fields: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the names that a task takes from its args and its scope beside its fields; None: all of them."""
         try:

@@ -74,6 +74,10 @@ class SqliteTool:
 
         return await in_sqlite(self._threads, file, work)
 
+    def stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        return self._threads.stuck
+
     def close(self) -> None:
         """Let the threads end."""
         self._threads.close()

@@ -40,6 +40,8 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.stuck = 0
+        """Threads that still run for callers who have given up."""
 
     async def call(
         self, function: Callable[[], T], *, stop: Callable[[], object] | None = None
@@ -54,6 +56,7 @@ class Threads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         inside = contextvars.copy_context().run
+        back: list[bool] = []  # whether the thread came back, or was given up first
 
         def work() -> None:
             try:
@@ -62,19 +65,21 @@ class Threads:
                 result, error = None, _as_error(caught)
             # A loop that is closed has nobody left who waits.
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._came_back, future, result, error)
+                loop.call_soon_threadsafe(self._came_back, back, future, result, error)
 
         self._take_thread()
         self._calls.put(work)
-        if stop is None:
-            return await future
         try:
-            return await asyncio.shield(future)
+            return await (future if stop is None else asyncio.shield(future))
         except asyncio.CancelledError:
-            stop()
-            await asyncio.wait([future], timeout=GRACE_S)
-            if future.done() and not future.cancelled():
-                future.exception()  # seen, so that nobody reports it as forgotten
+            if stop is not None:
+                stop()
+                await asyncio.wait([future], timeout=GRACE_S)
+                if future.done() and not future.cancelled():
+                    future.exception()  # seen, so that nobody reports it as forgotten
+            if not back:
+                self.stuck += 1
+                back.append(False)
             raise
 
     def close(self) -> None:
@@ -101,8 +106,12 @@ class Threads:
         self._threads.append(thread)
         thread.start()
 
-    def _came_back(self, future: asyncio.Future[Any], result: Any, error: Any) -> None:
+    def _came_back(
+        self, back: list[bool], future: asyncio.Future[Any], result: Any, error: Any
+    ) -> None:
         self._idle += 1
+        self.stuck -= len(back)
+        back.append(True)
         if future.done():
             return
         if error is None:

@@ -108,7 +108,8 @@ class Assignment(Wire, frozen=True):
     tasks are those of the playbook with that digest, which the worker has or asks for. ``lease`` is the
     right to run it: fresh for each delivery, unguessable, and void after ``lease_s`` without a heartbeat.
     ``total`` is how many iterations the loop has in all; with ``more``, others follow under the same lease as
-    room is made. ``gather`` holds the results of a loop that are to be stored as one object. ``readable`` are
+    room is made. ``shared`` are names of the scope that come by themselves, with the versions that are meant. ``gather`` holds the results of a loop that are to be stored as one object; with ``joins``, references to lists of
+    them, to be stored as one list. ``readable`` are
     executions beside its own whose large results it may read.
     """
 
@@ -122,10 +123,12 @@ class Assignment(Wire, frozen=True):
     lease_s: float = 30.0
     width: int = 1
     scope: dict[str, Any] = {}
+    shared: dict[str, str] = {}
     iterations: list[Iteration] = []
     more: bool = False
     total: int = 0
     gather: list[Any] | None = None
+    joins: bool = False
     compensate: bool = False
     readable: list[str] = []
 

@@ -1,12 +1,13 @@
 """Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
 
     worker → server: hello · credit · checked · want · report · log · heartbeat · retrying · drain · bye
-    server → worker: playbook · assign · further · cancel · ack · drain
+    server → worker: playbook · shared · assign · further · cancel · ack · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
 ``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost.
 Rule 2: the server sends a playbook once per connection, before the first assignment that names its digest; a
 worker that has forgotten it asks again (``want``). The worker answers it with ``checked``.
+A value that the assignments of an execution share (``shared``: workload, ctx) is sent and asked for in the same way.
 Rule 3: each credit is one assignment that the worker will take beyond those it has; hello gives the first.
 Rule 4: a report is the worker's to repeat until it is acknowledged, which happens when it is durable or refused.
 Rule 5: what ends of a chunk is reported in parts, numbered from 1 under each lease; all but the last say ``more``.
@@ -20,7 +21,7 @@ Rule 7: on a stream of bytes each frame has its length in front, four bytes, big
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import field
@@ -62,10 +63,19 @@ class Playbook(Frame, frozen=True):
     text: str
 
 
-class Want(Frame, frozen=True):
-    """A worker needs these playbooks again."""
+class Shared(Frame, frozen=True):
+    """A value that assignments name by its key; ``size`` is that of its encoding."""
 
-    digests: list[str]
+    key: str
+    value: Any
+    size: int = 0
+
+
+class Want(Frame, frozen=True):
+    """A worker needs these playbooks again, and these values that its assignments share."""
+
+    digests: list[str] = field(default_factory=list)
+    shared: list[str] = field(default_factory=list)
 
 
 class Checked(Frame, frozen=True):
@@ -147,9 +157,10 @@ class Ack(Frame, frozen=True):
 
 
 class Heartbeat(Frame, frozen=True):
-    """The worker is alive and works under these leases."""
+    """The worker is alive and works under these leases; its loop has not moved for ``stalled_s``."""
 
     leases: list[str]
+    stalled_s: float = 0.0
 
 
 class Retrying(Frame, frozen=True):
@@ -180,10 +191,10 @@ class Bye(Frame, frozen=True):
 
 
 FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
-FromServer = Playbook | Assign | Further | Cancel | Ack | Drain
+FromServer = Playbook | Shared | Assign | Further | Cancel | Ack | Drain
 AnyFrame = (
-    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Assign
-    | Further | Cancel | Ack
+    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Shared
+    | Assign | Further | Cancel | Ack
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

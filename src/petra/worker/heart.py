@@ -27,7 +27,7 @@ _log = logging.getLogger("petra.worker")
 
 
 class Heart:
-    """Sends heartbeats for the leases that are held; none when there is nothing to hold.
+    """Sends heartbeats for the leases that are held; when there is nothing to hold, only if it beats ``always``.
 
     ``send`` is called in the heart's thread, ``ask_loop`` to have a function called on the loop.
     """
@@ -39,11 +39,13 @@ class Heart:
         *,
         every_s: float = 10.0,
         stuck_s: float = STUCK_S,
+        always: bool = False,
     ) -> None:
         self._send = send
         self._ask_loop = ask_loop
         self._every_s = every_s
         self._stuck_s = stuck_s
+        self._always = always
         self._held: dict[str, None] = {}
         self._changed = threading.Event()
         self._stopped = False
@@ -76,8 +78,10 @@ class Heart:
         """Beat once, now."""
         # One call into C: the other thread cannot change the dict halfway through.
         leases = list(self._held)
-        if leases:
-            self._send(Heartbeat(leases=leases))
+        if leases or self._always:
+            silent_s = time.monotonic() - self._answered
+            stalled_s = silent_s if silent_s > 2 * self._every_s else 0.0
+            self._send(Heartbeat(leases=leases, stalled_s=stalled_s))
 
     def start(self) -> None:
         """Start beating."""

@@ -1,13 +1,24 @@
 """Reports on their way: sent in batches, repeated on every new connection until acknowledged.
 
-What a lease came to may be reported in several parts; each is kept, repeated and acknowledged by its number.
+What a lease came to may be reported in several parts; each is kept, repeated and acknowledged by its number. A frame
+has at most ``FRAME_BYTES`` of them, or one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
 
 from petra.wire.frames import AnyFrame, Reports, RunReport
+
+FRAME_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of reports that go in one frame."""
+_FEW: Final = 16
+"""Reports that fit in any case, since none has more than a few hundred kilobytes."""
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Outbox:
@@ -31,8 +42,11 @@ class Outbox:
 
     def flush(self) -> None:
         """Send what has not been sent on this connection; without one it stays."""
-        if self._fresh and self._send(Reports(reports=self._fresh)):
-            self._fresh = []
+        while self._fresh:
+            count = _fitting(self._fresh)
+            if not self._send(Reports(reports=self._fresh[:count])):
+                return
+            del self._fresh[:count]
 
     def repeat(self, leases: Iterable[str] | None = None) -> None:
         """Send again what is not acknowledged: all of it, or that of these leases; in order."""
@@ -52,3 +66,15 @@ class Outbox:
             parts.pop(part, None)
         if part is None or not parts:
             del self._kept[lease]
+
+
+def _fitting(reports: list[RunReport]) -> int:
+    """Return how many reports, from the first, go in one frame."""
+    if len(reports) <= _FEW:
+        return len(reports)
+    room = FRAME_BYTES
+    for number, report in enumerate(reports):
+        room -= len(_encode(report))
+        if room < 0:
+            return max(1, number)
+    return len(reports)

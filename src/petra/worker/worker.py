@@ -35,6 +35,7 @@ from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
 from petra.worker.runner import Runner, Tools, Work, report_of
+from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, LostError, Transport
 
 Connect = Callable[[], Awaitable[Transport]]
@@ -43,6 +44,8 @@ Connect = Callable[[], Awaitable[Transport]]
 RECONNECT_FIRST_S: Final = 0.5
 RECONNECT_MOST_S: Final = 30.0
 _UNACKNOWLEDGED_PER_SLOT: Final = 4
+STUCK_S: Final = 3.0
+"""Seconds that a thread whose task was given up gets to come back; then the worker drains, and is replaced."""
 
 _log = logging.getLogger("petra.worker")
 
@@ -56,6 +59,7 @@ class Offer:
     slots: int = 16
     drain_s: float = 30.0
     heartbeat_s: float = 10.0
+    beats_always: bool = False
 
 
 class Worker:
@@ -90,6 +94,7 @@ class Worker:
         )
         self._runner.notice = self._send
         self._outbox = Outbox(self._send)
+        self._shared = SharedValues()
         self._logs = logs
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()
@@ -102,7 +107,12 @@ class Worker:
         self._given_up: list[str] = []
         self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
-        self.heart = Heart(self._send, loop.call_soon_threadsafe, every_s=offer.heartbeat_s)
+        self.heart = Heart(
+            self._send,
+            loop.call_soon_threadsafe,
+            every_s=offer.heartbeat_s,
+            always=offer.beats_always,
+        )
 
     # The conversation
 
@@ -170,7 +180,7 @@ class Worker:
         self._outbox.repeat()
         self._logs.connected()
         if self._lacking:
-            self._send(f.Want(digests=list(self._lacking)))
+            self._want(*self._lacking)
         while True:
             for frame in await transport.receive():
                 self._take(frame)
@@ -191,6 +201,10 @@ class Worker:
         match frame:
             case f.Playbook():
                 self._take_playbook(frame)
+            case f.Shared():
+                self._shared.put(frame)
+                self._queue.extendleft(reversed(self._lacking.pop(frame.key, [])))
+                self._start()
             case f.Assign(assignments=assignments):
                 for given in assignments:
                     self._take_assignment(given)
@@ -268,10 +282,13 @@ class Worker:
         while self._queue and len(self._active) < self.offer.slots:
             given = self._queue.popleft()
             if given.playbook not in self._playbooks:
-                if given.playbook not in self._lacking:
-                    self._send(f.Want(digests=[given.playbook]))
-                self._lacking.setdefault(given.playbook, []).append(given)
+                self._lack(given.playbook, given)
                 continue
+            if given.shared:
+                if (missing := self._shared.missing(given)) is not None:
+                    self._lack(missing, given)
+                    continue
+                given = self._shared.complete(given)
             try:
                 ready = self._playbooks.ready(
                     given.playbook, given.step, compensate=given.compensate
@@ -281,6 +298,16 @@ class Worker:
                 continue
             work = Work(given, ready, self._put, self._clock)
             self._active[given.lease] = work, asyncio.create_task(self._work(work))
+
+    def _lack(self, key: str, given: Assignment) -> None:
+        """Let an assignment wait for a playbook, or for a value that it shares with others."""
+        if key not in self._lacking:
+            self._want(key)
+        self._lacking.setdefault(key, []).append(given)
+
+    def _want(self, *keys: str) -> None:
+        shared = [key for key in keys if "/" in key]
+        self._send(f.Want(digests=[key for key in keys if "/" not in key], shared=shared))
 
     async def _work(self, work: Work) -> None:
         given = work.given
@@ -306,6 +333,19 @@ class Worker:
         self._put(report)
         self._owed += 1
         self._start()
+        if self._stuck():
+            self._clock.call_later(STUCK_S, self._drain_if_stuck)
+
+    def _stuck(self) -> int:
+        """Return how many threads run on for tasks that were given up."""
+        count = getattr(self._registry, "stuck", None)
+        return count() if count is not None else 0
+
+    def _drain_if_stuck(self) -> None:
+        """A thread cannot be killed, its process can: leave as soon as the others are done."""
+        if stuck := self._stuck():
+            _log.info("%s: %d threads do not come back; it drains", self.offer.name, stuck)
+            self.drain()
 
     def _cancel(self, frame: f.Cancel) -> None:
         leases, runs = set(frame.leases), set(frame.runs)

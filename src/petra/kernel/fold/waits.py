@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.kernel.state import Chunk, Run, Signal, State
+from petra.kernel.state import Chunk, Run, State
+from petra.kernel.waiting import Signal, Wait
 from petra.values import canonical
 
 
@@ -25,6 +26,13 @@ def address(name: str, key: Any) -> str:
 def key_text(key: Any) -> str:
     """Write a key as the text it is compared by."""
     return key if isinstance(key, str) else canonical(key).decode()
+
+
+def serves(wait: Wait, name: str, key: Any) -> bool:
+    """Whether a signal is what somebody waits for."""
+    if wait.kind != "signal" or wait.name != name:
+        return False
+    return wait.key is None or address(name, wait.key) == address(name, key)
 
 
 def wait_for(state: State, place: str, holder: Run | Chunk) -> None:

@@ -27,6 +27,7 @@ def check_flow(document: Document) -> None:
     """Check where tokens can and cannot go."""
     _reachable(document)
     looks = _LOOKS_MAX // max(1, sum(_multiplies_any(step) for step in document.steps.values()))
+    _seeded(document)
     for index, step in enumerate(document.playbook.workflow):
         _exhaustive(document, ("workflow", index), step)
         _never_tried(document, ("workflow", index), step)
@@ -54,6 +55,18 @@ def _reachable(document: Document) -> None:
             document.problems.warn(
                 "P201", at, f"nothing leads to step '{step.step}'", "add an arc to it, or remove it"
             )
+
+
+def _seeded(document: Document) -> None:
+    """Without a seed, a random order would be the same one for ever, and nobody would know which."""
+    spec = document.playbook.executor.spec
+    if spec.selection == "random" and spec.seed is None:
+        document.problems.error(
+            "P102",
+            document.at("executor", "spec", "selection"),
+            "selection 'random' needs a seed",
+            "say which: executor.spec.seed: 1",
+        )
 
 
 def _has_loose_arc(document: Document) -> bool:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.engine import Engine
-from petra.engine.entries import Entry
-from petra.kernel import Record
+from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clock import JumpingClock
+from petra.testing.ordeal.ear import Ear
 from petra.testing.ordeal.evidence import (
     Acknowledged,
     Evidence,
@@ -126,7 +126,7 @@ class Host:
         )
         self._handed_back = False
         engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
-        engine.listeners.append(self._heard)
+        engine.feed.attach(Topic.RECORDS, Ear(taken=self._heard))
         try:
             await engine.__aenter__()
         except StoreError:
@@ -135,7 +135,7 @@ class Host:
             return
         seat.engine = engine
         self._up.set()
-        engine.mourners.append(lambda _: self._stopped(process, engine))
+        engine.feed.attach(Topic.WORKERS, Ear(ended=lambda: self._stopped(process, engine)))
 
     def _stopped(self, process: Process, engine: Engine) -> None:
         error = engine.life.failure
@@ -173,11 +173,10 @@ class Host:
             self._plan.counts["engines that closed in order"] += 1
         process.kill()
 
-    def _heard(self, entry: Entry, records: list[Record]) -> None:
-        if records:
-            execution = entry.state.id
-            durable = self._evidence.version(execution)
-            self._evidence.heard.append(Heard(execution, records[-1].seq, durable))
+    def _heard(self, told: News) -> None:
+        if isinstance(told, Appended):
+            durable = self._evidence.version(told.execution)
+            self._evidence.heard.append(Heard(told.execution, told.records[-1].seq, durable))
 
     # Workers
 

@@ -1,0 +1,48 @@
+"""The results of a loop that are too large for an event: which of them a worker stores next (S18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.kernel.chunks import loop_of
+from petra.kernel.state import LoopState, Run
+
+GATHER_BYTES = 16 * 1024 * 1024
+"""Bytes of JSON that a worker is given to store at a time; results that have more are stored in pieces first."""
+
+_MEASURED = 1000
+"""Results that are measured at a time."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def fitting(loop: LoopState, most: int) -> tuple[int, int]:
+    """Return up to which index the results that are not stored fit into so many bytes of JSON, and how many they have."""
+    size, index, step, results = 2, loop.stored, _MEASURED, loop.results
+    while index < len(results):
+        own = len(_encode(results[index : index + step]))
+        if size + own <= most or (step == 1 and index == loop.stored):
+            size += own
+            index = min(index + step, len(results))
+        elif step > 1:
+            step = 1
+        else:
+            return index, size
+    return loop.total, size + 5 * (loop.total - index)
+
+
+def results_of(run: Run) -> list[Any]:
+    """Return the results of all iterations, in index order, null for those that have none."""
+    loop = loop_of(run)
+    return [*loop.results, *([None] * (loop.total - len(loop.results)))]
+
+
+def to_gather(run: Run, upto: int) -> list[Any]:
+    """Return what a worker is to store as one: some results, all of them, or the pieces they were stored in."""
+    loop = loop_of(run)
+    if upto:
+        found = loop.results[loop.stored : upto]
+        return found + [None] * (upto - loop.stored - len(found))
+    return loop.pieces or results_of(run)
