@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BENCHMARKS = (
+    "promises",
     "kernel",
     "expr",
     "pipeline",

@@ -137,3 +137,28 @@ def test_a_work_item_is_taken_talked_about_and_given_back(waiting: tuple[Path, s
     petra(folder, "task", "release", execution, "ask", "--as", "ada")
     assert json.loads(petra(folder, "task", "get", item, "-o", "json"))["state"] == "offered"
     assert "which step?" in petra(folder, "task", "claim", execution, code=2)
+
+
+def test_items_of_one_step_are_told_apart_by_their_ids_and_an_answer_may_be_repeated(
+    tmp_path: Path,
+) -> None:
+    text = PAY.replace(
+        "  - step: ask\n",
+        "  - {step: s, next: {arcs: [{step: ask, copies: 120}]}}\n  - step: ask\n",
+    )
+    (tmp_path / "pay.yaml").write_text(text.replace("{users: [ada]}", "{roles: [clerk]}"))
+    execution = json.loads(petra(tmp_path, "run", "pay.yaml", "-o", "json", code=3))["id"]
+    rows = json.loads(
+        petra(tmp_path, "task", "list", "--as", "ada", "--role", "clerk", "-o", "json")
+    )
+    assert len(rows) == 120
+    assert (
+        json.loads(petra(tmp_path, "task", "list", "--as", "ada", "--role", "boss", "-o", "json"))
+        == []
+    )
+    assert "which one?" in petra(tmp_path, "task", "complete", f"{execution}/ask", code=1)
+    item = f"{execution}/{rows[7]['id'][:12]}"
+    for _ in range(2):
+        petra(tmp_path, "task", "complete", item, "approve", "--as", "ada", "--role", "clerk")
+    assert json.loads(petra(tmp_path, "task", "get", item, "-o", "json"))["state"] == "done"
+    assert f"{execution}/{rows[8]['id'][:12]}" in petra(tmp_path, "task", "list")

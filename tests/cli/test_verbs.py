@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -161,58 +158,3 @@ def test_a_slip_in_a_verb_gets_a_suggestion() -> None:
     result = run("chekc")
     assert result.exit_code == 2
     assert "did you mean 'check'?" in result.stderr
-
-
-def seconds(*command: str) -> float:
-    """The best of five runs, in CPU seconds of the child and its children."""
-    code = "import os, subprocess, sys; subprocess.run(sys.argv[1:], capture_output=True); print(sum(os.times()[2:4]))"
-    # An installed package has its byte code; a test environment may forbid to write it.
-    environment = {
-        key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"
-    }
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True, env=environment
-        ).stdout
-        for _ in range(5)
-    ]  # fmt: skip
-    return min(map(float, runs))
-
-
-FIFTY = workflow(
-    "\n".join(
-        f"""- step: s{i}
-  tool:
-    kind: http
-    url: "{{{{ workload.url }}}}/{i}"
-    spec:
-      policy:
-        rules:
-          - when: "{{{{ outcome.status == 'error' }}}}"
-            then: {{do: retry, attempts: 3}}
-          - else: {{then: {{do: continue, set_ctx: {{r{i}: "{{{{ outcome.result.data }}}}"}}}}}}
-  next:
-    arcs:
-      - {{step: s{i + 1}, when: "{{{{ ctx.r{i} > {i} }}}}"}}
-      - {{step: s{i + 1}}}"""
-        for i in range(50)
-    )
-    + "\n- step: s50\n  tool: {kind: noop}"
-)
-
-
-@pytest.mark.slow
-def test_start_up_is_quick(tmp_path: Path) -> None:
-    path = str(file(tmp_path, FIFTY))
-    baseline = seconds(sys.executable, "-c", "import click")
-    assert seconds(*PETRA_COMMAND, "--help") < min(0.15, 3 * baseline + 0.05)
-    assert seconds(*PETRA_COMMAND, "check", path) < 0.3
-
-
-@pytest.mark.slow
-def test_checking_fifty_steps_takes_little_more_than_reading_them(tmp_path: Path) -> None:
-    path = file(tmp_path, FIFTY)
-    run("check", path)
-    start = time.process_time()
-    assert run("check", path).exit_code == 0
-    assert time.process_time() - start < 0.15

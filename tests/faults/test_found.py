@@ -82,7 +82,9 @@ def test_a_worker_that_was_told_to_stop_does_not_fail_the_run() -> None:
             await settle()
         (given,) = first.assigned
         async with Engine(store, handed_back=True) as engine:
-            await engine.receive(second, f.Hello(worker="w", slots=1000, credit=1, leases=[given.lease]))
+            await engine.receive(
+                second, f.Hello(worker="w", slots=1000, credit=1, leases=[given.lease])
+            )
             assert any(isinstance(frame, f.Cancel) for frame in second.sent)
             stopped = Report(status="error", error=Error(kind="cancelled", message="told to stop"))
             await engine.receive(second, _reports(given, stopped))

@@ -179,9 +179,11 @@ def summary(result: Result) -> str:
 def hint(result: Result) -> None:
     """Say what a person can do next: the command itself, where there is one."""
     if result.status == "waiting" and result.reason == "human" and result.work_items:
+        steps = [item["step"] for item in result.work_items]
         for item in result.work_items[:EACH]:
+            alone = steps.count(item["step"]) == 1
             click.echo(f"  ☺ {item['title']}")
-            click.echo(f"    {complete_command(result.id, item)}")
+            click.echo(f"    {complete_command(result.id, item, alone=alone)}")
         if len(result.work_items) > EACH:
             click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
     elif result.status == "waiting" and result.reason == "signal":
@@ -192,14 +194,13 @@ def hint(result: Result) -> None:
         click.echo(f"  next: petra resume {result.id}")
 
 
-def complete_command(execution: str, item: dict[str, Any]) -> str:
-    """Return the command that completes a work item."""
+def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True) -> str:
+    """Return the command that completes a work item, by its step where that has no other."""
+    name = item["step"] if alone else item["id"][:12]
     action = (item["actions"] or ["approve"])[0]
     users = item["users"]
     who = item["holder"] or (users[0] if isinstance(users, list) and users else users or "")
-    return f"petra task complete {execution}/{item['step']} {action}" + (
-        f" --as {who}" if who else ""
-    )
+    return f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
 
 
 def short(value: Any, most: int = 200) -> str:

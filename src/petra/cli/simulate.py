@@ -14,7 +14,7 @@ from petra.cli.files import load
 from petra.cli.output import as_json, print_json, print_problem
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
-from petra.kernel.state import Wait, WorkItem
+from petra.kernel.waiting import Wait, WorkItem
 from petra.playbook import Playbook
 from petra.testing.scripts import Scripted
 from petra.testing.story import value

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from click.decorators import FC
 
 from petra.cli.home import find, home_option, json_value, look, request_id
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short
 from petra.cli.steer import carry_out
-from petra.desk import Ask
-from petra.embedded import open_item
+from petra.desk import Ask, login_name
+from petra.embedded import meant_item, open_item
 from petra.engine.entries import Entries
 from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
-from petra.kernel.state import WorkItem
+from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
-from petra.store.rows import WorkItemFilter
+from petra.store.rows import WorkItemFilter, WorkItemRow
 
 _OPEN = ("offered", "allocated", "started", "suspended")
 
@@ -29,41 +32,70 @@ def command() -> None:
     """Work items: what people are asked to do."""
 
 
+def _role_option(what: str) -> Callable[[FC], FC]:
+    """Make the option that says which roles the user has; without it, any role is taken for granted."""
+    return click.option("--role", "roles", multiple=True, metavar="ROLE", help=what)
+
+
 @command.command("list")
 @click.option("--as", "user", help="Only what this user may do.")
+@_role_option("A role of that user; may be given several times. Without it, every role.")
+@click.option("--limit", type=click.IntRange(min=1), help="Show so many at most.")
 @home_option
 @as_json
-def list_items(user: str | None, home: Path, output: str) -> None:
+def list_items(
+    user: str | None, roles: tuple[str, ...], limit: int | None, home: Path, output: str
+) -> None:
     """List open work items."""
+    given = roles or ((ANY_ROLE,) if user else ())
+    wanted = WorkItemFilter(user=user, roles=given, states=_OPEN)
 
-    async def asking(store: Store, _entries: Entries) -> list[Any]:
-        roles = (ANY_ROLE,) if user else ()
-        page = await store.work_items(WorkItemFilter(user=user, roles=roles, states=_OPEN))
-        return list(page.rows)
+    async def asking(store: Store, _entries: Entries) -> tuple[list[WorkItemRow], int]:
+        rows: list[WorkItemRow] = []
+        page = await store.work_items(wanted)
+        rows += page.rows
+        while page.cursor is not None and (limit is None or len(rows) < limit):
+            page = await store.work_items(wanted, cursor=page.cursor)
+            rows += page.rows
+        shown = rows[:limit]
+        if page.cursor is None and len(shown) == len(rows):
+            return shown, 0
+        counted = await store.count_work_items(wanted)
+        return shown, max(0, sum(counted.values()) - len(shown))
 
-    rows = look(home, asking)
+    rows, left = look(home, asking)
     if output == "json":
         print_json(
             [{**msgspec.to_builtins(row), "body": msgspec.json.decode(row.body)} for row in rows]
         )
-        return
+    else:
+        _print(rows)
+    if left:
+        click.echo(f"{left:,} more are not shown; --limit says how many are", err=True)
+
+
+def _print(rows: list[WorkItemRow]) -> None:
+    """Print a line for each; where a step has several, they are told apart by their ids."""
+    several = Counter((row.execution, row.step) for row in rows)
     for row in rows:
+        alone = several[row.execution, row.step] == 1
+        name = f"{row.execution}/{row.step if alone else row.id[:12]}"
         who = (
             row.holder
             or ", ".join([*row.users, *(f"role:{role}" for role in row.roles)])
             or "anyone"
         )
-        click.echo(cut(f"{row.execution}/{row.step}  {row.state:<9}  {who:<16}  {row.title}"))
+        click.echo(cut(f"{name}  {row.state:<9}  {who:<16}  {row.title}"))
     if not rows:
         click.echo("nothing to do")
 
 
 @command.command("get")
-@click.argument("target", metavar="ID/STEP")
+@click.argument("target", metavar="ID/STEP|ID/ITEM")
 @home_option
 @as_json
 def get(target: str, home: Path, output: str) -> None:
-    """Show the open work item of a step: what is asked, of whom, and what was said about it."""
+    """Show a work item: what is asked, of whom, and what was said about it."""
     execution, step, _ = _meant(target, ())
 
     async def asking(store: Store, entries: Entries) -> WorkItem:
@@ -96,9 +128,11 @@ def get(target: str, home: Path, output: str) -> None:
 def _verb(act: str, words: str) -> click.Command:
     """Make the verb of an act."""
 
-    @click.argument("target", metavar="ID[/STEP]")
+    @click.argument("target", metavar="ID[/STEP|/ITEM]")
     @click.argument("step", required=False)
-    @click.option("--as", "actor", default="operator", show_default=True, help="Who acts.")
+    @click.option("--as", "actor", default=login_name, show_default="you", help="Who acts.")
+    @_role_option("A role of who acts; may be given several times. Without it, every role.")
+    @click.option("--on-behalf-of", metavar="USER", help="For whom.")
     @click.option("--to", help="delegate, reassign: to whom.")
     @click.option("--data", metavar="JSON", help="save: the draft of the form.")
     @click.option("--reason", default="", help="Why; what a comment says.")
@@ -133,28 +167,25 @@ for _act_name, _words in {
 
 
 @command.command("complete")
-@click.argument("target", metavar="ID[/STEP]")
+@click.argument("target", metavar="ID[/STEP|/ITEM]")
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
 @click.option("--data", metavar="JSON", help="What the form holds.")
-@click.option("--as", "actor", default="operator", show_default=True, help="Who decides.")
+@click.option("--as", "actor", default=login_name, show_default="you", help="Who decides.")
+@_role_option("A role of who decides; may be given several times. Without it, every role.")
+@click.option("--on-behalf-of", metavar="USER", help="For whom.")
 @home_option
 @as_json
 def complete(
-    target: str, words: tuple[str, ...], *, home: Path, output: str, data: str | None, actor: str
+    target: str, words: tuple[str, ...], *, home: Path, output: str, data: str | None, **how: Any
 ) -> None:
-    """Complete the work item of a step: petra task complete ID/STEP ACTION."""
-    execution, step, action = _meant(target, words)
+    """Complete a work item: petra task complete ID/STEP ACTION.
+
+    ID/STEP means your own open item of that step; ID/ITEM one that 'petra task list' shows. The same answer
+    given again is the same answer.
+    """
+    execution, item, action = _meant(target, words)
     given = json_value(data, "--data") if data is not None else None
-    _act(
-        home,
-        execution,
-        step,
-        output,
-        act="complete",
-        actor=actor,
-        action=action or None,
-        data=given,
-    )
+    _act(home, execution, item, output, act="complete", action=action or None, data=given, **how)
 
 
 def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
@@ -168,11 +199,15 @@ def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
     return execution, found[0], found[1] if len(found) > 1 else ""
 
 
-def _act(home: Path, execution: str, step: str, output: str, **how: Any) -> None:
+def _act(home: Path, execution: str, name: str, output: str, **how: Any) -> None:
+    how["roles"] = list(how["roles"]) or [ANY_ROLE]
+
     async def asking(store: Store, entries: Entries) -> tuple[str, str]:
         entry = await find(store, entries, execution)
-        return entry.state.id, open_item(entry, step).id
+        admin = how.get("admin", False)
+        item = meant_item(entry, name, how["actor"], how["roles"], admin=admin)
+        return entry.state.id, item.id
 
     chosen, item = look(home, asking)
-    act = c.Act(now=0.0, item=item, roles=[ANY_ROLE], **how)
+    act = c.Act(now=0.0, item=item, **how)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=act), output)

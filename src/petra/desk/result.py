@@ -7,9 +7,8 @@ from typing import Any
 
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
-from petra.errors import UsageError
 from petra.kernel import Record
-from petra.kernel.state import WorkItem
+from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
 
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
@@ -62,6 +61,7 @@ def result_of(entry: Entry) -> Result:
 def _asked(item: WorkItem) -> dict[str, Any]:
     assignees = item.spec.get("assignees") or {}
     return {
+        "id": item.id,
         "step": item.step,
         "title": item.spec.get("title") or item.step,
         "state": item.state,
@@ -80,20 +80,6 @@ def refusal(execution: str, playbook: str, why: str) -> Result:
 def result_data(result: Result) -> dict[str, Any]:
     """Return an execution as plain data."""
     return {**asdict(result), "waiting_on": result.waiting_on}
-
-
-def open_item(entry: Entry, step: str) -> WorkItem:
-    """Return the open work item of a step.
-
-    Raises:
-        UsageError: there is none.
-    """
-    for item in entry.state.items.values():
-        if item.step == step and item.is_open:
-            return item
-    raise UsageError(
-        f"step '{step}' of {entry.state.id} has no open work item; see 'petra task list'"
-    )
 
 
 async def records_of(store: Store, execution: str, after: int = 0) -> list[Record]:

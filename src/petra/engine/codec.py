@@ -13,10 +13,11 @@ from petra.engine.limits import PRIORITY_MAX, TITLE_MAX
 from petra.errors import PetraError
 from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
+from petra.kernel.human import excluded
 from petra.kernel.program import Program
 from petra.kernel.replay import Receipt, encode_body
 from petra.kernel.rest import rest_of
-from petra.kernel.state import WorkItem
+from petra.kernel.waiting import WorkItem
 from petra.playbook import to_yaml
 from petra.store import rows
 
@@ -144,7 +145,7 @@ def item_row(state: State, item: WorkItem) -> rows.WorkItemRow:
         title=_line(str(item.spec.get("title") or item.step)),
         users=_names(assignees.get("users")),
         roles=_names(assignees.get("roles")),
-        excluded=_names((item.spec.get("exclude") or {}).get("users")),
+        excluded=tuple(excluded(state, item)),
         holder=item.holder,
         priority=priority if isinstance(priority, int) and abs(priority) <= PRIORITY_MAX else 0,
         due=item.offered_at + due if isinstance(due, int | float) else None,

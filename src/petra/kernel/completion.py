@@ -12,6 +12,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.cancel import withdraw_all
+from petra.kernel.commands import Asked
 from petra.kernel.ctx import accepted
 from petra.kernel.effects import Assign, Finish
 from petra.kernel.rest import rest_of
@@ -34,10 +35,11 @@ def fail(turn: Turn, error: Error, step: str) -> None:
     _ending(turn, "failed", f"step '{step}' failed", said)
 
 
-def abort(turn: Turn, reason: str) -> None:
-    """Stop everything; the execution ends aborted."""
+def abort(turn: Turn, reason: str, asked: Asked | None = None) -> None:
+    """Stop everything; the execution ends aborted, as somebody asked or by itself."""
     withdraw_all(turn, reason)
-    _ending(turn, "aborted", reason, Error(kind="cancelled", message=reason or "cancelled"))
+    error = Error(kind="cancelled", message=reason or "cancelled")
+    _ending(turn, "aborted", reason, error, asked)
 
 
 def terminate(turn: Turn, step: str) -> None:
@@ -46,10 +48,17 @@ def terminate(turn: Turn, step: str) -> None:
     _ending(turn, "partial" if turn.state.stained else "completed", f"terminated by '{step}'", None)
 
 
-def _ending(turn: Turn, status: str, reason: str, error: Error | None) -> None:
+def _ending(
+    turn: Turn, status: str, reason: str, error: Error | None, asked: Asked | None = None
+) -> None:
     """Decide the status, then do what must come before it."""
     phase = "compensating" if _compensates(turn, status) else "final"
-    turn.emit(e.ExecutionEnding(status=status, phase=phase, reason=reason, error=error))
+    actor, by = (asked.actor, asked.by) if asked is not None else ("", "")
+    turn.emit(
+        e.ExecutionEnding(
+            status=status, phase=phase, reason=reason, error=error, actor=actor, by=by
+        )
+    )
     if phase == "compensating":
         _compensate_next(turn)
     else:

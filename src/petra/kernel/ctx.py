@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from petra.kernel.fold.writes import scopes_of
+from petra.kernel.fold.writes import scopes_of, writer_of
 from petra.kernel.state import Stack, State
 from petra.kernel.turn import TransformError, Turn
 from petra.reduce import reduce_value
@@ -106,7 +106,7 @@ def _conflict(turn: Turn, write: Write, stack: Stack, loop: Loop | None) -> Erro
     if write.key in state.reducers:
         return None
     for scope, index in scopes_of(state, stack, loop):
-        known = state.writers.get(scope, {}).get(write.key)
+        known = writer_of(state, scope, write.key)
         if known is None or (known.index == index and not known.several):
             continue
         if not _same(turn, known.value, write.value, f"ctx.{write.key}"):
@@ -143,7 +143,8 @@ def schema_fault(schema: bytes, value: Any) -> str | None:
         path = "".join(
             f".{part}" if isinstance(part, str) else f"[{part}]" for part in error.instance_path
         )
-        return f"{path.lstrip('.')}: {error.message}" if path else str(error.message)
+        said = f"{error.message:.500}"  # it shows the value, however large
+        return f"{path.lstrip('.'):.500}: {said}" if path else said
     return None
 
 

@@ -28,7 +28,8 @@ from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Timer, Token, counts_of, derive
+from petra.kernel.state import Branch, Chunk, Run, State, Token, derive
+from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
 from petra.values import canonical
@@ -66,7 +67,8 @@ def decide(
     if state.due and not state.terminal and not _unblocks(state, command):
         _fire_due(turn, before=command.now)
     if state.terminal:
-        return _made(turn, f"the execution is {state.terminal}")
+        answered = isinstance(command, c.Act) and human.repeats(turn, command)
+        return _made(turn, "" if answered else f"the execution is {state.terminal}")
     try:
         _COMMANDS[type(command)](turn, command)
     except RefusedError as refusal:
@@ -191,6 +193,7 @@ def _freed(turn: Turn) -> None:
 
 def consider(turn: Turn, token: Token) -> None:
     """Start a token's step if it may."""
+    turn.reads.clear()  # of one that was denied before
     plan = turn.program.steps[token.step]
     try:
         if plan.join is not None:
@@ -260,6 +263,8 @@ def _start(turn: Turn, command: c.Start) -> None:
             inherits=command.inherits,
             depth=command.depth,
             timers=timers,
+            actor=command.actor,
+            by=command.by,
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])
@@ -301,6 +306,8 @@ def _fork(turn: Turn, command: c.Fork) -> None:
             reason=command.reason,
             size=len(command.past) if others else 0,
             parts=command.parts,
+            actor=command.actor,
+            by=command.by,
         )
     )
     for piece in others:
@@ -399,19 +406,21 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
     values = {  # as they will be read back
         key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
     }
-    turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
+    turn.emit(
+        e.CtxPatched(values=values, actor=command.actor, by=command.by, reason=command.reason)
+    )
 
 
 def _pause(turn: Turn, command: c.Pause) -> None:
     if turn.state.paused:
         raise RefusedError("the execution is paused already")
-    turn.emit(e.ExecutionPaused(actor=command.actor, reason=command.reason))
+    turn.emit(e.ExecutionPaused(actor=command.actor, by=command.by, reason=command.reason))
 
 
 def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
-    turn.emit(e.ExecutionResumed(actor=command.actor))
+    turn.emit(e.ExecutionResumed(actor=command.actor, by=command.by))
     _reconsider_all(turn)  # a gate may have turned false in the meantime
 
 
@@ -431,7 +440,7 @@ def _migrate(turn: Turn, command: c.Migrate) -> None:
 def _cancel(turn: Turn, command: c.Cancel) -> None:
     if turn.state.ending and turn.state.phase != "final":
         raise RefusedError("the execution is ending already")
-    completion.abort(turn, command.reason or "cancelled")
+    completion.abort(turn, command.reason or "cancelled", command)
 
 
 def _override(turn: Turn, command: c.Override) -> None:
@@ -439,7 +448,8 @@ def _override(turn: Turn, command: c.Override) -> None:
     plan = turn.program.steps.get(command.step)
     if plan is None:
         raise RefusedError(f"there is no step '{command.step}'")
-    words = f"{command.actor or 'operator'}: {command.reason}"
+    who = f"{command.actor or 'operator'}{f' (by {command.by})' if command.by else ''}"
+    words = f"{who}: {command.reason}"
     if turn.state.runs_at.get(command.step):
         pass
     elif plan.join is not None:
@@ -474,15 +484,21 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
     if change == "add":
         _add_branch(turn, command)
     elif change == "close":
-        turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="close", actor=command.actor, by=command.by)
+        )
     elif change == "complete":
-        turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="complete", actor=command.actor, by=command.by)
+        )
         withdraw_branches(
             turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
         )
         turn.judge(group.id)
     elif change == "cancel":
-        turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="cancel", actor=command.actor, by=command.by)
+        )
         withdraw_branches(turn, group, set(), "the group was cancelled")
     else:
         raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
@@ -505,7 +521,14 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
         arrives=arrival(turn, arc.arc.step, stack, None, group.step),
     )  # fmt: skip
     turn.emit(
-        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
+        e.GroupChanged(
+            group=group.id,
+            change="add",
+            produced=token,
+            item=item,
+            actor=command.actor,
+            by=command.by,
+        )
     )
     turn.agenda.add(turn.state.ready[token.id])
 
@@ -520,63 +543,9 @@ def _fire_due(turn: Turn, before: float | None) -> None:
         due, _, timer = state.due[0]
         if due >= before if before is not None else due > turn.now:
             return
-        _fire_timer(turn, state.timers[timer])
+        fire_timer(turn, state.timers[timer])
         settle(turn)
 
-
-def _fire_timer(turn: Turn, timer: Timer) -> None:
-    turn.emit(e.TimerFired(timer=timer.id))
-    if timer.kind == "join":
-        if timer.group in turn.state.groups:
-            turn.emit(e.GroupTimedOut(group=timer.group))
-    elif timer.kind == "execution":
-        if not turn.state.ending or turn.state.phase == "final":
-            completion.abort(turn, "timeout")
-    elif (run := turn.state.runs.get(timer.run)) is not None:
-        _RUN_TIMERS[timer.kind](turn, run, timer)
-
-
-def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
-    stop(turn, run, "timeout")
-    limit = "its time limit" if timer.kind == "lifecycle" else "its deadline"
-    runs.end(
-        turn,
-        run,
-        Report(
-            status="error",
-            error=Error(kind="timeout", message=f"step '{run.step}' exceeded {limit}"),
-        ),
-        counts=counts_of(run.loop) if run.loop else None,
-    )
-
-
-def _wait_over(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.time_passed(turn, run, run.chunks.get(timer.group), timer.index)
-
-
-def _retry(turn: Turn, run: Run, timer: Timer) -> None:
-    tasks.restart(turn, run, run.chunks.get(timer.group))
-
-
-def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
-    chunk = run.chunks.get(timer.group)
-    holder = chunk or run
-    wait = holder.waits[timer.index // 1000]
-    item = turn.state.items[wait.item]
-    if not item.is_open:
-        return
-    if timer.kind == "due":
-        human.expire(turn, item)
-    elif timer.kind == "remind":
-        human.remind(turn, item)
-    else:
-        human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
-
-
-_RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
-    "lifecycle": _run_timeout, "deadline": _run_timeout, "wait": _wait_over, "retry": _retry,
-    "due": _item_timer, "remind": _item_timer, "escalate": _item_timer,
-}  # fmt: skip
 
 _COMMANDS: dict[type, Callable[[Turn, Any], None]] = {
     c.Start: _start,

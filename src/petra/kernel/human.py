@@ -2,24 +2,26 @@
 
 Rule 1: only assignees act; an act that is refused is recorded and changes nothing.
 Rule 2: claiming is compare and set: the second gets a refusal.
-Rule 3: four eyes is checked at claim and at completion, for the actor and for whom they act; delegation
-cannot get round it.
-Rule 4: completion is idempotent: the same decision by the same person again changes nothing.
+Rule 3: four eyes is checked at claim and at completion, for the actor and for whom they act: on whose behalf, and who
+delegated it. It speaks of everybody who completed any activation or iteration of the other step, and for whom.
+Rule 4: completion is idempotent: the same answer by the same person again is the same answer, also after the end.
+Rule 5: nothing but resume and cancel touches a suspended item; a delegated one that is released goes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.commands import Act
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import Notify
-from petra.kernel.scope import lookup, view_of
-from petra.kernel.state import WorkItem
+from petra.kernel.fold.tasks import completed_by, names_of
+from petra.kernel.state import State
 from petra.kernel.tasks import item_over
 from petra.kernel.turn import TransformError, Turn
+from petra.kernel.waiting import WorkItem
 from petra.values import canonical
 from petra.wire import Error, Outcome
 
@@ -35,13 +37,17 @@ def act(turn: Turn, command: Act) -> None:
     """Carry out an act, or record why it was refused."""
     try:
         item = _item(turn, command)
-        if _repeats(turn, item, command):
+        if repeats(turn, command):
             return
         _handle(item, command)(turn, item, command)
     except (_RefusedError, TransformError) as refusal:
         turn.emit(
             e.ActRefused(
-                act=command.act, actor=command.actor, item=command.item, reason=str(refusal)
+                act=command.act,
+                actor=command.actor,
+                by=command.by,
+                item=command.item,
+                reason=str(refusal),
             )
         )
 
@@ -52,6 +58,8 @@ def _handle(item: WorkItem, command: Act) -> Callable[[Turn, WorkItem, Act], Non
         raise _RefusedError(f"there is no act '{command.act}'; known: {', '.join(_ACTS)}")
     if not item.is_open:
         raise _RefusedError(f"the work item is {item.state}")
+    if item.state == "suspended" and command.act not in ("suspend", "resume", "cancel"):
+        raise _RefusedError("it is suspended; resume it first")
     return handle
 
 
@@ -62,46 +70,68 @@ def _item(turn: Turn, command: Act) -> WorkItem:
     return item
 
 
-def _repeats(turn: Turn, item: WorkItem, command: Act) -> bool:
+def repeats(turn: Turn, command: Act) -> bool:
     """Whether somebody says again what they have decided already."""
-    if command.act != "complete" or item.state != "done":
+    item = turn.state.items.get(command.item)
+    if item is None or command.act != "complete" or item.state != "done":
         return False
     data = turn.keep(command.data, "the data")
-    return item.decision == {"action": command.action, "data": data, "actor": command.actor}
+    decided = {"action": _action(item, command), "data": data, "actor": command.actor}
+    return item.decision == decided
+
+
+def _action(item: WorkItem, command: Act) -> str:
+    """Return the action that is meant: the first, where none is said."""
+    return command.action if command.action is not None else _actions(item)[0]
+
+
+def _actions(item: WorkItem) -> list[str]:
+    return item.spec.get("actions") or ["approve", "reject"]
 
 
 # Who may
 
 
-def _may_act(turn: Turn, item: WorkItem, command: Act) -> None:
-    _four_eyes(turn, item, command.actor)
-    if command.on_behalf_of is not None:
-        _four_eyes(turn, item, command.on_behalf_of)
-    if command.admin:
-        return
+def why_not(state: State, item: WorkItem, actor: str, roles: Collection[str]) -> str:
+    """Say why somebody may not act on a work item; empty where they may."""
+    if (why := excluded_from(state, item, actor)) or actor == item.holder:
+        return why
     assignees = item.spec.get("assignees") or {}
-    users, roles = _names(assignees.get("users")), _names(assignees.get("roles"))
-    named = command.actor in users or command.actor == item.holder
-    in_role = bool(roles) and (ANY_ROLE in command.roles or bool(set(roles) & set(command.roles)))
-    if (users or roles) and not named and not in_role:
-        raise _RefusedError(f"'{command.actor}' is not among the assignees")
+    users, wanted = names_of(assignees.get("users")), names_of(assignees.get("roles"))
+    in_role = bool(wanted) and (ANY_ROLE in roles or not set(wanted).isdisjoint(roles))
+    if (users or wanted) and actor not in users and not in_role:
+        return f"'{actor}' is not among the assignees"
+    return ""
 
 
-def _four_eyes(turn: Turn, item: WorkItem, actor: str) -> None:
-    exclude = item.spec.get("exclude") or {}
-    if actor in _names(exclude.get("users")):
-        raise _RefusedError(f"'{actor}' is excluded from this work item")
-    run = turn.state.runs[item.run]
-    for step in _names(exclude.get("completed_by")):
-        activation = lookup(turn.state, view_of(turn.state, run), step)
-        if activation is not None and activation.actor == actor:
-            raise _RefusedError(f"'{actor}' completed '{step}' and may not act here (four eyes)")
+def excluded_from(state: State, item: WorkItem, who: str) -> str:
+    """Say why somebody is excluded from a work item; empty where they are not."""
+    if who in names_of((item.spec.get("exclude") or {}).get("users")):
+        return f"'{who}' is excluded from this work item"
+    for step in completed_by(item.spec):
+        if who in state.completers.get(step, ()):
+            return f"'{who}' completed '{step}' and may not act here (four eyes)"
+    return ""
 
 
-def _names(given: Any) -> list[str]:
-    if given is None:
-        return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+def excluded(state: State, item: WorkItem) -> list[str]:
+    """Return everybody who is excluded from a work item."""
+    named = names_of((item.spec.get("exclude") or {}).get("users"))
+    others = [who for step in completed_by(item.spec) for who in state.completers.get(step, ())]
+    return list(dict.fromkeys([*named, *others]))
+
+
+def _may_act(turn: Turn, item: WorkItem, command: Act) -> None:
+    for who in (command.actor, command.on_behalf_of, item.owner):
+        if who is not None:
+            _four_eyes(turn, item, who)
+    if not command.admin and (why := why_not(turn.state, item, command.actor, command.roles)):
+        raise _RefusedError(why)
+
+
+def _four_eyes(turn: Turn, item: WorkItem, who: str) -> None:
+    if why := excluded_from(turn.state, item, who):
+        raise _RefusedError(why)
 
 
 def _held_by_other(item: WorkItem, command: Act) -> None:
@@ -134,6 +164,7 @@ def _changed(turn: Turn, item: WorkItem, command: Act, state: str, **more: Any) 
             act=command.act,
             state=state,
             actor=command.actor,
+            by=command.by,
             on_behalf_of=command.on_behalf_of,
             **more,
         )
@@ -151,7 +182,11 @@ def _claim(turn: Turn, item: WorkItem, command: Act) -> None:
 
 def _release(turn: Turn, item: WorkItem, command: Act) -> None:
     _only_holder(item, command)
-    _changed(turn, item, command, "offered", holder=None, owner=None)
+    back = item.owner if item.owner != item.holder else None
+    if back is not None and excluded_from(turn.state, item, back):
+        back = None
+    state = "allocated" if back is not None else "offered"
+    _changed(turn, item, command, state, holder=back, owner=None)
     turn.effect(Notify(item=item.id, about="offered"))
 
 
@@ -171,10 +206,7 @@ def _save(turn: Turn, item: WorkItem, command: Act) -> None:
 def _complete(turn: Turn, item: WorkItem, command: Act) -> None:
     _may_act(turn, item, command)
     _held_by_other(item, command)
-    if item.state == "suspended":
-        raise _RefusedError("it is suspended; resume it first")
-    actions = item.spec.get("actions") or ["approve", "reject"]
-    action = command.action if command.action is not None else actions[0]
+    actions, action = _actions(item), _action(item, command)
     if action not in actions:
         raise _RefusedError(f"'{action}' is not one of: {', '.join(actions)}")
     form = turn.follow(item.spec.get("form"), "the form")

@@ -13,14 +13,15 @@ import pickle
 from typing import Any
 
 from petra.kernel import state as model
+from petra.kernel import waiting
 from petra.kernel.state import State
 from petra.wire import Error
 
 _CLASSES: dict[tuple[str, str], type] = {
     (made.__module__, made.__qualname__): made
     for made in (
-        model.State, model.Activation, model.Token, model.Timer, model.Wait, model.LoopState, model.Chunk,
-        model.Run, model.Group, model.WorkItem, model.KeyWriter, model.Signal, model.Undo, model.Branch, model.Began, Error,
+        model.State, model.Activation, model.Token, waiting.Timer, waiting.Wait, model.LoopState, model.Chunk,
+        model.Run, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
     )
 }  # fmt: skip
 

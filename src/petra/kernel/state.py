@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.waiting import LIMITS, Signal, Timer, Wait, WorkItem
 from petra.wire import Error
 
 DELIVERIES_MAX = 5
@@ -93,33 +94,6 @@ class Token(Struct, gc=False):
     """Of an empty token, the group of nobody that it stands for."""
 
 
-class Timer(Struct, gc=False):
-    """Something that happens by itself at a point in time."""
-
-    id: str
-    due: float
-    kind: str
-    run: str = ""
-    group: str = ""
-    index: int = 0
-    arrival: int = 0
-
-
-LIMITS = frozenset({"join", "lifecycle", "deadline"})
-"""The timers that end something which could go on without them."""
-
-
-class Wait(Struct, gc=False):
-    """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
-
-    which: str | int
-    kind: Literal["timer", "signal", "human"]
-    name: str = ""
-    key: Any = None
-    delivery: str = "persistent"
-    item: str = ""
-
-
 class LoopState(Struct, gc=False):
     """How far one level of a loop has come. ``active`` holds the nested level of an outer iteration."""
 
@@ -138,6 +112,8 @@ class LoopState(Struct, gc=False):
     stored: int = 0
     """How many of its results, from the first, are stored in pieces."""
     pieces: list[Any] = []
+    places: list[tuple[int, dict[str, Any]]] = []
+    """Where the items of a long list are: from which index on, and the object."""
 
     @property
     def is_over(self) -> bool:
@@ -208,6 +184,7 @@ class Run(Struct, gc=False):
     attempt: int = 1
     resources: list[tuple[str, str, int]] = []
     loop: LoopState | None = None
+    parallel: list[bool] = []
     chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
     waits: list[Wait] = []
@@ -272,47 +249,12 @@ class Group(Struct, gc=False):
         return self.size - len(self.arrived) - len(self.ended)
 
 
-class WorkItem(Struct, gc=False):
-    """What a person must do (S14)."""
-
-    id: str
-    run: str
-    step: str
-    state: Literal[
-        "offered", "allocated", "started", "suspended", "done", "failed", "withdrawn", "expired"
-    ]
-    spec: dict[str, Any]
-    offered_at: float
-    chunk: str = ""
-    holder: str | None = None
-    owner: str | None = None
-    draft: Any = None
-    attempt: int = 1
-    comments: list[dict[str, Any]] = []
-    resumed_state: str = "offered"
-    decision: dict[str, Any] | None = None
-    past: set[str] = field(default_factory=set)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether somebody may still act on it."""
-        return self.state in ("offered", "allocated", "started", "suspended")
-
-
 class KeyWriter(Struct, gc=False):
     """Who wrote a ctx key inside one group: enough to find a conflict, however many wrote."""
 
     index: int
     value: Any
     several: bool = False
-
-
-class Signal(Struct, gc=False):
-    """A signal kept in the mailbox."""
-
-    name: str
-    key: Any
-    payload: Any
 
 
 class Undo(Struct, gc=False):
@@ -363,6 +305,10 @@ class State(Struct, gc=False):
     """The runs that nothing goes on with until a person has looked, and why."""
     trouble: str = ""
     """Why the execution as a whole cannot go on; gone with whatever happens next."""
+    completers: dict[str, dict[str, None]] = {}
+    """By step: who completed a work item of it, and on whose behalf."""
+    excluding: dict[str, dict[str, None]] = {}
+    """By step: the work items that exclude who completed that step (four eyes)."""
     carried: dict[str, None] = {}
     """The runs that go by an earlier definition (S23)."""
     latest: dict[str, Activation] = {}
@@ -370,6 +316,7 @@ class State(Struct, gc=False):
     held: dict[tuple[str, str], int] = {}
     once: set[str] = field(default_factory=set)
     writers: dict[str, dict[str, KeyWriter]] = {}
+    """By group, or by the run of a loop: who wrote which key, in a loop of which outer iteration."""
     children: dict[str, str] = {}
     depth: int = 0
     parent: str = ""
@@ -565,9 +512,13 @@ class State(Struct, gc=False):
                     del group.members[index]
 
     def arrived(self, member: str) -> tuple[int, int]:
-        """Return what live tokens are ordered by: those that wait by arrival, then runs by their start."""
-        token = self.ready.get(member)
-        return (0, token.arrival) if token is not None else (1, self.runs[member].seq)
+        """Return what members of a group are ordered by: tokens by arrival, runs by start, groups by origin."""
+        if (token := self.ready.get(member)) is not None:
+            return (0, token.arrival)
+        if (run := self.runs.get(member)) is not None:
+            return (1, run.seq)
+        source = self.groups[member].source
+        return (2, source.seq if source is not None else 0)
 
     def live(self) -> Iterator[str]:
         """Yield the ids of all live tokens."""

@@ -25,8 +25,9 @@ from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Chunk, Run, Wait, derive
+from petra.kernel.state import Chunk, Run, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
+from petra.kernel.waiting import Wait
 from petra.policy import Decision, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
@@ -216,11 +217,25 @@ def signal(turn: Turn, command: SendSignal) -> None:
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
         wait = next(w for w in (chunk or run).waits if serves(w, command.name, command.key))
-        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        turn.emit(_received(command, payload, run=run.id))
         _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
-    turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
+    turn.emit(_received(command, payload, kept=kept))
+
+
+def _received(
+    command: SendSignal, payload: Any, *, run: str | None = None, kept: bool = False
+) -> e.SignalReceived:
+    return e.SignalReceived(
+        name=command.name,
+        key=command.key,
+        payload=payload,
+        run=run,
+        kept=kept,
+        actor=command.actor,
+        by=command.by,
+    )
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:

@@ -477,6 +477,8 @@ def _concerns(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
     words = seeks(wanted)
     if words is None:
         return True
+    if wanted.user in item.excluded:
+        return False
     if item.holder is not None:
         return item.holder == wanted.user
-    return not set(words).isdisjoint(offers(item)) and wanted.user not in item.excluded
+    return not set(words).isdisjoint(offers(item))

@@ -231,7 +231,7 @@ class WorkItemFilter(Row, frozen=True):
     """Which work items to list.
 
     With ``user``: those the user holds, and those nobody holds that are offered to the user, to one of
-    ``roles`` (``*`` is every role) or to anybody, unless the user is excluded. With ``roles`` alone:
+    ``roles`` (``*`` is every role) or to anybody; none of which the user is excluded. With ``roles`` alone:
     those nobody holds that are offered to one of them.
     """
 

@@ -122,6 +122,10 @@ async def work_items_change_and_are_paged(store: Store) -> None:
     await applied(store, make_next("a", 2, items=(given_back,)))
     ada = await store.work_items(WorkItemFilter(user="ada"))
     assert "1" not in [item.id for item in ada.rows if item.execution == "a"]
+    barred = msgspec.structs.replace(taken, excluded=("eve",))
+    await applied(store, make_next("a", 3, items=(barred,)))
+    eve = await store.work_items(WorkItemFilter(user="eve", execution="a"))
+    assert "1" not in [item.id for item in eve.rows]  # held, and not to be done any more
     assert await store.work_item("a", "nothing") is None
 
 

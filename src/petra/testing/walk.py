@@ -20,8 +20,9 @@ from petra.kernel import events as e
 from petra.kernel.decide import Decision
 from petra.kernel.explain import explain
 from petra.kernel.human import ANY_ROLE
-from petra.kernel.state import Chunk, Wait, WorkItem
+from petra.kernel.state import Chunk
 from petra.kernel.state import Run as StepRun
+from petra.kernel.waiting import Wait, WorkItem
 from petra.pipeline import Run
 from petra.playbook import Playbook
 from petra.testing.guess import Dice, Guess, fill

@@ -45,9 +45,18 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
     for undo in state.undo:
         undo.step = renamed.get(undo.step, undo.step)
     state.latest = _under_both_names(state.latest, renamed)
+    _rename_people(state, renamed)
     state.once = {renamed.get(step, step) for step in state.once}
     state.fired_groups = {renamed.get(k, k): group for k, group in state.fired_groups.items()}
     _index(state)
+
+
+def _rename_people(state: State, renamed: Mapping[str, str]) -> None:
+    """Who completed a step is excluded under both of its names."""
+    for known in (state.completers, state.excluding):
+        for old, new in renamed.items():
+            if old in known:
+                known.setdefault(new, {}).update(known[old])
 
 
 def _under_both_names(seen: Seen, renamed: Mapping[str, str]) -> Seen:

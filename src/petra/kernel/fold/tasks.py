@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import timers, withdraw_items
 from petra.kernel.fold.waits import keep, leave, place_of, take_out, wait_for, wait_to_retry
 from petra.kernel.fold.writes import write
-from petra.kernel.state import Chunk, Run, Signal, State, Wait, WorkItem
+from petra.kernel.state import Chunk, Run, State
+from petra.kernel.waiting import Signal, Wait, WorkItem
 
 TASK_TIMERS = frozenset({"wait", "due", "remind", "escalate", "retry"})
 
@@ -34,7 +37,21 @@ def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
             id=new.id, run=run.id, step=run.step, state="offered", spec=new.spec, offered_at=state.now,
             chunk=chunk.id if chunk else "", attempt=new.attempt,
         )  # fmt: skip
+        for step in completed_by(new.spec):
+            state.excluding.setdefault(step, {})[new.id] = None
     timers(state, armed.timers)
+
+
+def completed_by(spec: dict[str, Any]) -> list[str]:
+    """Return the steps whose completers may not act on a work item (four eyes)."""
+    return names_of((spec.get("exclude") or {}).get("completed_by"))
+
+
+def names_of(given: Any) -> list[str]:
+    """Read a name, or a list of them."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
 def attempt_ended(state: State, event: e.AttemptEnded) -> None:
@@ -74,6 +91,8 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
     state.touched_items[item.id] = None
     if event.act == "suspend":
         item.resumed_state = item.state
+    if event.act == "complete":
+        completed(state, item, event)
     item.state = event.state  # type: ignore[assignment]
     item.holder = event.holder
     item.owner = event.owner
@@ -87,6 +106,18 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
         item.decision = {"action": event.reason, "data": event.data, "actor": event.actor}
     if event.assignees is not None:
         item.spec = {**item.spec, "assignees": event.assignees}
+
+
+def completed(state: State, item: WorkItem, event: e.ItemChanged) -> None:
+    """Remember who completed a step, and for whom; whom that excludes elsewhere is to be seen there."""
+    known = state.completers.setdefault(item.step, {})
+    for who in (event.actor, event.on_behalf_of, item.owner):
+        if who is not None:
+            known[who] = None
+    concerned = state.excluding.get(item.step, {})
+    for item_id in [item_id for item_id in concerned if not state.items[item_id].is_open]:
+        del concerned[item_id]
+    state.touched_items.update(concerned)
 
 
 def signal_received(state: State, event: e.SignalReceived) -> None:

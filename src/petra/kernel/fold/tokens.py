@@ -6,7 +6,8 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.waits import stop_waiting
-from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Timer, Token
+from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Token
+from petra.kernel.waiting import Timer
 
 
 def add(
@@ -86,8 +87,7 @@ def take_run(state: State, run_id: str) -> Run:
         for chunk in run.chunks.values():
             state.children.pop(chunk.child, None)
     if run.loop is not None:
-        for scope in [scope for scope in state.writers if scope.startswith(f"{run_id}/")]:
-            del state.writers[scope]
+        state.writers.pop(run_id, None)
     if run.stack:
         touch(state, run.stack, run.step)
     return run

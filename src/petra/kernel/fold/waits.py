@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.kernel.state import Chunk, Run, Signal, State, Wait
+from petra.kernel.state import Chunk, Run, State
+from petra.kernel.waiting import Signal, Wait
 from petra.values import canonical
 
 

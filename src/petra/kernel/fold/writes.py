@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from petra.kernel import events as e
 from petra.kernel.state import KeyWriter, LoopState, Stack, State
@@ -32,30 +32,48 @@ def merge(state: State, made: Write) -> None:
         state.ctx = {**state.ctx, made.key: made.value}
 
 
+class Scope(NamedTuple):
+    """Where writes may conflict: a group, or a level of a loop by its run and the path of the outer iteration."""
+
+    owner: str
+    path: tuple[int, ...] | None = None
+
+    def key(self, key: str) -> str:
+        """Name a ctx key in this scope."""
+        return key if self.path is None else f"{self.path}{key}"
+
+
 def scopes_of(
     state: State, stack: Stack, loop: tuple[str, tuple[int, ...]] | None
-) -> list[tuple[str, int]]:
+) -> list[tuple[Scope, int]]:
     """Return the groups and parallel loops a writer is inside of, with its index in each."""
-    found = [(level.group, level.branch) for level in stack if level.group in state.groups]
+    found = [(Scope(level.group), level.branch) for level in stack if level.group in state.groups]
     if loop is None:
         return found
     run_id, path = loop
-    level: LoopState | None = state.runs[run_id].loop
+    run = state.runs[run_id]
+    level: LoopState | None = run.loop
     for depth, index in enumerate(path):
         if level is None:
             break
-        if level.max_in_flight > 1:
-            found.append((f"{run_id}/{path[:depth]}", index))
+        # logs of earlier versions do not say whether a loop is parallel
+        if run.parallel[depth] if run.parallel else level.max_in_flight > 1:
+            found.append((Scope(run_id, path[:depth]), index))
         level = level.active.get(index)
     return found
 
 
-def note_writer(state: State, scope: str, key: str, index: int, value: Any) -> None:
+def writer_of(state: State, scope: Scope, key: str) -> KeyWriter | None:
+    """Return who wrote a key in a scope."""
+    return state.writers.get(scope.owner, {}).get(scope.key(key))
+
+
+def note_writer(state: State, scope: Scope, key: str, index: int, value: Any) -> None:
     """Remember a write so that a later one from a sibling can be compared with it."""
-    writers = state.writers.setdefault(scope, {})
-    known = writers.get(key)
+    writers = state.writers.setdefault(scope.owner, {})
+    known = writers.get(scope.key(key))
     if known is None:
-        writers[key] = KeyWriter(index, value)
+        writers[scope.key(key)] = KeyWriter(index, value)
     elif known.index != index:
         known.several = True
     else:

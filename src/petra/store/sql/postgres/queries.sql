@@ -180,8 +180,8 @@ FROM work_items
 WHERE ($1::text[] IS NULL OR state = ANY($1))
   AND ($2::text IS NULL OR step = $2)
   AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
-  AND ($4::text[] IS NULL OR holder = $5
-       OR (holder IS NULL AND offers && $4 AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
+  AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
+       AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
   AND ($6::bigint IS NULL OR (priority, created, execution, id) > ($6, $7::double precision, $8::text, $9::text))
 ORDER BY priority, created, execution, id LIMIT $10
 
@@ -190,8 +190,8 @@ SELECT state, count(*) FROM work_items
 WHERE ($1::text[] IS NULL OR state = ANY($1))
   AND ($2::text IS NULL OR step = $2)
   AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
-  AND ($4::text[] IS NULL OR holder = $5
-       OR (holder IS NULL AND offers && $4 AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
+  AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
+       AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
 GROUP BY state
 
 -- name: answer

@@ -197,9 +197,9 @@ step = :step
 stream = (SELECT stream FROM executions WHERE id = :execution)
 
 -- name: work_items_concern
-(holder = :user OR (holder IS NULL
-  AND number IN (SELECT item FROM offers WHERE word IN (SELECT value FROM json_each(:words)))
-  AND (:user IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(excluded) WHERE value = :user))))
+((holder = :user OR (holder IS NULL
+  AND number IN (SELECT item FROM offers WHERE word IN (SELECT value FROM json_each(:words)))))
+  AND (:user IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(excluded) WHERE value = :user)))
 
 -- name: work_items_behind
 (priority, created, execution, id) > (:priority, :created, :at_execution, :id)

@@ -1,0 +1,68 @@
+"""What an execution waits for: timers, signals, people. Part of its state (S14, S15)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+LIMITS = frozenset({"join", "lifecycle", "deadline"})
+"""The timers that end something which could go on without them."""
+
+
+class Timer(Struct, gc=False):
+    """Something that happens by itself at a point in time."""
+
+    id: str
+    due: float
+    kind: str
+    run: str = ""
+    group: str = ""
+    index: int = 0
+    arrival: int = 0
+
+
+class Wait(Struct, gc=False):
+    """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
+
+    which: str | int
+    kind: Literal["timer", "signal", "human"]
+    name: str = ""
+    key: Any = None
+    delivery: str = "persistent"
+    item: str = ""
+
+
+class WorkItem(Struct, gc=False):
+    """What a person must do (S14)."""
+
+    id: str
+    run: str
+    step: str
+    state: Literal[
+        "offered", "allocated", "started", "suspended", "done", "failed", "withdrawn", "expired"
+    ]
+    spec: dict[str, Any]
+    offered_at: float
+    chunk: str = ""
+    holder: str | None = None
+    owner: str | None = None
+    draft: Any = None
+    attempt: int = 1
+    comments: list[dict[str, Any]] = []
+    resumed_state: str = "offered"
+    decision: dict[str, Any] | None = None
+    past: set[str] = field(default_factory=set)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody may still act on it."""
+        return self.state in ("offered", "allocated", "started", "suspended")
+
+
+class Signal(Struct, gc=False):
+    """A signal kept in the mailbox."""
+
+    name: str
+    key: Any
+    payload: Any
