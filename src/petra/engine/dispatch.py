@@ -26,11 +26,14 @@ from petra.clock import Clock
 from petra.engine.entries import Entries
 from petra.engine.limits import (
     ASSIGN_MAX,
+    CREDIT_PER_SLOT,
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
+    REMEMBERED_MAX,
     SHARED_MIN,
     STALE_S,
+    STRANGE_MAX,
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
@@ -44,12 +47,6 @@ from petra.wire import Assignment, Iteration, frames
 
 ALONE: Final = " (alone)"
 """What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
-
-
-CREDIT_PER_SLOT: Final = 4
-"""An honest worker offers no more room than it has slots; a few beyond that are forgiven."""
-STRANGE_MAX: Final = 100
-REMEMBERED_MAX: Final = 10_000
 
 
 class Link(Protocol):

@@ -12,18 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from petra.engine.limits import FRAME_MANY, LINE_MAX, NAME_MAX, PATH_MAX, SLOTS_MAX
 from petra.errors import PetraError
 from petra.wire import frames as f
-
-TEXT_MAX: Final = 512
-"""Characters of a name, a lease, a digest."""
-LINE_MAX: Final = 16_384
-"""Characters of a line that a task printed."""
-MANY: Final = 100_000
-"""Leases, lines, reports or names in one frame."""
-SLOTS_MAX: Final = 10_000
-DEPTH_MAX: Final = 64
-"""Loops inside each other."""
 
 _FROM_WORKER: Final = (
     f.Hello, f.Credit, f.Checked, f.Want, f.Reports, f.Log, f.Heartbeat, f.Retrying, f.Drain, f.Bye,
@@ -122,18 +113,18 @@ def _finite(number: float, what: str) -> None:
 
 
 def _many(found: Sequence[object], what: str) -> None:
-    if len(found) > MANY:
-        raise BreachError(f"{len(found):,} {what} in one frame; at most {MANY:,}")
+    if len(found) > FRAME_MANY:
+        raise BreachError(f"{len(found):,} {what} in one frame; at most {FRAME_MANY:,}")
 
 
 def _texts(texts: Iterable[str], what: str) -> None:
     for number, text in enumerate(texts):
-        if len(text) > TEXT_MAX:
-            raise BreachError(f"{what} has {len(text):,} characters; at most {TEXT_MAX}")
-        if number >= MANY:
-            raise BreachError(f"more than {MANY:,} names in one frame")
+        if len(text) > NAME_MAX:
+            raise BreachError(f"{what} has {len(text):,} characters; at most {NAME_MAX}")
+        if number >= FRAME_MANY:
+            raise BreachError(f"more than {FRAME_MANY:,} names in one frame")
 
 
 def _path(path: tuple[int, ...]) -> None:
-    if len(path) > DEPTH_MAX or any(not 0 <= index < 2**53 for index in path):
+    if len(path) > PATH_MAX or any(not 0 <= index < 2**53 for index in path):
         raise BreachError("the path of an iteration is none")
