@@ -375,12 +375,13 @@ class ExecutionResumed(Event, frozen=True, tag="execution.resumed"):
 
 
 class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
-    """The end is decided; compensation or the final step come before it."""
+    """The end is decided; compensation or the final step come before it. With ``halts`` no more is compensated."""
 
     status: str
     phase: str
     reason: str = ""
     error: Error | None = None
+    halts: bool = False
 
 
 class FinalStarted(Event, frozen=True, tag="final.started"):

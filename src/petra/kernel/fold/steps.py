@@ -120,12 +120,15 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     activation = activation_of(state, run, event)
     for made in event.writes:
         write(state, made, run.stack)
-    if event.error is not None:
+    if event.error is not None and (event.handled or not run.compensates):
         last_error(state, event)
     if event.has_branch and run.stack:
         override_branch(state, run.stack[-1], event.branch)
     if not run.compensates:
         remember(state, run, activation, event)
+    elif not activation.ok and not event.handled:  # earlier versions called them handled
+        count(state, "failed")
+        note_failure(state, event, task=f"{run.step}/compensate")
     if event.stains:
         state.stained = True
     output = event.result if event.has_result and activation.ok else run.output
@@ -222,9 +225,15 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
             state.last_done = activation
     else:
         count(state, "failed")
-        if not event.handled and len(state.failures) < FAILURES_MAX:
-            error = event.error or Error()
-            state.failures.append({"step": run.step, **error.as_data()})
+        if not event.handled:
+            note_failure(state, event)
+
+
+def note_failure(state: State, event: e.StepEnded, **more: str) -> None:
+    """Keep a failure that nothing handled; of very many, the first."""
+    if len(state.failures) < FAILURES_MAX:
+        error = event.error or Error()
+        state.failures.append({"step": event.step, **more, **error.as_data()})
 
 
 def produce(
@@ -258,6 +267,8 @@ def withdrawn(state: State, event: e.Withdrawn) -> None:
     for run_id in event.runs:
         run = take_run(state, run_id)
         count(state, "cancelled")
+        if run.compensates:
+            state.not_compensated[run.step] = None
         withdraw_items(state, run, *run.chunks.values())
     for group_id in event.groups:
         group = state.groups.get(group_id)
