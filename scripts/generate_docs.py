@@ -20,6 +20,7 @@ from tool_pages import tool_index, tool_page
 from petra.engine.limits import LIMITS
 from petra.expr import limits as expression
 from petra.expr.scopes import Use
+from petra.kernel.gathering import GATHER_BYTES
 from petra.kernel.opening import DEPTH_MAX
 from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
@@ -27,8 +28,10 @@ from petra.kinds import KINDS, SERVER_KINDS, Knobs, Timeouts
 from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
+from petra.references import SERVER_ROOM, WORKER_ROOM
 from petra.store.judge import MAX_SEQ
 from petra.wire import frames
+from petra.worker.loaded import BUDGET_BYTES
 from petra.worker.playbooks import INLINE_MOST
 from petra.worker.results import LOOP_ROOM
 
@@ -334,7 +337,31 @@ _OTHERS = (
     ("iterations handed out together", CHUNK_MAX, "iterations", "the rest is a further chunk"),
     ("a result inline", INLINE_MOST, "bytes", "it is stored as an object"),
     ("results of one loop inline", LOOP_ROOM, "bytes", "further results are stored as objects"),
-    ("a frame between engine and worker", frames.MAX_FRAME, "bytes", "the connection ends"),
+    ("objects that one run reads", BUDGET_BYTES, "bytes", "the task fails (kind limit)"),
+    (
+        "results of a loop that are stored at a time",
+        GATHER_BYTES,
+        "bytes",
+        "the rest is a further piece",
+    ),
+    (
+        "a value built over references, on the server",
+        SERVER_ROOM.built,
+        "bytes",
+        "the expression fails (kind limit)",
+    ),
+    (
+        "a value built over references, on a worker",
+        WORKER_ROOM.built,
+        "bytes",
+        "the expression fails (kind limit)",
+    ),
+    (
+        "a frame between engine and worker",
+        frames.MAX_FRAME,
+        "bytes",
+        "what needs a longer one fails (kind limit)",
+    ),
     ("records of one execution", MAX_SEQ, "records", "nothing more is stored for it"),
 )
 

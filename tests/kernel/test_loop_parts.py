@@ -173,14 +173,28 @@ def test_a_chunk_is_bounded_in_bytes(loop: str) -> None:
 
 
 @pytest.mark.spec("S18")
-def test_a_list_that_is_too_long_for_one_event_takes_several() -> None:
+def test_a_list_that_is_too_long_for_an_event_is_in_objects_piece_by_piece() -> None:
     loop = Loop(LOCAL, {"n": 100_000})
-    added = [event for event in loop.events if isinstance(event, e.ItemsAdded)]
-    assert len(added) >= 3
-    assert loop.largest() < EVENT_MAX
-    (run,) = loop.state.runs.values()
-    assert run.loop is not None
-    assert run.loop.items == list(range(100_000))
+    (added,) = [event for event in loop.events if isinstance(event, e.StepStarted)]
+    assert len(added.pieces) >= 3
+    assert all(reference["size"] <= 128 * 1024 + 2 for _, reference in added.pieces)
+    assert loop.largest() < 4_000
+    items = [item for _, reference in added.pieces for item in loop.shelf(reference)]
+    assert items == list(range(100_000))
+
+
+@pytest.mark.spec("S18")
+def test_a_chunk_of_a_long_list_is_within_one_piece() -> None:
+    loop = Loop(LOCAL.replace("range(workload.n)", "workload.items"), {"items": ["x" * 3000] * 200})
+    seen = []
+    while not loop.state.terminal:
+        given = loop.given()
+        parts = [one.iter["i"] for one in given.iterations]
+        assert {loop.shelf(part) for part in parts} == {"x" * 3000}
+        assert len({part["key"] for part in parts}) <= 2
+        seen += [one.path[0] for one in given.iterations]
+        loop.report([one.path for one in given.iterations], result=None, more=given.more)
+    assert seen == list(range(200))
 
 
 @pytest.mark.spec("S18")
@@ -188,9 +202,8 @@ def test_an_item_that_fits_into_no_event_is_a_reference() -> None:
     text = LOCAL.replace("range(workload.n)", "[workload.big, 7]")
     loop = Loop(text, {"big": "x" * 200_000})
     assert loop.largest() < EVENT_MAX
-    first, second = (one.iter["i"] for one in loop.given().iterations)
-    assert loop.shelf(first) == "x" * 200_000
-    assert second == 7
+    given = loop.given().iterations
+    assert [loop.shelf(one.iter["i"]) for one in given] == ["x" * 200_000, 7]
 
 
 @pytest.mark.spec("S18")

@@ -146,7 +146,7 @@ class Board:
                 row.out[event.chunk] = row.out.get(event.chunk, 0) + len(event.paths)
                 self._armed(row, run, event.armed)
             case e.ItemsAdded():
-                row.total += len(event.items)
+                row.total += len(event.items) + sum(count for count, _ in event.pieces)
             case e.IterationsEnded():
                 self._iterated(row, event)
             case e.RunRedelivered():
@@ -189,7 +189,7 @@ class Board:
         row.words = ""
         self._step_of[event.run] = name
         if event.items is not None:
-            row.total += len(event.items)
+            row.total += len(event.items) + sum(count for count, _ in event.pieces)
         self._armed(row, event.run, event.armed)
 
     def _ended(self, event: e.StepEnded, at: float) -> None:

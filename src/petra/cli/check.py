@@ -16,9 +16,13 @@ from petra.playbook import Problem, Reading
 
 if TYPE_CHECKING:
     from petra.cli.nets import Judged
+    from petra.net.budget import Budget
     from petra.net.proof import Proof
 
 _SHOWN_PER_FILE = 50
+EFFORT_S = 2.0
+PATIENCE = 3
+"""So many times the effort goes by on the clock, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,23 @@ class Checked:
     type=click.Path(path_type=Path),
     help="JSON with the markings in which a .pnml net ends.",
 )
+@click.option(
+    "--effort", type=click.FloatRange(min=0), default=EFFORT_S, show_default=True, metavar="SECONDS",
+    help="How much work the proof of a file may be: about so many seconds.",
+)  # fmt: skip
 @as_json
-def command(paths: tuple[str, ...], *, strict: bool, final: Path | None, output: str) -> None:
+def command(
+    paths: tuple[str, ...], *, strict: bool, final: Path | None, effort: float, output: str
+) -> None:
     """Check playbooks: every problem, with its place and its fix, and whether they can get stuck.
 
     Folders are searched for *.yaml, *.yml and *.pnml. A net ends as NAME.final.json beside it says, if there
     is one. Exits with 1 when a problem keeps a playbook from running, or a net is not sound.
     """
     begin = perf_counter()
-    playbooks = [check_file(path) for path in playbook_files(paths) if path.suffix != ".pnml"]
-    nets = _judge_nets(paths, final)
+    files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
+    playbooks = [check_file(path, effort) for path in files]
+    nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
         raise click.UsageError(
             f"no playbook in {', '.join(paths)}; they end in .yaml or .yml, and nets in .pnml"
@@ -71,24 +82,32 @@ def command(paths: tuple[str, ...], *, strict: bool, final: Path | None, output:
     sys.exit(1 if failed or not all(net.is_well for net in nets) else 0)
 
 
-def check_file(path: Path) -> Checked:
-    """Read a playbook and, when it has no errors, prove it sound or find out why not."""
+def check_file(path: Path, effort: float = EFFORT_S) -> Checked:
+    """Read a playbook and, when it has no errors, prove it sound or find out why not, with so much effort."""
     reading = load(path)
     if not reading.ok:
         return Checked(reading, None, 0.0)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
 
     begin = perf_counter()
-    proof = prove(reading)
+    proof = prove(reading, budget=budget_of(effort))
     return Checked(reading, proof, (perf_counter() - begin) * 1000)
 
 
-def _judge_nets(paths: tuple[str, ...], final: Path | None) -> list[Judged]:
+def budget_of(seconds: float) -> Budget:
+    """Return a budget of about so much time; a machine on which it takes very much longer stops by the clock."""
+    from petra.net.budget import Budget  # noqa: PLC0415 - not needed for a file with errors
+
+    end = perf_counter() + PATIENCE * seconds
+    return Budget(seconds, lambda: perf_counter() > end)
+
+
+def _judge_nets(paths: tuple[str, ...], final: Path | None, effort: float) -> list[Judged]:
     if not any(Path(path).is_dir() or path.endswith(".pnml") for path in paths):
         return []
     from petra.cli.nets import judge, net_files  # noqa: PLC0415 - not needed for playbooks
 
-    return [judge(path, final) for path in net_files(paths)]
+    return [judge(path, final, budget_of(effort)) for path in net_files(paths)]
 
 
 def _fails(problem: Problem, *, strict: bool) -> bool:

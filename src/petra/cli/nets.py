@@ -10,9 +10,10 @@ from time import perf_counter
 import click
 
 from petra.errors import NetError
+from petra.net.budget import Budget
 from petra.net.net import Net
 from petra.net.pnml import read_pnml
-from petra.net.soundness import Final, Verdict, check, read_final
+from petra.net.soundness import Final, Limits, Verdict, check, read_final
 
 SUFFIX = ".pnml"
 _BYTES_MAX = 64 * 1024 * 1024
@@ -63,14 +64,14 @@ def read_net(path: Path) -> Net:
     return read_pnml(_read(path))
 
 
-def judge(path: Path, final: Path | None) -> Judged:
+def judge(path: Path, final: Path | None, budget: Budget | None = None) -> Judged:
     """Judge one net; ``NAME.final.json`` beside it tells where it ends, unless ``final`` does."""
     begin = perf_counter()
     beside = path.with_suffix(".final.json")
     told = final or (beside if beside.exists() else None)
     try:
         ending: Final | None = read_final(_read(told)) if told is not None else None
-        verdict = check(read_net(path), final=ending)
+        verdict = check(read_net(path), final=ending, limits=Limits(budget=budget))
     except NetError as error:
         return Judged(str(path), None, _since(begin), str(error))
     return Judged(str(path), verdict, _since(begin))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from functools import partial
 
-import msgspec
-
+from petra.desk.principal import Principal
 from petra.desk.requests import Move
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
@@ -18,7 +17,7 @@ TRIES = 20
 """So often a move is proved anew because the execution has moved on meanwhile."""
 
 
-async def move(engine: Engine, request: Move) -> Answered:
+async def move(engine: Engine, who: Principal, request: Move) -> Answered:
     """Move an execution; the answer says why not, if it cannot.
 
     Raises:
@@ -27,9 +26,11 @@ async def move(engine: Engine, request: Move) -> Answered:
     target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
     for _ in range(TRIES):
         entry = await engine.view(request.execution)
-        command = c.Migrate(
-            now=0.0, digest=target.digest, renamed=request.renamed, at=entry.state.seq,
-            actor=request.actor, reason=request.reason,
+        command = who.signed(
+            c.Migrate(
+                now=0.0, digest=target.digest, renamed=request.renamed, at=entry.state.seq,
+                actor=request.actor, reason=request.reason,
+            )
         )  # fmt: skip
         known = request.id and await engine.store.answer(request.id)
         plan = examined(entry.program, target, entry.state, request.renamed)
@@ -37,13 +38,9 @@ async def move(engine: Engine, request: Move) -> Answered:
             return Answered(request.execution, "; ".join(plan.faults))
         with contextlib.suppress(MovedOnError):
             return await engine.migrate(
-                request.execution, _timed(command), target, command=request.id,
+                request.execution, partial(c.at, command), target, command=request.id,
                 request=[request.renamed, request.actor, request.reason],
             )  # fmt: skip
     raise UsageError(
         f"execution {request.execution} moves on faster than a move can be proved; 'petra pause' it first"
     )
-
-
-def _timed(command: c.Migrate) -> Callable[[float], c.Migrate]:
-    return lambda now: msgspec.structs.replace(command, now=now)

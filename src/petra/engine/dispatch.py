@@ -24,7 +24,15 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
-from petra.engine.limits import ASSIGN_MAX, FRAME_BYTES, FRAME_SPARE, LEASE_S, STALE_S, SUSPECTS_MAX
+from petra.engine.limits import (
+    ASSIGN_MAX,
+    FRAME_BYTES,
+    FRAME_SPARE,
+    LEASE_S,
+    SHARED_MIN,
+    STALE_S,
+    SUSPECTS_MAX,
+)
 from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -199,6 +207,8 @@ class Dispatcher:
 
     def _fits(self, worker: _Worker, given: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
+        if not self._parcels.knows(given) and (size := size_of(given)) <= SHARED_MIN:
+            return given, size  # which most are
         lean, shared = self._parcels.lean(given, worker.shared)
         size = size_of(lean)
         most = max([size, *(one.size for one in shared)])

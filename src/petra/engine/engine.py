@@ -161,13 +161,15 @@ class Engine:
 
     # Asking
 
-    async def start(
+    async def start(  # noqa: PLR0913 - what a start is made of
         self,
         playbook: Playbook,
         workload: dict[str, Any] | None = None,
         *,
         execution: str,
         command: str = "",
+        actor: str = "",
+        by: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose.
 
@@ -176,7 +178,7 @@ class Engine:
         program = self.entries.compiled(playbook)
         given = admit.workload(workload)
         return await self._ask(
-            execution, lambda now: c.Start(now=now, workload=given), command=command,
+            execution, lambda now: c.Start(now=now, workload=given, actor=actor, by=by), command=command,
             request=request_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 

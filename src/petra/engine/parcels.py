@@ -73,6 +73,11 @@ class Parcels:
         news = [_frame(version) for _, version in found if sent.add(version.key)]
         return msgspec.structs.replace(given, scope=rest, shared=shared), news
 
+    def knows(self, given: Assignment) -> bool:
+        """Tell at a glance that an assignment has something that is sent by itself."""
+        versions, scope = self._versions, given.scope
+        return bool(versions) and any(id(scope.get(name)) in versions for name in _NAMES)
+
     def again(self, leases: set[str], keys: Sequence[str]) -> Iterator[frames.Shared]:
         """Yield what a worker with these leases has forgotten and asks for."""
         wanted = set(keys)

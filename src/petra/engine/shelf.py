@@ -11,12 +11,14 @@ Rule 4: what a decision makes is durable before its events are.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from petra.clock import Clock
+from petra.engine.cutting import Cutter
 from petra.engine.draft import Request
 from petra.engine.limits import (
     BRING_AT_ONCE,
@@ -28,9 +30,10 @@ from petra.engine.limits import (
     SHELF_BYTES,
 )
 from petra.errors import ObjectError, UnreadableError
-from petra.kernel.objects import Made
+from petra.kernel.lists import PIECE_BYTES
+from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
-from petra.references import NeededError, read_reference, walk
+from petra.references import NeededError, Reference, read_reference, walk
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +67,10 @@ class Shelf:
             _, (_, freed) = self._found.popitem(last=False)
             self._size -= freed
 
+    def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Have a list cut: nobody keeps how it was."""
+        raise CutNeededError(reference)
+
     def __len__(self) -> int:
         return len(self._found)
 
@@ -81,6 +88,7 @@ class Hand:
         self._shelf = shelf
         self._found: dict[str, Any] = {}
         self._failed: dict[str, UnreadableError] = {}
+        self._cuts: dict[str, list[tuple[int, dict[str, Any]]] | UnreadableError] = {}
         self._size = 0
 
     def __call__(self, reference: dict[str, Any]) -> Any:
@@ -98,8 +106,24 @@ class Hand:
         return self._size + self._shelf.brought
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
-        """Keep an object that was made."""
+        """Keep an object that was made: until it is durable, nobody could read it anywhere else."""
+        self._found[reference["key"]] = found
         self._shelf.put(reference, found)
+
+    def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the pieces that a list was cut into."""
+        found = self._cuts.get(_place(reference))
+        if found is None:
+            raise CutNeededError(reference)
+        if isinstance(found, UnreadableError):
+            raise UnreadableError(found.kind, found.message)
+        return found
+
+    def take_cut(
+        self, reference: dict[str, Any], found: list[tuple[int, dict[str, Any]]] | UnreadableError
+    ) -> None:
+        """Hold the pieces that a list was cut into, or the error it came to."""
+        self._cuts[_place(reference)] = found
 
     def take(self, reference: dict[str, Any], found: Any) -> None:
         """Hold what was brought, or the error it came to."""
@@ -122,6 +146,10 @@ class Hand:
         else:
             return None
         return UnreadableError("limit", said)
+
+
+def _place(reference: dict[str, Any]) -> str:
+    return f"{reference['key']} {reference.get('path')}"
 
 
 class Porter:
@@ -163,13 +191,17 @@ class Porter:
             request.hand = Hand(self.shelf)
         self._held[request.execution] = [*before, request]
         self._rested.clear()
-        self._errand("bring", self._bring(request, request.hand, lack.references))
+        self._errand("bring", self._bring(request, request.hand, lack))
 
-    async def _bring(
-        self, request: Request, hand: Hand, references: tuple[dict[str, Any], ...]
-    ) -> None:
+    async def _bring(self, request: Request, hand: Hand, lack: NeededError) -> None:
         try:
-            for reference in references:
+            if isinstance(lack, CutNeededError):
+                async with self._room:
+                    hand.take_cut(
+                        lack.reference, await self._cut(request.execution, lack.reference)
+                    )
+                return
+            for reference in lack.references:
                 found: Any = hand.refuses(reference)
                 if found is None:
                     async with self._room:
@@ -179,6 +211,36 @@ class Porter:
             self._again(self._held.pop(request.execution))
             if not self._held:
                 self._rested.set()
+
+    async def _cut(
+        self, execution: str, reference: dict[str, Any]
+    ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
+        """Cut a list into pieces, each an object of the execution."""
+        assert self._objects is not None
+        pieces: list[tuple[int, dict[str, Any]]] = []
+        try:
+            whole = read_reference({**reference, "path": []})
+            await self._objects.check(whole)
+            cutter = Cutter(reference.get("path", ()), PIECE_BYTES)
+            async for block in self._objects.blocks(whole):
+                found = await asyncio.to_thread(cutter.feed, block)
+                pieces += [await self._piece(execution, *one) for one in found]
+            pieces += [await self._piece(execution, *one) for one in cutter.end()]
+        except UnreadableError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a list that cannot be cut is not the engine
+            return UnreadableError("parse", f"{reference['key']:.80}: {error!r:.200}")
+        return pieces
+
+    async def _piece(
+        self, execution: str, count: int, content: bytes
+    ) -> tuple[int, dict[str, Any]]:
+        assert self._objects is not None
+        checksum = hashlib.sha256(content).hexdigest()
+        key = f"{execution}/{checksum}.json"
+        await self._objects.write(key, content)
+        made = Reference(store=self._objects.name, key=key, checksum=checksum, size=len(content))
+        return count, made.as_data()
 
     async def _read(self, reference: dict[str, Any]) -> Any:
         assert self._objects is not None

@@ -143,7 +143,7 @@ def step_runs(log: Log) -> list[StepRun]:
                     kind=kinds.get(event.step, ""), enabled=max(enabled, default=None),
                     started=moment.at, seq=moment.seq, tokens=list(event.consumed),
                     branch=branches.of(event.run),
-                    iterations=None if event.items is None else len(event.items),
+                    iterations=_iterations(event),
                 )  # fmt: skip
             case e.StepEnded():
                 _end(runs, event, moment)
@@ -191,3 +191,9 @@ def timestamp(at: float) -> str:
 def moment(microseconds: int) -> str:
     """Say a time, given in microseconds since 1970, as ISO 8601 in UTC."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _iterations(event: e.StepStarted) -> int | None:
+    if event.items is None:
+        return None
+    return len(event.items) + sum(count for count, _ in event.pieces)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from petra.kernel.fold.loops import level_at
+from petra.kernel.fold.loops import item_at, level_at, piece_end
 from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.state import Chunk, LoopState, Run
 from petra.kernel.turn import Turn
@@ -38,6 +38,8 @@ def has_room(turn: Turn, run: Run, chunk: Chunk) -> bool:
         return True
     if out > _window(turn, run, chunk.at) // 2:
         return False
+    if level.places:
+        return True
     return sum(len(_encode(level.items[path[-1]])) for path in chunk.paths) <= CHUNK_BYTES // 2
 
 
@@ -86,6 +88,8 @@ def chunk_of(
         size = min(run.chunk_size, turn.program.chunk_max, share)
     if size == 1:
         return [path]
+    if level.places:  # of one piece, so that a worker reads no more than that
+        return [(*at, index) for index in range(first, min(first + size, piece_end(level, first)))]
     each = len(_encode(iter_data(plan, run, tuple(at)))) if at else 0
     room, end_at = CHUNK_BYTES, first
     while end_at < first + size:
@@ -107,7 +111,7 @@ def iter_data(plan: StepPlan, run: Run, path: tuple[int, ...]) -> dict[str, Any]
     for depth, index in enumerate(path):
         assert loop is not None
         assert state is not None
-        made: dict[str, Any] = {loop.loop.iterator: state.items[index], "index": index}
+        made: dict[str, Any] = {loop.loop.iterator: item_at(state, index), "index": index}
         if found is not None:
             made["parent"] = found
         found = made

@@ -12,6 +12,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.cancel import withdraw_all
+from petra.kernel.commands import Asked
 from petra.kernel.compensation import applies, not_compensated
 from petra.kernel.ctx import accepted
 from petra.kernel.effects import Assign, Finish
@@ -35,10 +36,11 @@ def fail(turn: Turn, error: Error, step: str) -> None:
     _ending(turn, "failed", f"step '{step}' failed", said)
 
 
-def abort(turn: Turn, reason: str) -> None:
-    """Stop everything; the execution ends aborted."""
+def abort(turn: Turn, reason: str, asked: Asked | None = None) -> None:
+    """Stop everything; the execution ends aborted, as somebody asked or by itself."""
     withdraw_all(turn, reason)
-    _ending(turn, "aborted", reason, Error(kind="cancelled", message=reason or "cancelled"))
+    error = Error(kind="cancelled", message=reason or "cancelled")
+    _ending(turn, "aborted", reason, error, asked)
 
 
 def terminate(turn: Turn, step: str) -> None:
@@ -47,11 +49,18 @@ def terminate(turn: Turn, step: str) -> None:
     _ending(turn, "partial" if turn.state.stained else "completed", f"terminated by '{step}'", None)
 
 
-def _ending(turn: Turn, status: str, reason: str, error: Error | None) -> None:
+def _ending(
+    turn: Turn, status: str, reason: str, error: Error | None, asked: Asked | None = None
+) -> None:
     """Decide the status, then do what must come before it."""
     undoes = applies(turn.program, status) and bool(turn.state.undo)
     phase = "compensating" if undoes else "final"
-    turn.emit(e.ExecutionEnding(status=status, phase=phase, reason=reason, error=error))
+    actor, by = (asked.actor, asked.by) if asked is not None else ("", "")
+    turn.emit(
+        e.ExecutionEnding(
+            status=status, phase=phase, reason=reason, error=error, actor=actor, by=by
+        )
+    )
     if phase == "compensating":
         _compensate_next(turn)
     else:
@@ -96,14 +105,20 @@ def compensated(turn: Turn, run: Run, report: Report) -> None:
     _compensate_next(turn)
 
 
-def halt(turn: Turn, reason: str) -> None:
+def halt(turn: Turn, reason: str, asked: Asked) -> None:
     """Stop compensating: what runs comes to its end, what has not begun is left as it is."""
     state = turn.state
     error = state.error or Error(kind="cancelled", message=reason)
     turn.emit(
         e.ExecutionEnding(
-            status="aborted", phase="compensating", reason=reason, error=error, halts=True
-        )
+            status="aborted",
+            phase="compensating",
+            reason=reason,
+            error=error,
+            halts=True,
+            actor=asked.actor,
+            by=asked.by,
+        )  # fmt: skip
     )
     if len(state.runs) == len(state.incidents):  # nobody is going to report
         withdraw_all(turn, reason)

@@ -143,7 +143,8 @@ def schema_fault(schema: bytes, value: Any) -> str | None:
         path = "".join(
             f".{part}" if isinstance(part, str) else f"[{part}]" for part in error.instance_path
         )
-        return f"{path.lstrip('.')}: {error.message}" if path else str(error.message)
+        said = f"{error.message:.500}"  # it shows the value, however large
+        return f"{path.lstrip('.'):.500}: {said}" if path else said
     return None
 
 

@@ -2,7 +2,8 @@
 
 Rule 1: an event holds everything ``evolve`` needs; replay evaluates no expression and asks no clock.
 Rule 2: a plain step leaves two: ``step.started`` and ``step.done`` or ``step.failed``.
-Rule 3: an event is never changed once a release has written it; a new meaning is a new type.
+Rule 3: ``actor`` is as whom something was asked; ``by`` is who asked it where that was somebody else.
+Rule 4: an event is never changed once a release has written it; a new meaning is a new type.
 """
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     depth: int = 0
     timers: list[NewTimer] = []
     inherits: bool = False
+    actor: str = ""
+    by: str = ""
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
@@ -134,12 +137,14 @@ class StepStarted(Event, frozen=True, tag="step.started"):
     delivery: int = 1
     resources: list[tuple[str, str, int]] = []
     items: list[Any] | None = None
+    pieces: list[tuple[int, dict[str, Any]]] = []
     max_in_flight: int = 1
     parallel: list[bool] = []
     armed: Armed | None = None
     timers: list[NewTimer] = []
     compensates: str = ""
     administrative: str | None = None
+    reads: list[str] = []
 
 
 class StepEnded(Event, frozen=True):
@@ -168,6 +173,7 @@ class StepEnded(Event, frozen=True):
     undoable: bool = False
     administrative: str | None = None
     left_out: LeftOut | None = None
+    reads: list[str] = []
 
 
 class StepDone(StepEnded, frozen=True, tag="step.done"):
@@ -182,11 +188,20 @@ class LoopDone(StepEnded, frozen=True, tag="loop.done"):
     """A loop is through, perhaps with failures where the step goes on after them."""
 
 
+class LoopStarted(Event, frozen=True, tag="loop.started"):
+    """A loop begins: over how many items, and how many of them at a time."""
+
+    run: str
+    step: str
+    total: int
+    max_in_flight: int = 1
+
+
 class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     """Iterations were handed out: a new chunk, or more for one that is out.
 
-    ``opened`` holds inner lists that became known. With ``gather`` the chunk has no iterations: a worker is
-    to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
+    ``opened`` holds inner lists that became known, ``pieces`` where the items of the last of them are. With
+    ``gather`` the chunk has no iterations: a worker is to store the results of the loop, which are too large for an event; with ``upto``, those of them before that index
     that were not stored yet.
     """
 
@@ -194,17 +209,22 @@ class IterationsStarted(Event, frozen=True, tag="loop.iterations.started"):
     chunk: str
     paths: list[tuple[int, ...]]
     opened: list[tuple[tuple[int, ...], list[Any], int]] = []
+    pieces: list[tuple[int, dict[str, Any]]] = []
     armed: Armed | None = None
     gather: bool = False
     upto: int = 0
 
 
 class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
-    """Further items of a list that is too long for one event; ``path`` is the outer iteration."""
+    """Further items of a list that is too long for one event; ``path`` is the outer iteration.
+
+    Those of a long list are in objects: ``pieces`` says how many are in each, and where it is.
+    """
 
     run: str
     path: tuple[int, ...]
     items: list[Any]
+    pieces: list[tuple[int, dict[str, Any]]] = []
 
 
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
@@ -256,6 +276,7 @@ class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
     delivery: int
     chunk: str = ""
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -305,6 +326,7 @@ class GroupChanged(Event, frozen=True, tag="group.changed"):
     produced: Produced | None = None
     item: Any = None
     actor: str = ""
+    by: str = ""
 
 
 class GroupTimedOut(Event, frozen=True, tag="group.timed_out"):
@@ -318,6 +340,7 @@ class CtxPatched(Event, frozen=True, tag="ctx.patched"):
 
     values: dict[str, Any]
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -329,6 +352,8 @@ class SignalReceived(Event, frozen=True, tag="signal.received"):
     key: Any = None
     kept: bool = False
     run: str | None = None
+    actor: str = ""
+    by: str = ""
 
 
 class ItemChanged(Event, frozen=True, tag="workitem.changed"):
@@ -340,6 +365,7 @@ class ItemChanged(Event, frozen=True, tag="workitem.changed"):
     holder: str | None = None
     owner: str | None = None
     actor: str = ""
+    by: str = ""
     on_behalf_of: str | None = None
     reason: str = ""
     data: Any = None
@@ -351,6 +377,7 @@ class ActRefused(Event, frozen=True, tag="act.refused"):
 
     act: str
     actor: str = ""
+    by: str = ""
     item: str = ""
     reason: str = ""
 
@@ -365,6 +392,7 @@ class ExecutionPaused(Event, frozen=True, tag="execution.paused"):
     """New firings stop."""
 
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -372,6 +400,7 @@ class ExecutionResumed(Event, frozen=True, tag="execution.resumed"):
     """Firings go on."""
 
     actor: str = ""
+    by: str = ""
 
 
 class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
@@ -381,6 +410,8 @@ class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
     phase: str
     reason: str = ""
     error: Error | None = None
+    actor: str = ""
+    by: str = ""
     halts: bool = False
 
 
@@ -419,6 +450,8 @@ class ExecutionForked(Event, frozen=True, tag="execution.forked"):
     reason: str = ""
     size: int = 0
     parts: list[tuple[str, int, int]] = []
+    actor: str = ""
+    by: str = ""
 
 
 class PastTaken(Event, frozen=True, tag="execution.past"):
@@ -435,6 +468,7 @@ class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
     renamed: dict[str, str] = {}
     reducers: dict[str, str] = {}
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -444,6 +478,7 @@ AnyEvent = (
     | StepDone
     | StepFailed
     | LoopDone
+    | LoopStarted
     | IterationsStarted
     | ItemsAdded
     | IterationsEnded

@@ -156,6 +156,7 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.StepDone: step_ended,
     e.StepFailed: step_ended,
     e.LoopDone: step_ended,
+    e.LoopStarted: _nothing,
     e.IterationsStarted: iterations_started,
     e.ItemsAdded: items_added,
     e.IterationsEnded: iterations_ended,

@@ -35,7 +35,8 @@ from petra.kernel.chunks import (
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
 from petra.kernel.gathering import GATHER_BYTES, fitting, results_of
-from petra.kernel.opening import PIECE, arm, in_pieces, items_of
+from petra.kernel.lists import PIECE
+from petra.kernel.opening import arm, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
@@ -77,10 +78,11 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if level.inner is not None:
         iteration = iter_data(plan, run, path)
         items, most = items_of(turn, level.inner, view_of(turn.state, run), iteration)
-        first, *rest = in_pieces(turn, items)
-        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=[(path, first, most)]))
-        for further in rest:
-            turn.emit(e.ItemsAdded(run=run.id, path=path, items=further))
+        opened = [(path, items.first, most)]
+        pieces = items.first_pieces
+        turn.emit(e.IterationsStarted(run=run.id, chunk="", paths=[], opened=opened, pieces=pieces))
+        for added in items.rest(run.id, path):
+            turn.emit(added)
         _progress(turn, run)
         return True
     paths = [path] if plan.mode != "worker" else chunk_of(turn, plan, run, path)

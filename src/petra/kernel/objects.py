@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from petra.errors import UnreadableError
-from petra.references import SERVER_ROOM, Followed, is_reference, resolved
+from petra.references import SERVER_ROOM, Followed, NeededError, is_reference, resolved
 from petra.wire import Error
 
 _encode = msgspec.json.Encoder().encode
@@ -44,14 +44,33 @@ class Shelf(Protocol):
             UnreadableError: it cannot be had.
         """
 
+    def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the pieces of a long list: how many items each has, and where it is.
+
+        Raises:
+            CutNeededError: it must be cut first.
+            UnreadableError: it cannot be had, or is no list.
+        """
+
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object that was made."""
+
+
+class CutNeededError(NeededError):
+    """A long list is to be cut into pieces, each an object of its own."""
 
 
 class Plain(Followed):
     """A shelf that keeps everything: for executions that live in one process and not for long."""
 
     store = "memory"
+
+    def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the list as one piece: it is in memory anyway."""
+        found = self(reference)
+        if not isinstance(found, list):
+            raise UnreadableError("transform", "it is not a list")
+        return [(len(found), reference)]
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -96,13 +115,30 @@ class Objects:
         """
         if type(value) is not dict or not is_reference(value):
             return value
-        key = value["key"]
+        self._check(value["key"])
+        assert self._shelf is not None
+        return self._shelf(value)
+
+    def _check(self, key: str) -> None:
         owner = key.partition("/")[0]
         if owner != self._execution and owner not in self._may_read:
             raise UnreadableError("denied", f"{key:.80} belongs to another execution")
         if self._shelf is None:
             raise UnreadableError("limit", f"there is no store to read {key:.80} from")
-        return self._shelf(value)
+
+    def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the pieces of a long list that this execution may read."""
+        self._check(reference["key"])
+        assert self._shelf is not None
+        return self._shelf.pieces(reference)
+
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Whether what a reference leads to is at hand."""
+        try:
+            self({**reference, "path": []})
+        except (NeededError, UnreadableError):
+            return False
+        return True
 
     def whole(self, value: Any) -> Any:
         """Return a value with every reference inside it replaced by what it leads to."""

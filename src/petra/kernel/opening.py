@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from petra.kernel import events as e
+from petra.kernel.lists import Listed, listed
 from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import derive
@@ -19,19 +18,15 @@ from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
 DEPTH_MAX = 32
-PIECE = 160 * 1024
 PEOPLE_MAX = 1_000
 PERSON_MAX = 400
-"""Bytes of a list that stand in one event; the event itself may have 256 KiB."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
 class Opened:
     """What a run begins with."""
 
-    items: list[Any] | None = None
+    items: Listed | None = None
     max_in_flight: int = 1
     armed: e.Armed | None = None
 
@@ -52,12 +47,10 @@ def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
 
 def items_of(
     turn: Turn, loop: LoopPlan, view: View, iteration: dict[str, Any] | None
-) -> tuple[list[Any], int]:
+) -> tuple[Listed, int]:
     """Evaluate the list of a loop and how many iterations may run at once."""
     extra = {"iter": iteration} if iteration is not None else {}
-    items = turn.follow(turn.hand_on(loop.items, view, "loop.in", extra), "loop.in")
-    if not isinstance(items, list):
-        raise _wrong("loop.in is not a list")
+    items = listed(turn, loop.items, view, extra, "loop.in")
     most = (
         turn.render(loop.max_in_flight, view, "loop.spec.max_in_flight", extra)
         if loop.parallel
@@ -66,27 +59,6 @@ def items_of(
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise _wrong("loop.spec.max_in_flight is not a whole number of at least 1")
     return items, most
-
-
-def in_pieces(turn: Turn, items: list[Any]) -> list[list[Any]]:
-    """Cut a list into pieces that fit into one event each; an item that alone does not fit is a reference.
-
-    Raises:
-        TransformError: there is no store for such an item (kind limit).
-    """
-    if len(_encode(items)) <= PIECE:
-        return [items]
-    pieces: list[list[Any]] = [[]]
-    size = 0
-    for index, item in enumerate(items):
-        item = turn.keep(item, f"loop.in[{index}]")  # noqa: PLW2901 - as it stands in the event
-        length = len(_encode(item)) + 1
-        if size + length > PIECE and pieces[-1]:
-            pieces.append([])
-            size = 0
-        pieces[-1].append(item)
-        size += length
-    return pieces
 
 
 def _wrong(message: str) -> TransformError:

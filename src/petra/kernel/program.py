@@ -6,7 +6,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -46,6 +46,8 @@ class Value:
     value: Any
     names: frozenset[tuple[str, ...]]
     constant: bool
+    ctx: frozenset[str] = frozenset()
+    """The ctx keys it reads, for the receipt of the firing that it is rendered for."""
 
     def render(self, scope: Mapping[str, Any]) -> Any:
         """Fill in every template.
@@ -102,7 +104,14 @@ def compiled(value: Any) -> Value:
         return item
 
     made = walk(value)
-    return Value(made, frozenset(reads), constant=not reads and made == value)
+    return Value(made, frozenset(reads), constant=not reads and made == value, ctx=_ctx_keys(reads))
+
+
+def _ctx_keys(names: Iterable[tuple[str, ...]]) -> frozenset[str]:
+    """Return the ctx keys that paths read; ``*`` where only the run knows which."""
+    return frozenset(
+        path[1] if len(path) > 1 else _ANY for path in names if path and path[0] == "ctx"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,8 @@ class Guard:
     text: str
     template: Template | None
     always: bool
+    ctx: frozenset[str] = frozenset()
+    """The ctx keys it reads, for the receipt of the firing that it decides."""
 
     @property
     def names(self) -> frozenset[tuple[str, ...]]:
@@ -126,7 +137,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     template = compile_template(when, Profile.SERVER)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
-    return Guard(text=when, template=template, always=False)
+    return Guard(text=when, template=template, always=False, ctx=_ctx_keys(template.reads))
 
 
 @dataclass(frozen=True, slots=True)

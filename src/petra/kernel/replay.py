@@ -28,6 +28,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults
     transition: str = ""
     consumed: list[str] = []
     produced: list[str] = []
+    reads: list[str] = []
     writes: list[str] = []
     before: str = ""
     after: str = ""
@@ -120,7 +121,7 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
         case _:
             pass
     return Receipt(
-        transition=transition, consumed=consumed, produced=produced, writes=writes,
+        transition=transition, consumed=consumed, produced=produced, reads=getattr(event, "reads", []), writes=writes,
         before=_shown(before), after=_shown(after),
     )  # fmt: skip
 

@@ -15,11 +15,20 @@ from typing import Any
 import msgspec
 
 from petra.kernel import events as e
+from petra.kernel.objects import excess
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import Branch, Run, Stack, derive
 from petra.kernel.turn import TransformError, Turn
+from petra.references import is_reference, part_of
 from petra.wire import Error
+
+FANNED_BYTES = 64 * 1024
+"""Bytes of arguments that the tokens of one firing have in its event; the items of ``foreach`` come on top."""
+SHARED_BYTES = 128 * 1024
+"""Bytes of arguments that are one object: whoever needs one of them reads no more than that."""
+PART_BYTES = 512
+"""A value that is no larger stays as it is: a reference would not be smaller."""
 
 
 class Routed(msgspec.Struct, gc=False):
@@ -97,7 +106,12 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
                 Error(kind="transform", message=f"foreach of {what} is not a list")
             )
         name = arc.arc.item
-        return [(arc, _args(turn, arc, view, what, {name: item}), item) for item in items]
+        found = []
+        for item in items:
+            args = _args(turn, arc, view, what, {name: item})
+            renamed = name in arc.args.value
+            found.append((arc, args, turn.keep(item, what) if renamed else args[name]))
+        return found
     if arc.copies is not None:
         copies = turn.render(arc.copies, view, f"copies of {what}")
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 0:
@@ -125,6 +139,7 @@ def _group(
     tokens: list[tuple[ArcPlan, dict[str, Any], Any]],
 ) -> None:
     join = turn.program.joins.get(plan.name)
+    tokens = _light(turn, tokens)
     if not tokens:
         if join is not None:
             arc = next((a.number for a in plan.arcs if a.number in made.arcs), 0)
@@ -156,6 +171,40 @@ def _group(
         elif token.arrives is not None and token.arrives != made.group.id:
             claimed.add(token.arrives)
         made.produced.append(token)
+
+
+_Made = tuple[ArcPlan, dict[str, Any], Any]
+
+
+def _light(turn: Turn, tokens: list[_Made]) -> list[_Made]:
+    """Make the arguments of many tokens fit into one event: the larger values become parts of objects they share."""
+    if not turn.objects.can_store or not excess([args for _, args, _ in tokens], FANNED_BYTES):
+        return tokens
+    found: list[_Made] = []
+    shared: list[_Made] = []
+    size = 0
+    for one in tokens:
+        size += excess(one[1], 0)
+        shared.append(one)
+        if size > SHARED_BYTES:
+            found += _shared(turn, shared)
+            shared, size = [], 0
+    return found + (_shared(turn, shared) if shared else [])
+
+
+def _shared(turn: Turn, tokens: list[_Made]) -> list[_Made]:
+    whole = turn.objects.put([args for _, args, _ in tokens])
+    found: list[_Made] = []
+    for index, (arc, args, item) in enumerate(tokens):
+        large = {
+            name: part_of(whole, index, name)
+            for name, value in args.items()
+            if excess(value, PART_BYTES) and not is_reference(value)
+        }
+        name = arc.arc.item if arc.foreach is not None else ""
+        same = name in large and args[name] is item
+        found.append((arc, {**args, **large}, large[name] if same else item))
+    return found
 
 
 def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:

@@ -7,6 +7,7 @@ Rule 3: what cannot be rendered on the server fails the step with kind transform
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from petra.kernel.admission import judge_again
 from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
 from petra.kernel.fold.steps import activation_of, united
-from petra.kernel.opening import Opened, in_pieces, opened
+from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
@@ -27,6 +28,8 @@ from petra.values import canonical
 from petra.wire import Error, Report, Write
 
 _UNSET = msgspec.UNSET
+KEY_BYTES = 1024
+"""A longer key of a resource is known by its hash."""
 
 
 def start(
@@ -61,10 +64,8 @@ def start(
     if merge is not None and merge.key:
         view = view._replace(ctx={**turn.state.ctx, merge.key: merge.value})
     found, trouble = Opened(), None
-    pieces: list[Any] = [None]
     try:
         found = opened(turn, plan, view, run_id) if go else found
-        pieces = in_pieces(turn, found.items) if found.items is not None else [None]
     except TransformError as error:
         trouble = error.error
     turn.emit(
@@ -77,7 +78,8 @@ def start(
             group=group.id if group is not None else None,
             merge=merge,
             resources=held,
-            items=pieces[0],
+            items=found.items.first if found.items is not None else None,
+            pieces=found.items.first_pieces if found.items is not None else [],
             max_in_flight=found.max_in_flight,
             parallel=plan.loop.levels if plan.loop is not None else [],
             armed=found.armed,
@@ -85,13 +87,22 @@ def start(
             administrative=administrative,
         )
     )
-    for items in pieces[1:]:
-        turn.emit(e.ItemsAdded(run=run_id, path=(), items=items))
+    if found.items is not None:
+        for added in found.items.rest(run_id, ()):
+            turn.emit(added)
+        _loop_started(turn, turn.state.runs[run_id])
     _after_start(turn, plan, run_id)
     if trouble is not None:
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
     elif go:
         _go(turn, plan, turn.state.runs[run_id])
+
+
+def _loop_started(turn: Turn, run: Run) -> None:
+    if (loop := run.loop) is not None:
+        width = loop.max_in_flight
+        started = e.LoopStarted(run=run.id, step=run.step, total=loop.total, max_in_flight=width)
+        turn.emit(started)
 
 
 def run_id_of(tokens: list[Token], group: Group | None) -> str:
@@ -174,7 +185,10 @@ def room_for(turn: Turn, plan: StepPlan) -> int | None:
 
 def _place(key: Any) -> str:
     """Write the key of a resource as it is held by."""
-    return canonical(key).decode() if key is not None else ""
+    if key is None:
+        return ""
+    text = canonical(key)
+    return text.decode() if len(text) <= KEY_BYTES else hashlib.sha256(text).hexdigest()
 
 
 def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:

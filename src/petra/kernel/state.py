@@ -112,6 +112,8 @@ class LoopState(Struct, gc=False):
     stored: int = 0
     """How many of its results, from the first, are stored in pieces."""
     pieces: list[Any] = []
+    places: list[tuple[int, dict[str, Any]]] = []
+    """Where the items of a long list are: from which index on, and the object."""
 
     @property
     def is_over(self) -> bool:

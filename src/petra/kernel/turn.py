@@ -11,6 +11,8 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import Any
 
+from msgspec import structs
+
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
@@ -24,6 +26,8 @@ from petra.kernel.state import Run, State
 from petra.policy import transform
 from petra.references import followed_all, is_reference
 from petra.wire import Error
+
+_FIRINGS = (e.StepStarted, e.StepEnded)
 
 
 class TransformError(Exception):
@@ -43,7 +47,7 @@ class Turn:
 
     __slots__ = (
         "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
-        "markings", "now", "objects", "program", "state", "weighed",
+        "markings", "now", "objects", "program", "reads", "state", "weighed",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +60,8 @@ class Turn:
         self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
         self.items: dict[str, None] = {}
+        self.reads: set[str] = set()
+        """The ctx keys that were read on the way to the next firing."""
         self.agenda = Agenda(program, state)
         self._judged: list[tuple[int, str]] = []
         self.changed_ctx: set[str] = set()
@@ -68,8 +74,11 @@ class Turn:
         self.objects = Objects(state.id, shelf, others)
 
     def emit(self, event: e.AnyEvent) -> None:
-        """Record an event and apply it."""
+        """Record an event and apply it; a firing tells which ctx keys it was decided by."""
         state = self.state
+        if self.reads and isinstance(event, _FIRINGS):
+            event = structs.replace(event, reads=sorted(self.reads))
+            self.reads = set()
         before, marking = state.ctx, state.marking
         touched = evolve(state, event, seq=state.seq + 1, at=self.now)
         self.events.append(event)
@@ -124,6 +133,8 @@ class Turn:
         """Evaluate a condition; what cannot be evaluated is an error of the step (kind transform)."""
         if guard.template is None:
             return guard.always
+        if guard.ctx:
+            self.reads |= guard.ctx
         try:
             return guard.template.test(self._scope(guard.names, view, extra))
         except ExpressionError as error:
@@ -137,6 +148,8 @@ class Turn:
         """Render a value; what cannot be rendered is an error of the step (kind transform)."""
         if value.constant:
             return value.value
+        if value.ctx:
+            self.reads |= value.ctx
         try:
             return value.render(self._scope(value.names, view, extra))
         except ExpressionError as error:
@@ -150,12 +163,18 @@ class Turn:
         """Render a value that is kept and not looked into: what is large stays a reference."""
         if value.constant:
             return value.value
+        if value.ctx:
+            self.reads |= value.ctx
         try:
             return value.hand_on(self._scope(value.names, view, extra))
         except ExpressionError as error:
             raise TransformError(transform(what, error)) from None
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
+
+    def names(self, value: Value, view: View, extra: dict[str, Any]) -> dict[str, Any]:
+        """Return what the names that a value reads stand for."""
+        return scope(self.state, value.names, view, extra)
 
     def _scope(
         self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
@@ -179,6 +198,13 @@ class Turn:
         """Return what each of several values leads to, where it is a reference."""
         try:
             return followed_all(self.objects, values)
+        except UnreadableError as error:
+            raise TransformError(unreadable(what, error)) from None
+
+    def pieces(self, reference: dict[str, Any], what: str) -> list[tuple[int, dict[str, Any]]]:
+        """Return the pieces of a long list that a reference leads to."""
+        try:
+            return self.objects.pieces(reference)
         except UnreadableError as error:
             raise TransformError(unreadable(what, error)) from None
 

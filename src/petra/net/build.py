@@ -83,6 +83,7 @@ class Builder:
 
     def of_step(self, step: str) -> tuple[str, ...]:
         """Return the places that a cancellation of the step empties."""
+        self.contexts.spend(len(self.named) // 20)
         return tuple(
             name
             for (owner, part, _), name in self.named.items()
@@ -91,6 +92,7 @@ class Builder:
 
     def within(self, context: Context) -> tuple[str, ...]:
         """Return every place inside the groups of a context."""
+        self.contexts.spend(len(self.context_of) // 20)
         return tuple(
             name for name, found in self.context_of.items() if found[: len(context)] == context
         )
@@ -125,6 +127,7 @@ class Builder:
         priority: int = 0,
     ) -> None:
         """Add a transition under that name, or a numbered one."""
+        self.contexts.spend(10)
         unique, number = name, 1
         while unique in self.transitions:
             number += 1

@@ -28,6 +28,7 @@ from petra.net.net import Net
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petra.net.budget import Budget
     from petra.net.origin import Origin
     from petra.playbook.model import Playbook
 
@@ -68,9 +69,13 @@ class Compiled:
         return admits(self.contexts, kind, step, consumed, produced)
 
 
-def compile(playbook: Playbook) -> Compiled:  # noqa: A001 - the word of the trade
-    """Compile a playbook without errors to its net."""
-    builder = Builder(playbook, Contexts(playbook))
+def compile(playbook: Playbook, budget: Budget | None = None) -> Compiled:  # noqa: A001 - the word of the trade
+    """Compile a playbook without errors to its net.
+
+    Raises:
+        SpentError: it has more places than the budget allows.
+    """
+    builder = Builder(playbook, Contexts(playbook, budget))
     builder.build()
     net = Net(
         name=playbook.metadata.name,

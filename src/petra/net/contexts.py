@@ -19,6 +19,7 @@ from petra.playbook.model import MOfN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from petra.net.budget import Budget
     from petra.playbook.model import Join, Playbook, Step
 
 Context: TypeAlias = tuple[str, ...]
@@ -54,8 +55,9 @@ def common(contexts: Iterable[Context]) -> Context:
 class Contexts:
     """Walks the playbook once and remembers where its tokens can be."""
 
-    def __init__(self, playbook: Playbook) -> None:
+    def __init__(self, playbook: Playbook, budget: Budget | None = None) -> None:
         self.playbook = playbook
+        self._budget = budget
         self.steps = {step.step: step for step in playbook.workflow}
         count = any(_counts_branches(step.spec.join) for step in playbook.workflow)
         self.on_success = {
@@ -75,6 +77,11 @@ class Contexts:
         self._work: list[tuple[str, Context]] = []
         self._walk()
         self.groups = find_groups(self)
+
+    def spend(self, work: int) -> None:
+        """Count work, where somebody set a limit to it."""
+        if self._budget is not None:
+            self._budget.spend(work)
 
     def ready(self, step: str) -> list[Context]:
         """Return the contexts in which tokens wait at a step."""
@@ -153,6 +160,7 @@ class Contexts:
         if (context, arrow) in known:
             return
         known[context, arrow] = None
+        self.spend(5 + len(context))
         for found in self._admitted(name, context):
             runs = self.runs.setdefault(name, {})
             if found not in runs:

@@ -35,6 +35,7 @@ def find_groups(contexts: Contexts) -> dict[Context, Group]:
     groups: dict[Context, Group] = {}
     for name, runs in contexts.runs.items():
         for context in runs:
+            contexts.spend(5)
             _group(contexts, groups, name, context)
     for name in contexts.arrivals:
         for context in contexts.ready(name):
@@ -118,6 +119,7 @@ def _inside_from(contexts: Contexts, start: str, around: Context) -> set[str]:
     found, work = set[str](), [start]
     while work:
         name = work.pop()
+        contexts.spend(1 + len(contexts.runs.get(name, ())) // 10)
         inside = any(run[: len(around)] == around for run in contexts.runs.get(name, ()))
         if name in found or not inside:
             continue

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from petra.net.blame import Blame, blame, names, path_of
+from petra.net.budget import Budget, SpentError
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.contexts import pairs_arcs
 from petra.net.guards import Boundary, decided
+from petra.net.independent import is_plainly_sound
 from petra.net.prove import MARKINGS_MAX, Searched, dead_steps, search
 from petra.playbook.problems import Problem, Problems
 
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 #: More joins than this are not reported at once.
 JOINS_MAX = 5
 
+#: So many routers that take several arcs make a search long.
+FEW = 4
+
+MORE_EFFORT = "'petra check --effort SECONDS' looks further"
 MAYBE = "this depends on guards or data, so it may never happen"
 
 
@@ -46,20 +52,32 @@ class Proof:
     note: str = ""
 
 
-def prove(reading: Reading, limit: int = MARKINGS_MAX) -> Proof:
-    """Judge the soundness of a playbook that has no errors.
+def prove(reading: Reading, limit: int = MARKINGS_MAX, budget: Budget | None = None) -> Proof:
+    """Judge the soundness of a playbook that has no errors, within a budget of work.
 
     Raises:
         InvalidPlaybookError: it has some.
     """
-    compiled = compile(reading.checked())
-    return _Author(reading, compiled, search(compiled, limit)).proof()
+    budget = budget or Budget()
+    playbook = reading.checked()
+    if sum(step.inclusive for step in playbook.workflow) > FEW and is_plainly_sound(playbook):
+        return Proof("sound", (), len(playbook.workflow))
+    try:
+        compiled = compile(playbook, budget)
+    except SpentError:
+        note = f"too many ways through its fan-outs to look at; soundness is open ({MORE_EFFORT})"
+        return Proof("undecided", (), 0, note=note)
+    space = search(compiled, limit, budget=budget)
+    return _Author(reading, compiled, space, budget).proof()
 
 
 class _Author:
     """Speaks about one playbook to the one who wrote it."""
 
-    def __init__(self, reading: Reading, compiled: Compiled, space: Searched) -> None:
+    def __init__(
+        self, reading: Reading, compiled: Compiled, space: Searched, budget: Budget
+    ) -> None:
+        self.budget = budget
         self.reading = reading
         self.compiled = compiled
         self.space = space
@@ -81,7 +99,8 @@ class _Author:
             return Proof("unsound", problems, states, shown)
         if self.space.complete:
             return Proof("sound", (), states)
-        note = f"no violation up to {states} markings; the rest is open"
+        more = f" ({MORE_EFFORT})" if self.budget.is_spent else ""
+        note = f"no violation up to {states} markings; the rest is open{more}"
         return Proof("undecided", (), states, note=note)
 
     def at(self, step: str, *path: str | int) -> Mark:
@@ -101,9 +120,12 @@ class _Author:
     def _stuck(self) -> None:
         seen: set[str] = set()
         for firings, index, certain in self._ways_to_rest():
+            self.budget.left -= 50 + len(firings)
+            if len(seen) >= JOINS_MAX or (seen and self.budget.is_spent):
+                return
             marking = self.space.marking(index)
             found = blame(self.compiled, firings, marking)
-            if found is None or found.join in seen or len(seen) >= JOINS_MAX:
+            if found is None or found.join in seen:
                 continue
             seen.add(found.join)
             self.counterexample = self.counterexample or firings
@@ -235,7 +257,7 @@ class _Author:
         if not self.space.complete:
             return
         known = {problem.line for problem in self.reading.problems if problem.code == "P201"}
-        dead = set(dead_steps(self.compiled, self.space))
+        dead = set(dead_steps(self.compiled, self.space, self.budget))
         for name in self.number:
             if name not in dead or self.line(name) in known or not self._is_first(name, dead):
                 continue

@@ -17,6 +17,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from petra.net.budget import Budget
 from petra.net.soundness.explore import Packing, safe_packing, wide_packing
 from petra.net.soundness.final import FinalMarkings
 from petra.net.soundness.flow import number
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 #: How many markings are looked at before the search gives up.
 MARKINGS_MAX = 20_000
+
+#: As good as no limit to the work: that of the markings holds.
+UNBOUNDED_S = 1e9
 
 #: How many markings are looked at to make sure that a step is dead.
 DEAD_MAX = 5_000
@@ -116,17 +120,25 @@ class Resting(Stubborn):
             self.feeders = [feeders - at_rest for feeders in self.feeders]
 
 
-def search(compiled: Compiled, limit: int = MARKINGS_MAX, *, every_order: bool = False) -> Searched:
+def search(
+    compiled: Compiled,
+    limit: int = MARKINGS_MAX,
+    *,
+    every_order: bool = False,
+    budget: Budget | None = None,
+) -> Searched:
     """Search the net of a playbook, failures of the execution and the final step left out.
 
-    ``every_order`` follows every firing, not only as many as matter.
+    ``every_order`` follows every firing, not only as many as matter. The search ends when the budget is spent.
     """
     net = compiled.sound_question
+    budget = budget or Budget(UNBOUNDED_S)
     whole = number(net, dict(net.initial), FinalMarkings(net.final))
-    narrow = _Search(compiled, safe_packing(whole), every_order=every_order)
+    narrow = _Search(compiled, safe_packing(whole), budget, every_order=every_order)
     found = narrow.explore(limit)
     if found is None:
-        found = _Search(compiled, wide_packing(whole), every_order=every_order).explore(limit)
+        wide = _Search(compiled, wide_packing(whole), budget, every_order=every_order)
+        found = wide.explore(limit)
     assert found is not None, "a wide search always ends"
     return found
 
@@ -134,13 +146,16 @@ def search(compiled: Compiled, limit: int = MARKINGS_MAX, *, every_order: bool =
 class _Search:
     """One search: the net as integers, and which firings wait for what."""
 
-    def __init__(self, compiled: Compiled, packing: Packing, *, every_order: bool) -> None:
+    def __init__(
+        self, compiled: Compiled, packing: Packing, budget: Budget, *, every_order: bool
+    ) -> None:
+        self.budget = budget
         net = compiled.sound_question
         self.packing = packing
         self.space = Searched(list(net.transitions), packing)
         self.ranks = [one.priority for one in net.transitions.values()]
         at_rest = frozenset(index for index, rank in enumerate(self.ranks) if rank)
-        self.choose = _everything if every_order else Resting(packing, at_rest)
+        self.stubborn = None if every_order else Resting(packing, at_rest)
         self.remains = ~_fields(packing, compiled.optional)
         self.waits = {
             index: _fields(packing, frozenset(compiled.origin[name].unless))
@@ -159,6 +174,8 @@ class _Search:
         index, cut = 0, False
         while index < len(space.markings):
             marking, able = space.markings[index], enabled.popleft()
+            if self.budget.ends_at(len(able), self.stubborn):
+                return space
             for flow in self.followed(marking, able):
                 space.fired.add(flow)
                 left = (marking - packing.needs[flow]) & ~packing.resets[flow]
@@ -200,20 +217,17 @@ class _Search:
         moving = [flow for flow in able if not self.ranks[flow]]
         freed = [flow for flow in able if flow in self.waits and not marking & self.waits[flow]]
         if moving or freed:
-            return [*self.choose(marking, moving), *freed]
+            chosen = moving if self.stubborn is None else self.stubborn(marking, moving)
+            return [*chosen, *freed]
         first = min((self.ranks[flow] for flow in able), default=0)
         return [flow for flow in able if self.ranks[flow] == first]
 
 
-def _everything(_marking: int, moving: list[int]) -> Sequence[int]:
-    return moving
-
-
 def _enabled_after(packing: Packing, marking: int, before: list[int], fired: int) -> list[int]:
-    affected = packing.affected[fired]
+    affected, touched = packing.affected[fired], packing.touched[fired]
     guards = packing.guards
     guarded = marking | guards
-    return [flow for flow in before if flow not in affected] + [
+    return [flow for flow in before if flow not in touched] + [
         flow for flow in affected if (guarded - packing.needs[flow]) & guards == guards
     ]
 
@@ -242,7 +256,7 @@ def _saved(space: Searched) -> set[int]:
     return saved
 
 
-def dead_steps(compiled: Compiled, space: Searched) -> Iterator[str]:
+def dead_steps(compiled: Compiled, space: Searched, budget: Budget | None = None) -> Iterator[str]:
     """Yield the steps that no run ever starts; meaningful when the search is complete.
 
     A reset may take away what the search put off, so there every order is looked at before a step is
@@ -255,7 +269,7 @@ def dead_steps(compiled: Compiled, space: Searched) -> Iterator[str]:
         one.resets or one.priority for one in compiled.sound_question.transitions.values()
     )
     if may_err and dead & compiled.contexts.runs.keys():
-        whole = search(compiled, DEAD_MAX, every_order=True)
+        whole = search(compiled, DEAD_MAX, every_order=True, budget=budget)
         dead -= _started(compiled, whole)
         has_or = any(origin.unless for origin in compiled.origin.values())
         if has_or or not whole.complete:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -47,6 +47,20 @@ class Objects(Protocol):
 
         Raises:
             ObjectError: it is missing (not_found) or not what was stored (parse).
+        """
+
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare.
+
+        Raises:
+            ObjectError: it is missing, or not what was stored.
+        """
+
+    def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block; who needs to be sure has it checked first.
+
+        Raises:
+            ObjectError: it is missing, or cannot be read.
         """
 
     async def remove(self, execution: str) -> int:

@@ -13,7 +13,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from petra.errors import ObjectError
 from petra.objects.base import checked, checked_key, decode, encode, inside
 from petra.private import FILE, make_folder
 from petra.references import Reference
+
+BLOCK = 1024 * 1024
+"""Bytes of a file that are read at a time."""
 
 
 class LocalObjects:
@@ -86,6 +89,18 @@ class LocalObjects:
             raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
         if (size, checksum) != (reference.size, reference.checksum):
             raise ObjectError("parse", f"{reference.key}: is not what was stored")
+
+    async def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block."""
+        path = self._folder / checked(reference, self.name).key
+        try:
+            with await asyncio.to_thread(path.open, "rb") as file:
+                while block := await asyncio.to_thread(file.read, BLOCK):
+                    yield block
+        except FileNotFoundError as error:
+            raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
+        except OSError as error:
+            raise ObjectError("connection", f"{reference.key}: {error.strerror}") from error
 
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""

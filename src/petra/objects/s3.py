@@ -77,6 +77,25 @@ class S3Objects:
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
 
+    async def check(self, reference: Reference) -> None:
+        """Read what a reference leads to, piece by piece, and compare."""
+        size, checksum = 0, hashlib.sha256()
+        async for block in self.blocks(reference):
+            size += len(block)
+            checksum.update(block)
+        if (size, checksum.hexdigest()) != (reference.size, reference.checksum):
+            raise ObjectError("parse", f"{reference.key}: is not what was stored")
+
+    async def blocks(self, reference: Reference) -> AsyncIterator[bytes]:
+        """Read the content that a reference leads to, block by block."""
+        key = checked(reference, self.name).key
+        try:
+            found = await self._bucket.get_async(key)
+            async for block in found.stream():
+                yield bytes(block)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+
     async def remove(self, execution: str) -> int:
         """Remove every object of an execution; return how many there were."""
         prefix = encode(execution, None)[0].partition("/")[0]

@@ -163,7 +163,7 @@ class Checker:
         if event.items is not None:
             nested = self.steps[event.step].loop
             self._loops[event.run] = _Loop(
-                len(event.items),
+                len(event.items) + sum(count for count, _ in event.pieces),
                 event.max_in_flight,
                 nested is not None and nested.loop is not None,
             )

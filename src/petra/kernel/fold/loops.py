@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 from petra.kernel import events as e
@@ -10,6 +11,7 @@ from petra.kernel.fold.tokens import withdraw_items
 from petra.kernel.fold.waits import leave, place_of
 from petra.kernel.fold.writes import write
 from petra.kernel.state import Chunk, LoopState, Run, State
+from petra.references import part_of
 
 
 def level_at(loop: LoopState, path: tuple[int, ...]) -> LoopState:
@@ -27,7 +29,9 @@ def iterations_started(state: State, event: e.IterationsStarted) -> None:
     assert run.loop is not None
     for path, items, limit in event.opened:
         level = level_at(run.loop, path)
-        level.active[path[-1]] = LoopState(len(items), items, limit)
+        inner = level.active[path[-1]] = LoopState(len(items), items, limit)
+        if event.pieces:
+            add_pieces(inner, event.pieces)
         level.nests = True
         level.next = max(level.next, path[-1] + 1)
     for path in event.paths:
@@ -53,8 +57,35 @@ def items_added(state: State, event: e.ItemsAdded) -> None:
     run = state.runs[event.run]
     assert run.loop is not None
     level = level_at(run.loop, (*event.path, 0))
-    level.items = [*level.items, *event.items]
-    level.total = len(level.items)
+    if event.items:
+        level.items = [*level.items, *event.items]
+        level.total = len(level.items)
+    add_pieces(level, event.pieces)
+
+
+def add_pieces(level: LoopState, pieces: list[tuple[int, dict[str, Any]]]) -> None:
+    """Note where further items of a list are."""
+    for count, reference in pieces:
+        level.places.append((level.total, reference))
+        level.total += count
+
+
+def item_at(level: LoopState, index: int) -> Any:
+    """Return an item of a list: itself, or the reference to where it is."""
+    if not level.places:
+        return level.items[index]
+    first, reference = level.places[bisect_right(level.places, index, key=_first) - 1]
+    return part_of(reference, index - first)
+
+
+def piece_end(level: LoopState, index: int) -> int:
+    """Return the index after the last item that is in the same object."""
+    following = bisect_right(level.places, index, key=_first)
+    return level.places[following][0] if following < len(level.places) else level.total
+
+
+def _first(piece: tuple[int, dict[str, Any]]) -> int:
+    return piece[0]
 
 
 def iterations_ended(state: State, event: e.IterationsEnded) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.fold.loops import add_pieces
 from petra.kernel.fold.tasks import arm
 from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, touch, withdraw_items
 from petra.kernel.fold.writes import merge, write
@@ -52,6 +53,7 @@ def step_started(state: State, event: e.StepStarted) -> None:
     )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
+        add_pieces(run.loop, event.pieces)
         run.parallel = event.parallel
     for name, key, units in event.resources:
         state.held[name, key] = state.held.get((name, key), 0) + units

@@ -20,6 +20,7 @@ from petra.net.soundness.explore import Space, explore, safe_packing, wide_packi
 from petra.net.soundness.stubborn import Stubborn
 
 if TYPE_CHECKING:
+    from petra.net.budget import Budget
     from petra.net.soundness.flow import FlowNet
     from petra.net.soundness.verdict import Limits
 
@@ -38,14 +39,22 @@ class Decision:
 
 def decide(net: FlowNet, limits: Limits) -> Decision:
     """Decide soundness within the limits."""
-    space = search(net, limit=min(SHORT, limits.markings), stubborn=False, stop_early=True)
+    space = search(
+        net,
+        limit=min(SHORT, limits.markings),
+        stubborn=False,
+        stop_early=True,
+        budget=limits.budget,
+    )
     states = len(space.markings)
     for stubborn in (True, False):
         answer = judge(space)
         if answer != "undecided" or limits.markings <= SHORT:
             return Decision(answer, space, states)
         if not stubborn or stubborn_proves(net):
-            space = search(net, limit=limits.markings, stubborn=stubborn, stop_early=True)
+            space = search(
+                net, limit=limits.markings, stubborn=stubborn, stop_early=True, budget=limits.budget
+            )
             states += len(space.markings)
     return Decision(judge(space), space, states)
 
@@ -57,16 +66,23 @@ def stubborn_proves(net: FlowNet) -> bool:
     return net.is_free_choice if net.goal.any_of is not None else net.goal.is_antichain
 
 
-def search(net: FlowNet, *, limit: int, stubborn: bool, stop_early: bool) -> Space:
+def search(
+    net: FlowNet,
+    *,
+    limit: int,
+    stubborn: bool,
+    stop_early: bool,
+    budget: Budget | None = None,
+) -> Space:
     """Search with the narrowest packing that suffices."""
     packing = safe_packing(net)
     choose = Stubborn(packing) if stubborn else None
-    space = explore(packing, limit=limit, choose=choose, stop_early=stop_early)
+    space = explore(packing, limit=limit, choose=choose, stop_early=stop_early, budget=budget)
     if not space.overflow:
         return space
     packing = wide_packing(net)
     choose = Stubborn(packing) if stubborn else None
-    return explore(packing, limit=limit, choose=choose, stop_early=stop_early)
+    return explore(packing, limit=limit, choose=choose, stop_early=stop_early, budget=budget)
 
 
 def judge(space: Space) -> Literal["sound", "unsound", "undecided"]:

@@ -32,12 +32,16 @@ _BROKEN: Mapping[Defect, tuple[Property, Kind]] = {
 
 def explain(whole: FlowNet, decision: Decision, limits: Limits) -> tuple[tuple[Finding, ...], int]:
     """Return the findings about an unsound net, and how many markings the search for them saw."""
-    full = search(whole, limit=limits.explain, stubborn=False, stop_early=False)
+    full = search(
+        whole, limit=limits.explain, stubborn=False, stop_early=False, budget=limits.budget
+    )
     seen = len(full.markings)
     if full.defects or full.complete:
         return _findings(whole, full, full=True, dead_known=full.complete), seen
     if not whole.has_resets:
-        part = search(whole, limit=limits.explain, stubborn=True, stop_early=False)
+        part = search(
+            whole, limit=limits.explain, stubborn=True, stop_early=False, budget=limits.budget
+        )
         seen += len(part.markings)
         dead_known = part.complete and stubborn_proves(whole) and not part.defects
         if part.defects or dead_known:

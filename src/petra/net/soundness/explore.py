@@ -17,9 +17,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from petra.net.budget import Budget
     from petra.net.soundness.flow import FlowNet
+    from petra.net.soundness.stubborn import Stubborn
 
 #: Tokens that a place may at least hold in the search of a net that is not safe.
 WIDE = 127
@@ -52,8 +54,7 @@ class Packing:
         self.width = 1 + max(
             (cap + gives - 1).bit_length(), *map(int.bit_length, (needs, final, start, cap))
         )
-        size = len(net.places)
-        self.ones = sum(1 << place * self.width for place in range(size))
+        self.ones = sum(1 << place * self.width for place in range(len(net.places)))
         self.guards = self.ones << self.width - 1
         self.over = self.ones * ((1 << self.width) - 1 & ~cap)
         self.initial = self.pack(net.initial)
@@ -63,6 +64,7 @@ class Packing:
         self.finals = {self.pack(marking) for marking in net.goal.markings}
         self.beside = ~self._fields(net.goal.any_of) if net.goal.any_of is not None else 0
         self.affected = self._affected()
+        self.touched = [frozenset(flows) for flows in self.affected]
 
     def pack(self, marking: dict[int, int]) -> int:
         """Return the marking as one integer."""
@@ -88,9 +90,8 @@ class Packing:
 
     def has_leftover(self, marking: int) -> bool:
         """Tell whether a final marking is there, but not alone."""
-        return marking not in self.finals and any(
-            self.covers(marking, final) for final in self.finals
-        )
+        covers = any(self.covers(marking, final) for final in self.finals)
+        return covers and marking not in self.finals
 
     def _fields(self, places: frozenset[int]) -> int:
         return sum(((1 << self.width) - 1) << place * self.width for place in places)
@@ -157,15 +158,15 @@ def explore(
     packing: Packing,
     *,
     limit: int,
-    choose: Callable[[int, Sequence[int]], Sequence[int]] | None = None,
+    choose: Stubborn | None = None,
     stop_early: bool = False,
+    budget: Budget | None = None,
 ) -> Space:
-    """Search the reachable markings, at most ``limit`` of them.
+    """Search the reachable markings, at most ``limit`` of them, and as far as the budget goes.
 
     ``choose`` picks, of the enabled flows, those to follow; without it all are followed.
-    ``stop_early`` ends the search at the first defect, and goes deep first where that is cheap;
-    otherwise the search is breadth-first and ends when all is seen, when the tokens can grow for
-    ever, or when a place holds more than the packing allows.
+    ``stop_early`` ends the search at the first defect, and goes deep first where that is cheap; otherwise it is
+    breadth-first and ends when all is seen, tokens can grow for ever, or a place holds more than the packing allows.
     """
     space = Space(packing)
     search = _Search(packing, space, limit=limit, stop_early=stop_early)
@@ -179,14 +180,16 @@ def explore(
         marking = space.markings[index]
         enabled = search.enabled[index]
         search.enabled[index] = ()
+        if budget is not None and budget.ends_at(len(enabled), choose):
+            search.ended = True
+            break
         for flow in enabled if choose is None else choose(marking, enabled):
             space.fired.add(flow)
             after = ((marking - needs[flow]) & keeps[flow]) + gives[flow]
             target = known.get(after)
             if target is None:
-                target = search.see(
-                    after, search.enabled_after(after, enabled, flow), (index, flow)
-                )
+                able = search.enabled_after(after, enabled, flow)
+                target = search.see(after, able, (index, flow))
                 if target < 0:
                     break
             space.came_from[target].append(index)
@@ -212,18 +215,15 @@ class _Search:
 
     def enabled_at_start(self) -> list[int]:
         packing = self.packing
-        return [
-            flow
-            for flow, needs in enumerate(packing.needs)
-            if packing.covers(packing.initial, needs)
-        ]
+        start = packing.initial
+        return [flow for flow, needs in enumerate(packing.needs) if packing.covers(start, needs)]
 
     def enabled_after(self, marking: int, before: Sequence[int], fired: int) -> list[int]:
         """Return the enabled flows, asking again only those that the firing touched."""
         needs, guards = self.packing.needs, self.packing.guards
-        affected = self.packing.affected[fired]
+        affected, touched = self.packing.affected[fired], self.packing.touched[fired]
         guarded = marking | guards
-        enabled = [flow for flow in before if flow not in affected]
+        enabled = [flow for flow in before if flow not in touched]
         enabled += [flow for flow in affected if (guarded - needs[flow]) & guards == guards]
         return enabled
 

@@ -26,6 +26,8 @@ class Stubborn:
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
+        #: How many flows were looked at so far.
+        self.work = 0
         flows = packing.net.flows
         takers: list[set[int]] = [set() for _ in packing.net.places]
         losers: list[set[int]] = [set() for _ in packing.net.places]
@@ -77,6 +79,7 @@ class Stubborn:
                     work.append(other)
                     if other in ready:
                         chosen.add(other)
+        self.work += len(members)
         return chosen
 
     def _missing(self, flow: int, marking: int) -> set[int]:

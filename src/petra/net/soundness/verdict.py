@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petra.net.budget import Budget
+
 Answer: TypeAlias = Literal["sound", "unsound", "not-a-workflow-net", "undecided"]
 Status: TypeAlias = Literal["holds", "violated", "unknown", "not-required"]
 Property: TypeAlias = Literal[
@@ -24,11 +26,13 @@ class Limits:
     """How far the check may look.
 
     ``markings`` bounds each search that decides, ``explain`` the search for the shortest
-    counterexample. Both count markings, so the same net gives the same verdict on every machine.
+    counterexample. Both count markings, so the same net gives the same verdict on every machine. ``budget``
+    bounds the work of all searches together.
     """
 
     markings: int = 100_000
     explain: int = 20_000
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True)

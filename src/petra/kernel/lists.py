@@ -1,0 +1,142 @@
+"""Lists of loops: in the log while they are short, else in objects, piece by piece (S9, S18).
+
+Rule 1: an object holds a piece of the list; the log says how many items each piece has. Nobody needs more than one
+piece at a time, however long the list is.
+Rule 2: an item of such a list is the reference to its piece, with the position in it.
+Rule 3: a list that is an object already is cut by the shell, which need not have it in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from petra.expr import Template
+from petra.kernel import events as e
+from petra.kernel.program import Value
+from petra.kernel.scope import View
+from petra.kernel.turn import TransformError, Turn
+from petra.references import is_reference, part_of
+from petra.wire import Error
+
+PIECE = 160 * 1024
+"""Bytes of a list that stand in one event; the event itself may have 256 KiB."""
+PIECE_BYTES = 128 * 1024
+"""Bytes of one piece in the object store."""
+READ_BYTES = 1024 * 1024
+"""A list in an object that is larger is cut without being read as a whole."""
+_PIECES = 400
+"""Pieces that one event tells of."""
+_PATH = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
+
+_encode = msgspec.json.Encoder().encode
+
+Piece = tuple[int, dict[str, Any]]
+"""How many items it has, and where they are."""
+
+
+class Listed(NamedTuple):
+    """A list as it is recorded: its items, in parts that fit into an event each, or the pieces they are in."""
+
+    parts: list[list[Any]]
+    pieces: list[Piece]
+
+    @property
+    def first(self) -> list[Any]:
+        """The items that stand in the event which opens the list."""
+        return self.parts[0]
+
+    @property
+    def first_pieces(self) -> list[Piece]:
+        """The pieces that the same event tells of."""
+        return self.pieces[:_PIECES]
+
+    def rest(self, run: str, path: tuple[int, ...]) -> Iterator[e.ItemsAdded]:
+        """Yield the events that tell of the rest."""
+        for items in self.parts[1:]:
+            yield e.ItemsAdded(run=run, path=path, items=items)
+        for begin in range(_PIECES, len(self.pieces), _PIECES):
+            some = self.pieces[begin : begin + _PIECES]
+            yield e.ItemsAdded(run=run, path=path, items=[], pieces=some)
+
+
+def listed(turn: Turn, value: Value, view: View, extra: dict[str, Any], what: str) -> Listed:
+    """Evaluate the list of a loop.
+
+    Raises:
+        TransformError: it cannot be evaluated, or is no list.
+    """
+    found = _untouched(turn, value, view, extra)
+    if found is None:
+        found = turn.hand_on(value, view, what, extra)
+    if is_reference(found):
+        if found["size"] > READ_BYTES and not turn.objects.has(found):
+            return Listed([[]], turn.pieces(found, what))
+        found = turn.follow(found, what)
+    if not isinstance(found, list):
+        raise TransformError(Error(kind="transform", message=f"{what} is not a list"))
+    if len(_encode(found)) <= PIECE:
+        return Listed([found], [])
+    if not turn.objects.can_store:
+        return Listed(_parts(turn, found, what), [])
+    pieces = [(len(piece), turn.objects.put(piece)) for piece in cut(found)]
+    return Listed([[]], pieces)
+
+
+def cut(items: list[Any]) -> Iterator[list[Any]]:
+    """Cut a list into pieces."""
+    piece: list[Any] = []
+    size = 0
+    for item in items:
+        length = len(_encode(item)) + 1
+        if piece and size + length > PIECE_BYTES:
+            yield piece
+            piece, size = [], 0
+        piece.append(item)
+        size += length
+    if piece:
+        yield piece
+
+
+def _parts(turn: Turn, items: list[Any], what: str) -> list[list[Any]]:
+    """Cut a list into parts for the log, where there is no other place."""
+    parts: list[list[Any]] = [[]]
+    size = 0
+    for index, item in enumerate(items):
+        turn.keep(item, f"{what}[{index}]")
+        length = len(_encode(item)) + 1
+        if size + length > PIECE and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append(item)
+        size += length
+    return parts
+
+
+def _untouched(
+    turn: Turn, value: Value, view: View, extra: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return where a large list is that a path leads to, without looking behind the reference on its way."""
+    path = _path_of(value.value.source) if isinstance(value.value, Template) else None
+    if path is None:
+        return None
+    found: Any = turn.names(value, view, dict(extra)).get(path[0])
+    for part in path[1:]:
+        if is_reference(found):
+            found = part_of(found, part)
+        elif type(found) is dict:
+            found = found.get(part)
+        else:
+            return None
+    is_far = is_reference(found) and found["size"] > READ_BYTES and not turn.objects.has(found)
+    return found if is_far else None
+
+
+@lru_cache(4096)
+def _path_of(source: str) -> tuple[str, ...] | None:
+    found = _PATH.fullmatch(source.strip())
+    return tuple(found[1].split(".")) if found is not None else None
