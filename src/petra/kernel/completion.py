@@ -118,7 +118,7 @@ def halt(turn: Turn, reason: str, asked: Asked) -> None:
             halts=True,
             actor=asked.actor,
             by=asked.by,
-        )  # fmt: skip
+        )
     )
     if len(state.runs) == len(state.incidents):  # nobody is going to report
         withdraw_all(turn, reason)

@@ -6,6 +6,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.loops import add_pieces
+from petra.kernel.fold.sums import last_error, note_failure, remember
 from petra.kernel.fold.tasks import arm
 from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, touch, withdraw_items
 from petra.kernel.fold.writes import merge, write
@@ -19,11 +20,7 @@ from petra.kernel.state import (
     Stack,
     State,
     Token,
-    Undo,
 )
-from petra.wire import Error
-
-FAILURES_MAX = 100
 
 
 def step_started(state: State, event: e.StepStarted) -> None:
@@ -195,47 +192,11 @@ _NAMES: dict[type, str] = {
 }
 
 
-def last_error(state: State, event: e.StepEnded) -> None:
-    """Keep the last error in ctx, for handlers to read."""
-    if isinstance(event, e.StepFailed) and event.error is not None:
-        last = {
-            "step": event.step,
-            "code": event.error.code or event.error.kind,
-            "message": event.error.message,
-        }
-        state.ctx = {**state.ctx, "_last_error": last}
-
-
 def override_branch(state: State, branch: Branch, value: Any) -> None:
     """Note the output that a branch was given by name."""
     group = state.groups.get(branch.group)
     if group is not None:
         group.overrides[branch.branch] = value
-
-
-def remember(state: State, run: Run, activation: Activation, event: e.StepEnded) -> None:
-    """Remember an activation: as the latest, to be undone, as a failure."""
-    state.latest[run.step] = activation
-    if activation.ok:
-        count(state, "done")
-        if event.undoable:
-            seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
-        elif state.phase == "normal":
-            state.not_compensated[run.step] = None
-        if not event.produced and state.phase == "normal":
-            state.last_done = activation
-    else:
-        count(state, "failed")
-        if not event.handled:
-            note_failure(state, event)
-
-
-def note_failure(state: State, event: e.StepEnded, **more: str) -> None:
-    """Keep a failure that nothing handled; of very many, the first."""
-    if len(state.failures) < FAILURES_MAX:
-        error = event.error or Error()
-        state.failures.append({"step": event.step, **more, **error.as_data()})
 
 
 def produce(
