@@ -10,7 +10,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.desk.items import meant_item
-from petra.desk.moving import move
+from petra.desk.moving import branch, move
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
@@ -27,7 +27,6 @@ from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.kernel.fork import fork, rerun
 from petra.kernel.human import ANY_ROLE
 from petra.playbook import Playbook, read
 
@@ -196,7 +195,7 @@ class Desk:
                     refused = refusal(request.execution, playbook.metadata.name, answered.refused)
                     return Reply(refused=answered.refused, result=result_data(refused))
             case Branch():
-                answered = await self._branch(request)
+                answered = await branch(self.engine, request)
             case Move():
                 answered = await move(self.engine, request)
             case Ask():
@@ -212,21 +211,6 @@ class Desk:
         return await self.engine.ask(
             request.execution, lambda now: at(command, now),
             command=request.id, request=msgspec.to_builtins(command),
-        )  # fmt: skip
-
-    async def _branch(self, request: Branch) -> Answered:
-        records = await self.records(request.origin)
-        try:
-            if request.step is not None:
-                made = rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
-            else:
-                until = len(records) if request.at is None else request.at
-                made = fork(request.origin, records, until, now=0.0, reason=request.reason)
-        except ValueError as error:
-            raise UsageError(f"execution {request.origin}: {error}") from None
-        return await self.engine.fork(
-            request.origin, lambda now: at(made, now), execution=request.execution,
-            command=request.id, request=[request.at, request.step],
         )  # fmt: skip
 
 

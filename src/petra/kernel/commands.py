@@ -26,13 +26,19 @@ class Start(Command, frozen=True, tag="start"):
 
 
 class Fork(Command, frozen=True, tag="fork"):
-    """Begin with a prefix of another execution's log; what was in flight is handed out again."""
+    """Begin with a prefix of another execution's log; what was in flight is handed out again.
+
+    With ``digest`` it goes on with another definition, with ``workload`` these keys of it have other values.
+    """
 
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
     parts: list[tuple[str, int, int]] = []
     reason: str = ""
+    digest: str = ""
+    renamed: dict[str, str] = {}
+    workload: dict[str, Any] | None = None
 
 
 class Migrate(Command, frozen=True, tag="migrate"):
