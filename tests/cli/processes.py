@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,7 +36,13 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # tests that run in the background of a shell ignore ^C, and so would whatever they start
+        preexec_fn=_heed_interruptions,  # noqa: PLW1509 - it takes no lock
     )
+
+
+def _heed_interruptions() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def line_with(process: subprocess.Popen[str], words: str) -> str:

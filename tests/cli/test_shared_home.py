@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -116,6 +118,27 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert process.returncode == 130
     assert f"'petra watch {execution}' goes on" in err
     petra(folder, "task", "complete", f"{execution}/ask", "--as", "ada")
+
+
+def test_an_interruption_ends_a_run_also_while_its_worker_is_busy_and_however_often_it_comes(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "long.yaml").write_text(
+        HEAD
+        + "  - {step: long, tool: {kind: shell, argv: [sh, -c, 'echo $$ > pid; sleep 1000']}}\n"
+    )
+    for signals in ((signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT,) * 3):
+        process = started(tmp_path, "run", "long.yaml")
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert process.poll() is None
+            time.sleep(0.02)  # another process writes it
+        for number in signals:
+            process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert "goes on" in err
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)  # nothing is left behind
+        (tmp_path / "pid").unlink()
 
 
 SLOW = (

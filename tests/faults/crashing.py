@@ -1,14 +1,15 @@
 """A process that is about to die: it starts executions, keeps a journal of what was acknowledged, and works.
 
-python crashing.py STORE ADDRESS FOLDER NUMBER [POINT AT]
+python crashing.py STORE ADDRESS FOLDER NUMBER [POINT AT SIGNAL]
 
-It dies at the crash point, or ends with 0 once every execution of the journal has ended.
+It dies or is interrupted at the crash point, or ends with 0 once every execution of the journal has ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -50,5 +51,6 @@ async def main(kind: str, address: str, folder: Path, number: int) -> None:
 if __name__ == "__main__":
     kind, address, folder, number, *crash = sys.argv[1:]
     if crash:
-        arm(next(point for point in POINTS if point.name == crash[0]), at=int(crash[1]))
+        where = next(point for point in POINTS if point.name == crash[0])
+        arm(where, at=int(crash[1]), by=signal.Signals(int(crash[2])))
     asyncio.run(main(kind, address, Path(folder), int(number)))

@@ -1,4 +1,4 @@
-"""kill -9 at every crash point, on every store: nothing acknowledged is lost, everything completes, logs verify."""
+"""kill -9, or ^C, at every crash point, on every store: nothing acknowledged is lost, everything completes, logs verify."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class Victims:
         self.started = 0
         self.kills = 0
 
-    def run(self, *crash: str) -> int:
+    def run(self, *crash: str, by: signal.Signals = signal.SIGKILL) -> int:
         done = subprocess.run(
             [
                 sys.executable,
@@ -47,6 +48,7 @@ class Victims:
                 str(self.folder),
                 str(self.started),
                 *crash,
+                *([str(int(by))] if crash else []),
             ],
             env={**os.environ, "PYTHONPATH": str(TESTS)},
             capture_output=True,
@@ -55,7 +57,7 @@ class Victims:
             check=False,
         )
         self.started += 1
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        assert done.returncode in (0, -by), done.stderr
         return done.returncode
 
     def kill_at(self, points: Sequence[CrashPoint]) -> None:
@@ -69,6 +71,20 @@ class Victims:
             rare = any(word in point.name for word in RARE)
             assert self.run(point.name, "1" if rare else "3") == -signal.SIGKILL, point.name
             self.kills += 1
+            if number % AT_ONCE == 0:
+                assert self.run() == 0
+        assert self.run() == 0
+
+    def close_at(self, points: Sequence[CrashPoint]) -> None:
+        """Interrupt a process at each point; it closes in order, in time, and the next one goes on."""
+        assert self.run() == 0
+        for number, point in enumerate(points, start=1):
+            rare = any(word in point.name for word in RARE)
+            times = "1" if rare else "3"
+            if any(word in point.name for word in ("recovery", "loaded")):
+                assert self.run("after assignments are sent", "2") == -signal.SIGKILL
+            ended = self.run(point.name, times, by=signal.SIGINT)
+            assert ended == -signal.SIGINT or "closing" in point.name, point.name
             if number % AT_ONCE == 0:
                 assert self.run() == 0
         assert self.run() == 0
@@ -95,6 +111,33 @@ async def _check(victims: Victims) -> None:
         stats = await store.stats()
         assert (stats.pending, stats.wake_ups) == (0, 0)
         assert await store.verify() == []
+    finally:
+        await store.close()
+
+
+async def _check_runs(victims: Victims) -> None:
+    """Tools ran at most as often as the logs show: starts and redeliveries, of steps and of iterations."""
+    ran = Counter(
+        tuple(one.split()) for one in (victims.folder / "ledger").read_text().splitlines()
+    )
+    store = await open_store(victims.kind, victims.address)
+    try:
+        for name in {execution for execution, _ in ran}:
+            shown: Counter[str] = Counter()
+            steps: dict[str, str] = {}
+            sizes: dict[tuple[str, str], int] = {}
+            for row in await store.read(name):
+                event = from_row(row).event
+                if isinstance(event, e.StepStarted):
+                    steps[event.run] = event.step
+                    shown[event.step] += event.items is None
+                elif isinstance(event, e.IterationsStarted):
+                    shown[steps[event.run]] += len(event.paths)
+                    sizes[event.run, event.chunk] = len(event.paths)
+                elif isinstance(event, e.RunRedelivered):
+                    shown[steps[event.run]] += sizes.get((event.run, event.chunk), 1)
+            for step, bound in shown.items():
+                assert ran[name, step] <= bound, (name, step)
     finally:
         await store.close()
 
@@ -138,6 +181,20 @@ def test_killing_a_process_at_any_crash_point_loses_and_repeats_nothing_on_postg
     victims = Victims("postgres", new_database(), tmp_path)
     victims.kill_at(_points("postgres", part))
     asyncio.run(_check(victims))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_interrupting_a_process_at_any_point_closes_it_and_nothing_is_lost_or_run_unseen(
+    kind: str, part: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    sqlite = kind == "sqlite"
+    address = str(tmp_path / "petra.db") if sqlite else request.getfixturevalue("new_database")()
+    victims = Victims(kind, address, tmp_path)
+    victims.close_at(_points(kind, part))
+    asyncio.run(_check(victims))
+    asyncio.run(_check_runs(victims))
 
 
 def test_every_crash_point_has_a_name_of_its_own() -> None:

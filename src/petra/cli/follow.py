@@ -181,7 +181,7 @@ async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Res
 
     async def here(local: Local) -> Result:
         async with showing.of(local.engine.feed, local.engine.store):
-            result = await local.desk.rest_for_long(execution, over=waits)
+            result = await local.desk.rest_for_long(local.who, execution, over=waits)
             await showing.reached(result.version)
             return result
 

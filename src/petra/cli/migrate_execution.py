@@ -53,7 +53,7 @@ def command(
     playbook = look(home, lambda store, entries: _definition(store, entries, chosen, version))
     asked = Move(
         id=request_id(), execution=chosen, playbook=to_yaml(playbook), renamed=renamed,
-        actor="operator", reason=reason, rest=False,
+        reason=reason, rest=False,
     )  # fmt: skip
     carry_out(home, asked, output)
 

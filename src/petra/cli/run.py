@@ -124,7 +124,7 @@ class _Starting:
                 return result_from(reply)
             showing = Showing(execution, view, fresh=fresh)
             async with showing.of(local.engine.feed, local.engine.store):
-                result = await local.desk.rest_for_long(execution, over=self.waits)
+                result = await local.desk.rest_for_long(local.who, execution, over=self.waits)
                 await showing.reached(result.version)
             view.finish(result.status)
             return result
@@ -223,7 +223,7 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
             showing = Showing(left[0] if left else "", view)
             shown = showing.of(local.engine.feed, local.engine.store) if left else nullcontext()
             async with shown:
-                ended = [local.desk.rest_for_long(one, over=waits) for one in left]
+                ended = [local.desk.rest_for_long(local.who, one, over=waits) for one in left]
                 results = list(await asyncio.gather(*ended))
                 await showing.reached(results[0].version if results else 0)
             view.finish(results[0].status if results else "")

@@ -84,7 +84,7 @@ def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, outpu
     _steer(
         home,
         execution,
-        c.PatchCtx(now=0.0, values=values, actor="operator", reason=reason),
+        c.PatchCtx(now=0.0, values=values, reason=reason),
         output,
     )
 
@@ -95,7 +95,7 @@ def patch(execution: str, pairs: tuple[str, ...], reason: str, home: Path, outpu
 @as_json
 def pause(execution: str, home: Path, output: str) -> None:
     """Stop new firings of an execution."""
-    _steer(home, execution, c.Pause(now=0.0, actor="operator"), output)
+    _steer(home, execution, c.Pause(now=0.0), output)
 
 
 @click.command("resume")
@@ -104,7 +104,7 @@ def pause(execution: str, home: Path, output: str) -> None:
 @as_json
 def resume(execution: str, home: Path, output: str) -> None:
     """Let a paused execution go on."""
-    _steer(home, execution, c.Resume(now=0.0, actor="operator"), output)
+    _steer(home, execution, c.Resume(now=0.0), output)
 
 
 @click.command("cancel")
@@ -114,7 +114,7 @@ def resume(execution: str, home: Path, output: str) -> None:
 @as_json
 def cancel(execution: str, reason: str, home: Path, output: str) -> None:
     """Stop everything an execution does; it ends aborted."""
-    _steer(home, execution, c.Cancel(now=0.0, reason=reason, actor="operator"), output)
+    _steer(home, execution, c.Cancel(now=0.0, reason=reason), output)
 
 
 @click.command("override")
@@ -141,7 +141,7 @@ def override(
     _steer(
         home, execution,
         c.Override(
-            now=0.0, step=step, ok=failure is None, result=value, error=failure, actor="operator", reason=reason
+            now=0.0, step=step, ok=failure is None, result=value, error=failure, reason=reason
         ),
         output,
     )  # fmt: skip
@@ -155,7 +155,7 @@ def override(
 @as_json
 def retry(execution: str, step: str, reason: str, home: Path, output: str) -> None:
     """Have a step that is an incident run once more."""
-    _steer(home, execution, c.Retry(now=0.0, step=step, actor="operator", reason=reason), output)
+    _steer(home, execution, c.Retry(now=0.0, step=step, reason=reason), output)
 
 
 # A new execution with an old past

@@ -15,7 +15,7 @@ from petra.cli.home import find, home_option, json_value, look, request_id
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short
 from petra.cli.steer import carry_out
-from petra.desk import Ask
+from petra.desk import Ask, login_name
 from petra.embedded import meant_item, open_item
 from petra.engine.entries import Entries
 from petra.kernel import commands as c
@@ -130,7 +130,7 @@ def _verb(act: str, words: str) -> click.Command:
 
     @click.argument("target", metavar="ID[/STEP|/ITEM]")
     @click.argument("step", required=False)
-    @click.option("--as", "actor", default="operator", show_default=True, help="Who acts.")
+    @click.option("--as", "actor", default=login_name, show_default="you", help="Who acts.")
     @_role_option("A role of who acts; may be given several times. Without it, every role.")
     @click.option("--on-behalf-of", metavar="USER", help="For whom.")
     @click.option("--to", help="delegate, reassign: to whom.")
@@ -170,7 +170,7 @@ for _act_name, _words in {
 @click.argument("target", metavar="ID[/STEP|/ITEM]")
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
 @click.option("--data", metavar="JSON", help="What the form holds.")
-@click.option("--as", "actor", default="operator", show_default=True, help="Who decides.")
+@click.option("--as", "actor", default=login_name, show_default="you", help="Who decides.")
 @_role_option("A role of who decides; may be given several times. Without it, every role.")
 @click.option("--on-behalf-of", metavar="USER", help="For whom.")
 @home_option

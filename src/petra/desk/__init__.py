@@ -1,13 +1,14 @@
 """The desk: where everybody comes who wants something of executions, whoever they are and however they came.
 
-``desk`` does what they ask, ``requests`` are its questions as data, ``items`` are the work items they
-mean, ``result`` is what they get back.
+``principal`` is who they are, ``desk`` does what they ask, ``requests`` are their questions as data, ``items`` are the
+work items they mean, ``result`` is what they get back.
 """
 
 from __future__ import annotations
 
-from petra.desk.desk import FOLLOWED_S, Desk, at, new_id
+from petra.desk.desk import FOLLOWED_S, Desk, new_id
 from petra.desk.items import meant_item, open_item
+from petra.desk.principal import ForbiddenError, Kind, May, Principal, login_name, owner
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply, Request
 from petra.desk.result import (
     REST,
@@ -26,14 +27,19 @@ __all__ = [
     "Begin",
     "Branch",
     "Desk",
+    "ForbiddenError",
+    "Kind",
+    "May",
     "Move",
+    "Principal",
     "Reply",
     "Request",
     "Result",
-    "at",
+    "login_name",
     "meant_item",
     "new_id",
     "open_item",
+    "owner",
     "records_of",
     "refusal",
     "result_data",

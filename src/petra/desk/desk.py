@@ -1,16 +1,21 @@
-"""The desk of an engine: start, ask, fork, wait, look. It decides nothing: that is the engine's."""
+"""The desk of an engine: start, ask, fork, wait, look. It decides nothing: that is the engine's.
+
+Every call says who asks (``petra.desk.principal``); what is asked is recorded under that name.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.branching import branch
 from petra.desk.items import meant_item
-from petra.desk.moving import branch, move
+from petra.desk.moving import move
+from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
 from petra.desk.result import (
     REST,
@@ -22,13 +27,16 @@ from petra.desk.result import (
 )
 from petra.engine import Answered, Engine
 from petra.engine.entries import Entry
+from petra.engine.feed import Subscription
 from petra.engine.following import follow
-from petra.engine.news import News
+from petra.engine.news import News, Topic
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.kernel.human import ANY_ROLE
+from petra.kernel.commands import at
 from petra.playbook import Playbook, read
+from petra.store.base import PAGE
+from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
 
 ID_TRIES = 1_000
 OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
@@ -43,10 +51,11 @@ class Desk:
         self.engine = engine
         self.clock = clock
 
-    # Using it
+    # Starting
 
     async def run(
         self,
+        who: Principal,
         playbook: Playbook,
         workload: dict[str, Any] | None = None,
         *,
@@ -55,13 +64,14 @@ class Desk:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self.engine.start(playbook, workload, execution=chosen)
+        answered = await self._begin(who, playbook, workload, execution=chosen)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
-        return await self.rest(chosen, until)
+        return await self.rest(who, chosen, until)
 
     async def start(
         self,
+        who: Principal,
         playbook: Playbook,
         workload: dict[str, Any] | None = None,
         *,
@@ -73,10 +83,28 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self.engine.start(playbook, workload, execution=chosen))
+        _accepted(await self._begin(who, playbook, workload, execution=chosen))
         return chosen
 
-    async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
+    async def _begin(
+        self,
+        who: Principal,
+        playbook: Playbook,
+        workload: dict[str, Any] | None,
+        *,
+        execution: str,
+        command: str = "",
+    ) -> Answered:
+        start = who.signed(c.Start(now=0.0))
+        return await self.engine.start(
+            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by
+        )
+
+    # Looking and waiting
+
+    async def rest(
+        self, who: Principal, execution: str, until: Callable[[Result], bool] | None = None
+    ) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it.
 
         ``until`` says of every change whether it is what the caller waits for.
@@ -85,16 +113,17 @@ class Desk:
             StoppedError: the engine stopped, and why.
         """
         wanted = until or (lambda result: result.status in REST)
-        return await self._rest(execution, wanted, curious=until is not None)
+        return await self._rest(who, execution, wanted, curious=until is not None)
 
-    async def rest_for_long(self, execution: str, *, over: bool = False) -> Result:
+    async def rest_for_long(self, who: Principal, execution: str, *, over: bool = False) -> Result:
         """Wait until an execution ends, or rests and time will not soon wake it; with ``over`` until it ends."""
         wanted = (lambda result: result.status in OVER) if over else self.rests_for_long
-        return await self._rest(execution, wanted, curious=False)
+        return await self._rest(who, execution, wanted, curious=False)
 
     async def _rest(
-        self, execution: str, wanted: Callable[[Result], bool], *, curious: bool
+        self, who: Principal, execution: str, wanted: Callable[[Result], bool], *, curious: bool
     ) -> Result:
+        who.must(May.SEE)
         with self.engine.feed.bell(execution, curious=curious) as bell:
             while True:
                 self.engine.check()
@@ -109,11 +138,12 @@ class Desk:
             return await self.engine.entries.load(execution)
         return await self.engine.lookout.look(execution)
 
-    async def get(self, execution: str) -> Result:
+    async def get(self, who: Principal, execution: str) -> Result:
         """Return what an execution has come to so far.
 
         What is being made durable just now is waited for once; where that goes on and on, the log is read.
         """
+        who.must(May.SEE)
         self.engine.check()
         entries = self.engine.entries
         if not self.engine.shards.owns(execution):
@@ -125,42 +155,83 @@ class Desk:
                 entry = await entries.load(execution)
             return result_of(await entries.read(execution) if entry.busy else entry)
 
-    def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
+    async def records(self, who: Principal, execution: str) -> list[Record]:
+        """Return the log of an execution."""
+        who.must(May.SEE)
+        return await records_of(self.engine.store, execution)
+
+    async def executions(
+        self,
+        who: Principal,
+        wanted: ExecutionFilter,
+        *,
+        cursor: str | None = None,
+        limit: int = PAGE,
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+        who.must(May.SEE)
+        return await self.engine.store.executions(wanted, cursor=cursor, limit=limit)
+
+    async def work_items(
+        self,
+        who: Principal,
+        wanted: WorkItemFilter,
+        *,
+        cursor: str | None = None,
+        limit: int = PAGE,
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age."""
+        who.must(May.DECIDE)
+        return await self.engine.store.work_items(wanted, cursor=cursor, limit=limit)
+
+    def follow(self, who: Principal, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
+        who.must(May.SEE)
         engine = self.engine
         return follow(engine.feed, engine.store, engine.clock, execution, after)
 
-    async def signal(
-        self, execution: str, name: str, payload: Any = None, *, key: Any = None
-    ) -> None:
-        """Send a signal."""
-        await self._give(execution, c.SendSignal(now=0.0, name=name, key=key, payload=payload))
+    def watch(self, who: Principal, topic: Topic) -> Subscription:
+        """Return a queue of what lists show of a topic; to be used in a ``with``."""
+        who.must(May.DECIDE if topic is Topic.WORK_ITEMS else May.SEE)
+        return self.engine.feed.subscribe(topic)
 
-    async def cancel(self, execution: str, reason: str = "cancelled") -> None:
-        """Stop everything an execution does; it ends aborted."""
-        await self._give(execution, c.Cancel(now=0.0, reason=reason))
+    # Acting
 
-    async def complete(
-        self, execution: str, step: str, action: str, *, actor: str, data: Any = None
-    ) -> None:
-        """Complete a work item: the one with that id, or the actor's own of a step.
+    async def ask(
+        self, who: Principal, execution: str, command: c.CallerCommand, *, request: str = ""
+    ) -> Answered:
+        """Give a command to an execution, under the name of whoever asks; the same ``request`` again happens once.
+
+        Raises:
+            ForbiddenError: they may not.
+        """
+        given = who.signed(command)
+        return await self.engine.ask(
+            execution,
+            lambda now: at(given, now),
+            command=request,
+            request=msgspec.to_builtins(given),
+        )
+
+    async def give(self, who: Principal, execution: str, command: c.CallerCommand) -> None:
+        """Do as ``ask`` does.
+
+        Raises:
+            UsageError: it was refused.
+        """
+        _accepted(await self.ask(who, execution, command))
+
+    async def act(self, who: Principal, execution: str, step: str, act: c.Act) -> None:
+        """Act on a work item: the one with that id, or the actor's own of a step.
 
         Raises:
             UsageError: there is none, there are several, or the act was refused.
         """
-        entry = await self.engine.entries.load(execution)
-        item = meant_item(entry, step, actor, (ANY_ROLE,))
-        act = c.Act(
-            now=0.0, item=item.id, act="complete", actor=actor, roles=[ANY_ROLE], action=action, data=data
-        )  # fmt: skip
-        await self._give(execution, act)
-
-    async def records(self, execution: str) -> list[Record]:
-        """Return the log of an execution."""
-        return await records_of(self.engine.store, execution)
-
-    async def _give(self, execution: str, command: c.CallerCommand) -> None:
-        _accepted(await self.engine.ask(execution, lambda now: at(command, now)))
+        who.must(May.DECIDE)
+        signed = who.signed(act)
+        entry = await self.engine.view(execution)
+        item = meant_item(entry, step, signed.actor, signed.roles)
+        await self.give(who, execution, msgspec.structs.replace(act, item=item.id))
 
     def rests_for_long(self, result: Result) -> bool:
         """Tell whether an execution has ended, or rests and time will not soon wake it."""
@@ -183,43 +254,30 @@ class Desk:
 
     # For other processes
 
-    async def carry_out(self, request: AnyRequest) -> Reply:
+    async def carry_out(self, who: Principal, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
         match request:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
-                answered = await self.engine.start(
-                    playbook, request.workload, execution=request.execution, command=request.id
+                answered = await self._begin(
+                    who, playbook, request.workload, execution=request.execution, command=request.id
                 )
                 if answered.refused:
                     refused = refusal(request.execution, playbook.metadata.name, answered.refused)
                     return Reply(refused=answered.refused, result=result_data(refused))
             case Branch():
-                answered = await branch(self.engine, request)
+                answered = await branch(self.engine, who, request)
             case Move():
-                answered = await move(self.engine, request)
+                answered = await move(self.engine, who, request)
             case Ask():
-                answered = await self._ask(request)
+                answered = await self.ask(
+                    who, request.execution, request.command, request=request.id
+                )
             case _:
                 assert_never(request)
         waits = self.rest_for_long if request.rest else self.get
-        result = await waits(request.execution)
+        result = await waits(who, request.execution)
         return Reply(refused=answered.refused, result=result_data(result))
-
-    async def _ask(self, request: Ask) -> Answered:
-        command = request.command
-        return await self.engine.ask(
-            request.execution, lambda now: at(command, now),
-            command=request.id, request=msgspec.to_builtins(command),
-        )  # fmt: skip
-
-
-C = TypeVar("C", bound=c.Command)
-
-
-def at(command: C, now: float) -> C:
-    """Put the time into a command."""
-    return msgspec.structs.replace(command, now=now)
 
 
 def _accepted(answered: Answered) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
-from petra.desk import AnyRequest, Desk, Reply, Result
+from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
 from petra.embedded.folder import Folder
 from petra.embedded.hands import begun, starter
 from petra.embedded.keeper import Keeper
@@ -26,6 +26,7 @@ from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
 from petra.kernel import Record
+from petra.kernel import commands as c
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
@@ -36,7 +37,9 @@ SLOTS = 64
 class Local:
     """An engine with its own store and worker."""
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
+    def __init__(self, engine: Engine, clock: Clock, who: Principal | None = None) -> None:
+        """Make one for whoever uses it: the owner of the folder, unless told otherwise."""
+        self.who = who or owner()
         self.engine = engine
         self.clock = clock
         self.desk = Desk(engine, clock)
@@ -76,7 +79,7 @@ class Local:
             local = cls(engine, clock)
             async with (
                 local.keeper.keeping(first, start),
-                _heard_by_others(folder, local.desk),
+                _heard_by_others(folder, local),
             ):
                 yield local
 
@@ -91,7 +94,9 @@ class Local:
         until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
-        return await self.desk.run(_model(playbook), workload, execution=execution, until=until)
+        return await self.desk.run(
+            self.who, _model(playbook), workload, execution=execution, until=until
+        )
 
     async def start(
         self,
@@ -105,29 +110,30 @@ class Local:
         Raises:
             UsageError: it was refused; the message says why.
         """
-        return await self.desk.start(_model(playbook), workload, execution=execution)
+        return await self.desk.start(self.who, _model(playbook), workload, execution=execution)
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
-        return await self.desk.rest(execution, until)
+        return await self.desk.rest(self.who, execution, until)
 
     async def get(self, execution: str) -> Result:
         """Return what an execution has come to so far."""
-        return await self.desk.get(execution)
+        return await self.desk.get(self.who, execution)
 
     def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
-        return self.desk.follow(execution, after)
+        return self.desk.follow(self.who, execution, after)
 
     async def signal(
         self, execution: str, name: str, payload: Any = None, *, key: Any = None
     ) -> None:
         """Send a signal."""
-        await self.desk.signal(execution, name, payload, key=key)
+        signal = c.SendSignal(now=0.0, name=name, key=key, payload=payload)
+        await self.desk.give(self.who, execution, signal)
 
     async def cancel(self, execution: str, reason: str = "cancelled") -> None:
         """Stop everything an execution does; it ends aborted."""
-        await self.desk.cancel(execution, reason)
+        await self.desk.give(self.who, execution, c.Cancel(now=0.0, reason=reason))
 
     async def complete(
         self, execution: str, step: str, action: str, *, actor: str, data: Any = None
@@ -137,11 +143,12 @@ class Local:
         Raises:
             UsageError: there is none, or the act was refused.
         """
-        await self.desk.complete(execution, step, action, actor=actor, data=data)
+        act = c.Act(now=0.0, item="", act="complete", actor=actor, action=action, data=data)
+        await self.desk.act(self.who, execution, step, act)
 
     async def records(self, execution: str) -> list[Record]:
         """Return the log of an execution."""
-        return await self.desk.records(execution)
+        return await self.desk.records(self.who, execution)
 
     def rests_for_long(self, result: Result) -> bool:
         """Tell whether an execution has ended, or rests and time will not soon wake it."""
@@ -153,7 +160,7 @@ class Local:
 
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
-        return await self.desk.carry_out(request)
+        return await self.desk.carry_out(self.who, request)
 
 
 def read_file(file: Path) -> Playbook:
@@ -170,9 +177,9 @@ def _model(playbook: Playbook | str | Path) -> Playbook:
     return playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
 
 
-def _heard_by_others(folder: Folder, desk: Desk) -> contextlib.AbstractAsyncContextManager[None]:
+def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:
     """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
-    return contextlib.nullcontext() if folder.shared else listening(folder.home, desk.carry_out)
+    return contextlib.nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
 
 def run_file(

@@ -82,6 +82,8 @@ def command(given: c.AnyCommand) -> c.AnyCommand:
         InputError: a field of it cannot be taken in; the message names it.
     """
     fields = _FIELDS.get(type(given), {})
+    if isinstance(given, c.Asked):
+        fields = {**fields, "actor": _line, "by": _line}
     changed = {name: parse(name, getattr(given, name)) for name, parse in fields.items()}
     return msgspec.structs.replace(given, **changed) if changed else given
 
@@ -234,18 +236,19 @@ def _plain(text: str) -> str:
 
 _FIELDS: dict[type, dict[str, Callable[[str, Any], Any]]] = {
     c.SendSignal: {"name": _line, "payload": value, "key": value},
-    c.PatchCtx: {"values": _values, "actor": _line, "reason": _text},
+    c.PatchCtx: {"values": _values, "reason": _text},
     c.Act: {
-        "item": _line, "act": _line, "actor": _line, "roles": _lines, "action": _optional(_line), "data": value,
+        "item": _line, "act": _line, "roles": _lines, "action": _optional(_line), "data": value,
         "to": _optional(_line), "reason": _text, "on_behalf_of": _optional(_line),
     },
-    c.ChangeGroup: {"group": _line, "change": _line, "item": value, "actor": _line},
-    c.Pause: {"actor": _line, "reason": _text},
-    c.Resume: {"actor": _line},
-    c.Cancel: {"reason": _text, "actor": _line},
+    c.ChangeGroup: {"group": _line, "change": _line, "item": value},
+    c.Pause: {"reason": _text},
+    c.Resume: {},
+    c.Cancel: {"reason": _text},
     c.Override: {
-        "step": _line, "result": value, "error": _optional(_error), "actor": _line, "reason": _text,
+        "step": _line, "result": value, "error": _optional(_error), "reason": _text,
     },
     c.Fork: {"origin": _line, "reason": _text},
+    c.Migrate: {"reason": _text},
 }  # fmt: skip
 """What is parsed of each command; one without an entry comes from the engine itself."""

@@ -68,8 +68,8 @@ POINTS: tuple[CrashPoint, ...] = (
 )  # fmt: skip
 
 
-def arm(point: CrashPoint, *, at: int = 1) -> None:
-    """Let this process die at a point, the ``at``-th time that it is reached."""
+def arm(point: CrashPoint, *, at: int = 1, by: signal.Signals = signal.SIGKILL) -> None:
+    """Let this process die at a point, the ``at``-th time that it is reached; or send it another signal there."""
     owner, name = _find(point.place)
     true = getattr(owner, name)
     reached = 0
@@ -78,7 +78,7 @@ def arm(point: CrashPoint, *, at: int = 1) -> None:
         nonlocal reached
         reached += 1
         if reached == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), by)
 
     setattr(owner, name, _around(true, point.when, reach))
 

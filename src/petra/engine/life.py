@@ -98,7 +98,7 @@ class Life:
         kept.discard(task)
         if task.cancelled():
             if self.goes_on():
-                self.broke(RuntimeError(f"'{task.get_name()}' was cancelled"))
+                self.broke(PetraError(f"'{task.get_name()}' was cancelled"))
         elif (error := task.exception()) is not None:
             self.broke(error)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +16,22 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     now: float
 
 
-class Start(Command, frozen=True, tag="start"):
+C = TypeVar("C", bound=Command)
+
+
+def at(command: C, now: float) -> C:
+    """Put the time into a command."""
+    return msgspec.structs.replace(command, now=now)
+
+
+class Asked(Command, frozen=True, kw_only=True):
+    """A command that somebody gives: ``actor`` is as whom, ``by`` is who gave it where that is somebody else."""
+
+    actor: str = ""
+    by: str = ""
+
+
+class Start(Asked, frozen=True, kw_only=True, tag="start"):
     """Start the execution; with ``inherits`` it may read what its parent stored."""
 
     workload: dict[str, Any] = {}
@@ -25,7 +40,7 @@ class Start(Command, frozen=True, tag="start"):
     depth: int = 0
 
 
-class Fork(Command, frozen=True, tag="fork"):
+class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
     """Begin with a prefix of another execution's log; what was in flight is handed out again.
 
     With ``digest`` it goes on with another definition, with ``workload`` these keys of it have other values.
@@ -41,7 +56,7 @@ class Fork(Command, frozen=True, tag="fork"):
     workload: dict[str, Any] | None = None
 
 
-class Migrate(Command, frozen=True, tag="migrate"):
+class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):
     """Go on with the definition of that digest, whose steps have other names as ``renamed`` says.
 
     ``at`` is the version that the plan was made for; an execution that has moved on refuses.
@@ -50,7 +65,6 @@ class Migrate(Command, frozen=True, tag="migrate"):
     digest: str
     renamed: dict[str, str] = {}
     at: int | None = None
-    actor: str = ""
     reason: str = ""
 
 
@@ -115,7 +129,7 @@ class Tick(Command, frozen=True, tag="tick"):
     """Time has passed."""
 
 
-class SendSignal(Command, frozen=True, tag="signal"):
+class SendSignal(Asked, frozen=True, kw_only=True, tag="signal"):
     """A signal from outside."""
 
     name: str
@@ -123,20 +137,18 @@ class SendSignal(Command, frozen=True, tag="signal"):
     key: Any = None
 
 
-class PatchCtx(Command, frozen=True, tag="patch"):
+class PatchCtx(Asked, frozen=True, kw_only=True, tag="patch"):
     """An operator changes ctx."""
 
     values: dict[str, Any]
-    actor: str = ""
     reason: str = ""
 
 
-class Act(Command, frozen=True, tag="act"):
+class Act(Asked, frozen=True, kw_only=True, tag="act"):
     """Somebody acts on a work item (S14)."""
 
     item: str
     act: str
-    actor: str
     roles: list[str] = []
     action: str | None = None
     data: Any = None
@@ -146,13 +158,12 @@ class Act(Command, frozen=True, tag="act"):
     admin: bool = False
 
 
-class ChangeGroup(Command, frozen=True, tag="group"):
+class ChangeGroup(Asked, frozen=True, kw_only=True, tag="group"):
     """An operator changes a live group: add, close, cancel, complete."""
 
     group: str
     change: str
     item: Any = None
-    actor: str = ""
 
 
 class ChildEnded(Command, frozen=True, tag="child"):
@@ -164,42 +175,36 @@ class ChildEnded(Command, frozen=True, tag="child"):
     error: Error | None = None
 
 
-class Pause(Command, frozen=True, tag="pause"):
+class Pause(Asked, frozen=True, kw_only=True, tag="pause"):
     """Stop new firings."""
 
-    actor: str = ""
     reason: str = ""
 
 
-class Resume(Command, frozen=True, tag="resume"):
+class Resume(Asked, frozen=True, kw_only=True, tag="resume"):
     """Go on."""
 
-    actor: str = ""
 
-
-class Cancel(Command, frozen=True, tag="cancel"):
+class Cancel(Asked, frozen=True, kw_only=True, tag="cancel"):
     """Stop everything; the execution ends aborted."""
 
     reason: str = ""
-    actor: str = ""
 
 
-class Override(Command, frozen=True, tag="override"):
+class Override(Asked, frozen=True, kw_only=True, tag="override"):
     """An operator decides the outcome of a step that runs or waits."""
 
     step: str
     ok: bool = True
     result: Any = None
     error: Error | None = None
-    actor: str = ""
     reason: str = ""
 
 
-class Retry(Command, frozen=True, tag="retry"):
+class Retry(Asked, frozen=True, kw_only=True, tag="retry"):
     """An operator has a step that is an incident handed out once more."""
 
     step: str
-    actor: str = ""
     reason: str = ""
 
 

@@ -263,6 +263,8 @@ def _start(turn: Turn, command: c.Start) -> None:
             inherits=command.inherits,
             depth=command.depth,
             timers=timers,
+            actor=command.actor,
+            by=command.by,
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])
@@ -304,6 +306,8 @@ def _fork(turn: Turn, command: c.Fork) -> None:
             reason=command.reason,
             size=len(command.past) if others else 0,
             parts=command.parts,
+            actor=command.actor,
+            by=command.by,
         )
     )
     for piece in others:
@@ -404,19 +408,21 @@ def _patch(turn: Turn, command: c.PatchCtx) -> None:
     values = {  # as they will be read back
         key: _kept(turn, value, f"ctx.{key}") for key, value in sorted(command.values.items())
     }
-    turn.emit(e.CtxPatched(values=values, actor=command.actor, reason=command.reason))
+    turn.emit(
+        e.CtxPatched(values=values, actor=command.actor, by=command.by, reason=command.reason)
+    )
 
 
 def _pause(turn: Turn, command: c.Pause) -> None:
     if turn.state.paused:
         raise RefusedError("the execution is paused already")
-    turn.emit(e.ExecutionPaused(actor=command.actor, reason=command.reason))
+    turn.emit(e.ExecutionPaused(actor=command.actor, by=command.by, reason=command.reason))
 
 
 def _resume(turn: Turn, command: c.Resume) -> None:
     if not turn.state.paused:
         raise RefusedError("the execution is not paused")
-    turn.emit(e.ExecutionResumed(actor=command.actor))
+    turn.emit(e.ExecutionResumed(actor=command.actor, by=command.by))
     _reconsider_all(turn)  # a gate may have turned false in the meantime
 
 
@@ -434,9 +440,12 @@ def _migrate(turn: Turn, command: c.Migrate) -> None:
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
-    if turn.state.ending and turn.state.phase != "final":
-        raise RefusedError("the execution is ending already")
-    completion.abort(turn, command.reason or "cancelled")
+    if turn.state.halted:
+        raise RefusedError("it ends as soon as the compensation that runs is over")
+    if turn.state.phase == "compensating":
+        completion.halt(turn, command.reason or "cancelled", command)
+        return
+    completion.abort(turn, command.reason or "cancelled", command)
 
 
 def _override(turn: Turn, command: c.Override) -> None:
@@ -444,7 +453,8 @@ def _override(turn: Turn, command: c.Override) -> None:
     plan = turn.program.steps.get(command.step)
     if plan is None:
         raise RefusedError(f"there is no step '{command.step}'")
-    words = f"{command.actor or 'operator'}: {command.reason}"
+    who = f"{command.actor or 'operator'}{f' (by {command.by})' if command.by else ''}"
+    words = f"{who}: {command.reason}"
     if turn.state.runs_at.get(command.step):
         pass
     elif plan.join is not None:
@@ -479,15 +489,21 @@ def _group(turn: Turn, command: c.ChangeGroup) -> None:
     if change == "add":
         _add_branch(turn, command)
     elif change == "close":
-        turn.emit(e.GroupChanged(group=group.id, change="close", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="close", actor=command.actor, by=command.by)
+        )
     elif change == "complete":
-        turn.emit(e.GroupChanged(group=group.id, change="complete", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="complete", actor=command.actor, by=command.by)
+        )
         withdraw_branches(
             turn, group, {group.empty, *group.arrived.values()}, "the group was completed"
         )
         turn.judge(group.id)
     elif change == "cancel":
-        turn.emit(e.GroupChanged(group=group.id, change="cancel", actor=command.actor))
+        turn.emit(
+            e.GroupChanged(group=group.id, change="cancel", actor=command.actor, by=command.by)
+        )
         withdraw_branches(turn, group, set(), "the group was cancelled")
     else:
         raise RefusedError(f"a group cannot '{change}'; known: add, close, cancel, complete")
@@ -510,7 +526,14 @@ def _add_branch(turn: Turn, command: c.ChangeGroup) -> None:
         arrives=arrival(turn, arc.arc.step, stack, None, group.step),
     )  # fmt: skip
     turn.emit(
-        e.GroupChanged(group=group.id, change="add", produced=token, item=item, actor=command.actor)
+        e.GroupChanged(
+            group=group.id,
+            change="add",
+            produced=token,
+            item=item,
+            actor=command.actor,
+            by=command.by,
+        )
     )
     turn.agenda.add(turn.state.ready[token.id])
 

@@ -2,7 +2,8 @@
 
 Rule 1: an event holds everything ``evolve`` needs; replay evaluates no expression and asks no clock.
 Rule 2: a plain step leaves two: ``step.started`` and ``step.done`` or ``step.failed``.
-Rule 3: an event is never changed once a release has written it; a new meaning is a new type.
+Rule 3: ``actor`` is as whom something was asked; ``by`` is who asked it where that was somebody else.
+Rule 4: an event is never changed once a release has written it; a new meaning is a new type.
 """
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     depth: int = 0
     timers: list[NewTimer] = []
     inherits: bool = False
+    actor: str = ""
+    by: str = ""
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
@@ -273,6 +276,7 @@ class RunRedelivered(Event, frozen=True, tag="run.redelivered"):
     delivery: int
     chunk: str = ""
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -322,6 +326,7 @@ class GroupChanged(Event, frozen=True, tag="group.changed"):
     produced: Produced | None = None
     item: Any = None
     actor: str = ""
+    by: str = ""
 
 
 class GroupTimedOut(Event, frozen=True, tag="group.timed_out"):
@@ -335,6 +340,7 @@ class CtxPatched(Event, frozen=True, tag="ctx.patched"):
 
     values: dict[str, Any]
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -346,6 +352,8 @@ class SignalReceived(Event, frozen=True, tag="signal.received"):
     key: Any = None
     kept: bool = False
     run: str | None = None
+    actor: str = ""
+    by: str = ""
 
 
 class ItemChanged(Event, frozen=True, tag="workitem.changed"):
@@ -357,6 +365,7 @@ class ItemChanged(Event, frozen=True, tag="workitem.changed"):
     holder: str | None = None
     owner: str | None = None
     actor: str = ""
+    by: str = ""
     on_behalf_of: str | None = None
     reason: str = ""
     data: Any = None
@@ -368,6 +377,7 @@ class ActRefused(Event, frozen=True, tag="act.refused"):
 
     act: str
     actor: str = ""
+    by: str = ""
     item: str = ""
     reason: str = ""
 
@@ -382,6 +392,7 @@ class ExecutionPaused(Event, frozen=True, tag="execution.paused"):
     """New firings stop."""
 
     actor: str = ""
+    by: str = ""
     reason: str = ""
 
 
@@ -389,15 +400,19 @@ class ExecutionResumed(Event, frozen=True, tag="execution.resumed"):
     """Firings go on."""
 
     actor: str = ""
+    by: str = ""
 
 
 class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
-    """The end is decided; compensation or the final step come before it."""
+    """The end is decided; compensation or the final step come before it. With ``halts`` no more is compensated."""
 
     status: str
     phase: str
     reason: str = ""
     error: Error | None = None
+    actor: str = ""
+    by: str = ""
+    halts: bool = False
 
 
 class FinalStarted(Event, frozen=True, tag="final.started"):
@@ -435,6 +450,8 @@ class ExecutionForked(Event, frozen=True, tag="execution.forked"):
     reason: str = ""
     size: int = 0
     parts: list[tuple[str, int, int]] = []
+    actor: str = ""
+    by: str = ""
 
 
 class PastTaken(Event, frozen=True, tag="execution.past"):
@@ -454,6 +471,7 @@ class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
     renamed: dict[str, str] = {}
     reducers: dict[str, str] = {}
     actor: str = ""
+    by: str = ""
     reason: str = ""
     workload: Any = None
 

@@ -43,7 +43,11 @@ def act(turn: Turn, command: Act) -> None:
     except (_RefusedError, TransformError) as refusal:
         turn.emit(
             e.ActRefused(
-                act=command.act, actor=command.actor, item=command.item, reason=str(refusal)
+                act=command.act,
+                actor=command.actor,
+                by=command.by,
+                item=command.item,
+                reason=str(refusal),
             )
         )
 
@@ -160,6 +164,7 @@ def _changed(turn: Turn, item: WorkItem, command: Act, state: str, **more: Any) 
             act=command.act,
             state=state,
             actor=command.actor,
+            by=command.by,
             on_behalf_of=command.on_behalf_of,
             **more,
         )

@@ -27,7 +27,12 @@ def _again(turn: Turn, run: Run, command: c.Retry) -> None:
         place = holder.id if isinstance(holder, Chunk) else ""
         delivery = holder.delivery + 1
         event = e.RunRedelivered(
-            run=run.id, delivery=delivery, chunk=place, actor=command.actor, reason=command.reason
+            run=run.id,
+            delivery=delivery,
+            chunk=place,
+            actor=command.actor,
+            by=command.by,
+            reason=command.reason,
         )
         turn.emit(event)
         turn.effect(Assign(run=run.id, delivery=delivery, chunk=place))

@@ -108,6 +108,7 @@ def migrate(turn: Turn, command: c.Migrate) -> None:
             renamed=dict(command.renamed),
             reducers=new.reducers,
             actor=command.actor,
+            by=command.by,
             reason=command.reason,
         )
     )

@@ -217,11 +217,25 @@ def signal(turn: Turn, command: SendSignal) -> None:
         run = turn.state.runs[run_id]
         chunk = run.chunks[chunk_id] if chunk_id else None
         wait = next(w for w in (chunk or run).waits if serves(w, command.name, command.key))
-        turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, run=run.id))
+        turn.emit(_received(command, payload, run=run.id))
         _won(turn, run, chunk, wait, payload)
         return
     kept = not _all_transient(turn, command.name)
-    turn.emit(e.SignalReceived(name=command.name, key=command.key, payload=payload, kept=kept))
+    turn.emit(_received(command, payload, kept=kept))
+
+
+def _received(
+    command: SendSignal, payload: Any, *, run: str | None = None, kept: bool = False
+) -> e.SignalReceived:
+    return e.SignalReceived(
+        name=command.name,
+        key=command.key,
+        payload=payload,
+        run=run,
+        kept=kept,
+        actor=command.actor,
+        by=command.by,
+    )
 
 
 def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:

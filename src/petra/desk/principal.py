@@ -1,0 +1,108 @@
+"""Who asks: every call at the desk carries a principal, and what is asked is signed with its name.
+
+Rule 1: the identity is the actor. Who may not act as others cannot have anything recorded under another name.
+Rule 2: who may, and does, is recorded too: ``actor`` is as whom, ``by`` is who.
+Rule 3: roles and powers come from whoever made sure who it is; only who may act as others names the roles of those.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import pwd
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from petra.errors import PetraError
+from petra.kernel import commands as c
+from petra.kernel.human import ANY_ROLE
+
+A = TypeVar("A", bound=c.Asked)
+
+
+class Kind(enum.Enum):
+    """What kind of somebody it is."""
+
+    OWNER = "owner"
+    """Whoever the folder belongs to."""
+    USER = "user"
+    SERVICE = "service"
+    """A program with an account of its own."""
+
+
+class May(enum.Enum):
+    """What somebody may do."""
+
+    SEE = "see executions"
+    START = "start executions"
+    STEER = "steer executions"
+    DECIDE = "act on work items"
+    ADMINISTER = "act as an administrator"
+    ACT_AS = "act as somebody else"
+
+
+class ForbiddenError(PetraError):
+    """Somebody may not do what they ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody who asks. ``roles`` are the groups that playbooks name, as they hold in ``namespace``."""
+
+    name: str
+    kind: Kind = Kind.USER
+    roles: tuple[str, ...] = ()
+    may: frozenset[May] = frozenset()
+    namespace: str = "default"
+
+    def must(self, power: May) -> None:
+        """Let nobody go on who may not.
+
+        Raises:
+            ForbiddenError: it may not.
+        """
+        if power not in self.may:
+            raise ForbiddenError(f"'{self.name}' may not {power.value}")
+
+    def signed(self, command: A) -> A:
+        """Return a command under this name, or under the one it names, if one may act as another.
+
+        Raises:
+            ForbiddenError: it may not do that, or not under that name.
+        """
+        self.must(_power(command))
+        actor = command.actor or self.name
+        by = ""
+        if actor != self.name:
+            self.must(May.ACT_AS)
+            by = self.name
+        if not isinstance(command, c.Act):
+            return msgspec.structs.replace(command, actor=actor, by=by)
+        if command.admin:
+            self.must(May.ADMINISTER)
+        if command.on_behalf_of is not None:
+            self.must(May.ACT_AS)
+        own = May.ACT_AS not in self.may or not command.roles
+        roles = list(self.roles) if own else command.roles
+        return msgspec.structs.replace(command, actor=actor, by=by, roles=roles)
+
+
+def _power(command: c.Asked) -> May:
+    if isinstance(command, c.Act):
+        return May.DECIDE
+    return May.START if isinstance(command, c.Start | c.Fork) else May.STEER
+
+
+def owner(name: str = "") -> Principal:
+    """Return who has the folder: the user of this process, who may do everything in it."""
+    return Principal(name or login_name(), Kind.OWNER, roles=(ANY_ROLE,), may=frozenset(May))
+
+
+def login_name() -> str:
+    """Return the name of the user that this process belongs to, as the system knows it."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a user without a name, as in many containers
+        return f"uid-{os.geteuid()}"
