@@ -31,12 +31,18 @@ class Begin(Request, frozen=True, tag="begin"):
 
 
 class Branch(Request, frozen=True, tag="branch"):
-    """Start an execution with the past of another one: up to a record, or before a step was last started."""
+    """Start an execution with the past of another one: up to a record, or before a step was last started.
+
+    It may go on with another playbook, given as text, and with other values in its workload.
+    """
 
     origin: str
     at: int | None = None
     step: str | None = None
     reason: str = ""
+    playbook: str = ""
+    renamed: dict[str, str] = {}
+    workload: dict[str, Any] | None = None
 
 
 class Move(Request, frozen=True, tag="move"):
