@@ -44,10 +44,13 @@ def step_started(state: State, event: e.StepStarted) -> None:
         arrow=first.arrow if first else None,
         resources=list(event.resources),
         compensates=event.compensates,
-        joined=event.stack is not None or (first is not None and first.joined),
-        merged=(event.merge.value,) if event.merge is not None else first.merged if first else (),
         began=undone.began if undone else None,
     )
+    if event.stack is not None or (first is not None and first.joined):
+        run.joined = True
+        run.merged = (
+            (event.merge.value,) if event.merge is not None else first.merged if first else ()
+        )
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
         add_pieces(run.loop, event.pieces)
