@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from signal import Signals
 from typing import Final
@@ -23,6 +23,7 @@ from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
+from petra.engine.news import Notice, Topic
 from petra.wire import frames as f
 from petra.worker.child import Child, NotStartedError
 from petra.worker.transport import LostError, Transport
@@ -61,8 +62,6 @@ class Keeper:
         """The worker that takes work now."""
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
-        self.troubled: list[Callable[[str], None]] = []
-        """Who wants to hear of trouble."""
         self._hands: dict[Hand, Task[None]] = {}
 
     @asynccontextmanager
@@ -142,8 +141,7 @@ class Keeper:
     def _tell(self, trouble: str) -> None:
         self.trouble = trouble
         _log.warning("%s", trouble)
-        for told in tuple(self.troubled):
-            told(trouble)
+        self._engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=trouble))
 
     # Looking after all
 

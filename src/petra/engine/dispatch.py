@@ -394,6 +394,11 @@ class Dispatcher:
         if link in self._workers:
             self._workers[link].drains = True
 
+    def name_of(self, link: Link) -> str:
+        """Return what the worker of a connection is called, if there is one."""
+        worker = self._workers.get(link)
+        return worker.name if worker is not None else ""
+
     def gone(self, link: Link) -> None:
         """A worker is gone for good; what it had is lost at once."""
         worker = self._workers.pop(link, None)

@@ -45,6 +45,7 @@ from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
+from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -280,6 +281,7 @@ class Engine:
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -297,7 +299,7 @@ class Engine:
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():
-                self.dispatcher.gone(link)
+                self._gone(link)
             case frames.Log():
                 self.feed.printed(frame.lines)
                 self.logs.take(link, frame)
@@ -311,9 +313,14 @@ class Engine:
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
-        if not self.life.goes_on():
-            return
+        if self.life.goes_on():
+            self._gone(link)
+
+    def _gone(self, link: Link) -> None:
+        name = self.dispatcher.name_of(link)
         self.dispatcher.gone(link)
+        if name:
+            self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         if self.dispatcher.disowns(link, given.lease):

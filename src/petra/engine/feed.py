@@ -215,11 +215,14 @@ class Feed:
         for bell in tuple(self._bells.get(execution, ())):
             bell.ring("")
 
-    def appended(self, execution: str, records: Sequence[Record], head: Head) -> None:
-        """Records are durable."""
+    def appended(
+        self, execution: str, records: Sequence[Record], status: str, reason: str = ""
+    ) -> None:
+        """Records are durable, and the execution is as they say."""
         for bell in tuple(self._bells.get(execution, ())):
-            bell.ring(head.status)
+            bell.ring(status)
         if self._sinks:
+            head = Head(version=records[-1].seq, status=status, reason=reason)
             message = Appended(execution=execution, records=records, head=head)
             self.tell(execution, message)
             self.tell(Topic.RECORDS, message)
