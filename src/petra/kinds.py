@@ -116,7 +116,7 @@ class Shell(Fields, frozen=True):
 
     argv: Annotated[Texts | None, says("The program and its arguments, without a shell.")] = None
     script: Annotated[
-        Text | None, says("Text for `sh`; values that may hold quotes come in through `env`.")
+        Constant | None, says("Text for `sh`, constant; values come in through `env`.")
     ] = None
     env: Annotated[Map | None, says("Environment variables.")] = None
     cwd: Annotated[Text | None, says("The folder to run in.")] = None

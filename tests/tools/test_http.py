@@ -327,6 +327,27 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(value: Any) -> N
     assert "s3cret" in repr(near)
 
 
+@pytest.mark.spec("S20")
+def test_headers_that_may_hold_a_secret_do_not_follow_a_redirect_to_another_origin() -> None:
+    async def use(registry: Registry) -> tuple[Asked, Asked]:
+        async with (
+            serving({"/": reply("caught")}) as other,
+            serving(
+                {"/": redirect(other.url()), "/near": redirect("/end"), "/end": reply("ok")}
+            ) as stub,
+        ):
+            headers = {"X-Team": "s3cret", "Cookie": "s3cret", "Accept": "text/plain"}
+            for path in ("/", "/near"):
+                fields = {"url": stub.url(path), "headers": headers}
+                good(await registry.attempt("http", fields, ToolContext()))
+            return other.asked[-1], stub.asked[-1]
+
+    far, near = with_tools(use)
+    assert "s3cret" not in repr(far)
+    assert "text/plain" in repr(far)
+    assert "s3cret" in repr(near)
+
+
 @pytest.mark.spec("S22")
 def test_redirects_are_followed_unless_told_otherwise() -> None:
     routes = {"/": redirect("/b"), "/b": reply("there")}

@@ -23,7 +23,7 @@ from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
 from petra.store.rows import Record as StoredRecord
 from petra.store.rows import Snapshot, shard_of
@@ -249,7 +249,7 @@ class Entries:
         stored = await self._store.playbook(digest)
         if stored is None:
             raise PetraError(f"the store has no playbook with digest {digest}")
-        return self.remember(Program(read(stored.source.decode(), stored.name).checked()))
+        return self.remember(Program(read_stored(stored.source.decode(), stored.name)))
 
     def compiled(self, playbook: Playbook) -> Program:
         """Return the compiled form of a playbook; the same object is compiled once."""

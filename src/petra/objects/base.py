@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.errors import ObjectError
-from petra.references import KEY, Reference, read_reference
+from petra.references import KEY, Reference, read_reference, walk
 from petra.values import canonical
 
 _EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}")
@@ -176,12 +176,13 @@ class ExecutionObjects:
         return (await self._objects.join(self._execution, found)).as_data()
 
     async def get(self, reference: Any) -> Any:
-        """Return what a reference leads to, verified.
+        """Return what a reference leads to, verified: the part of an object that its path means.
 
         Raises:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
-        return await self._objects.get(self.checked(reference))
+        found = self.checked(reference)
+        return walk(found.as_data(), await self._objects.get(found))
 
     def checked(self, reference: Any) -> Reference:
         """Read a reference that this execution may follow.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from petra.playbook.model import Playbook
 from petra.playbook.problems import InvalidPlaybookError, Mark, Problem, render
-from petra.playbook.read import Reading, read, read_bytes
+from petra.playbook.read import Reading, read, read_bytes, read_stored
 from petra.playbook.write import to_yaml
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Reading",
     "read",
     "read_bytes",
+    "read_stored",
     "render",
     "to_yaml",
 ]

@@ -65,8 +65,20 @@ class Reading:
         return self.places.at(*path)
 
 
-def read(text: str, name: str = "playbook.yaml") -> Reading:
-    """Read a playbook; every problem is in the result, in the order of the text."""
+def read_stored(text: str, name: str) -> Playbook:
+    """Read a playbook that was checked when it was stored: what is checked today is not its business.
+
+    Raises:
+        InvalidPlaybookError: it is none.
+    """
+    return read(text, name, checks=False).checked()
+
+
+def read(text: str, name: str = "playbook.yaml", *, checks: bool = True) -> Reading:
+    """Read a playbook; every problem is in the result, in the order of the text.
+
+    Without ``checks`` only what cannot be read is a problem.
+    """
     problems = Problems()
     tree = parse(text, problems)
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
@@ -86,7 +98,8 @@ def read(text: str, name: str = "playbook.yaml") -> Reading:
     normalise(tree, problems)
     playbook = Decoder(problems, keys).struct(tree, Playbook, (), tree.mark)
     places = Places(tree)
-    check(Document(playbook, places, problems, text))
+    if checks:
+        check(Document(playbook, places, problems, text))
     return Reading(name, text, playbook, tuple(problems), places, tuple(notes.changes))
 
 

@@ -1,7 +1,7 @@
 """Where HTTP requests may go: rules against requests that are led inside (SSRF).
 
-Off by default, since a worker at home talks to its own machine. ``ToolSettings.refuse_private`` turns it on:
-a name is resolved once, every address it has must be public, and the connection goes to the very address
+Off by default, since a worker at home talks to its own machine. ``ToolSettings.refuse_private`` turns it on (a worker's
+``--refuse-private``, or ``PETRA_REFUSE_PRIVATE=1``): a name is resolved once, every address it has must be public, and the connection goes to the very address
 that was checked, while certificate and ``Host`` stay those of the name. Redirects pass the same gate, since it
 stands where connections are made.
 """

@@ -1,7 +1,8 @@
 """``kind: http``: one request, one outcome.
 
 Rule 1: answers of 400 and above are error outcomes; ``outcome.http`` has status and headers either way.
-Rule 2: credentials of ``auth`` go to the origin that was asked, and are dropped when a redirect leads elsewhere.
+Rule 2: credentials and headers go to the origin that was asked. When a redirect leads elsewhere, only headers that
+say what is sent and wanted go with it: any other may hold a secret.
 Rule 3: tasks share connections and nothing else: no cookies, no proxies or credentials of the environment.
 Rule 4: no answer is read beyond ``max_bytes``, counted after decompression.
 """
@@ -29,6 +30,13 @@ from petra.wire import ErrorKind, Outcome
 MAX_REDIRECTS: Final = 10
 DETAILS_MAX: Final = 4_000
 """Characters of a refused request's answer that are kept in ``error.details``."""
+_HARMLESS: Final = frozenset(
+    {
+        "accept", "accept-charset", "accept-encoding", "accept-language", "connection", "content-encoding",
+        "content-length", "content-type", "host", "idempotency-key", "transfer-encoding", "user-agent",
+    }
+)  # fmt: skip
+"""Headers that may go where a redirect leads."""
 _KINDS: Final[Mapping[int, ErrorKind]] = {
     401: "auth",
     403: "auth",
@@ -63,7 +71,6 @@ class HttpTool:
             response = await _send(
                 client,
                 request,
-                credentials,
                 follow=flag(fields.follow_redirects, "follow_redirects"),
             )
             try:
@@ -198,7 +205,7 @@ def _timeout(timeout: Any) -> httpx2.Timeout:
 
 
 async def _send(
-    client: httpx2.AsyncClient, request: httpx2.Request, credentials: Credentials, *, follow: bool
+    client: httpx2.AsyncClient, request: httpx2.Request, *, follow: bool
 ) -> httpx2.Response:
     """Send a request, and what its redirects ask for; the body of the last answer is still to be read."""
     origin = _origin(request.url)
@@ -208,8 +215,9 @@ async def _send(
         if not follow or following is None:
             return response
         await response.aclose()
-        if _origin(following.url) != origin and credentials.header is not None:
-            following.headers.pop(credentials.header[0], None)
+        if _origin(following.url) != origin:
+            for name in [name for name in following.headers if name.lower() not in _HARMLESS]:
+                del following.headers[name]
         # The request that is built for a redirect has the client's time limits, not ours.
         following.extensions = {**following.extensions, "timeout": request.extensions["timeout"]}
         if not _has_port(following.url):

@@ -23,6 +23,7 @@ from petra.collector import leave_what_is_loaded, look_less_often
 from petra.keychain import FileCredentials, Keychain
 from petra.keychain.providers import plug_ins
 from petra.objects import LocalObjects
+from petra.tools.base import ToolSettings
 from petra.tools.registry import Registry, learn_plug_ins
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport
@@ -30,6 +31,8 @@ from petra.worker.worker import Offer, Worker
 
 BEAT_S = 0.3
 """Seconds between heartbeats: whoever keeps the worker sees soon that it hangs."""
+REFUSE_PRIVATE = "PETRA_REFUSE_PRIVATE"
+"""The variable that keeps the http tasks of every worker started under it to public addresses."""
 GRACE_S = 5.0
 """Seconds that a worker gets to end by itself once its server is gone."""
 
@@ -71,6 +74,12 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--beat-s", type=float, default=BEAT_S, help="seconds between heartbeats")
     parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
     parser.add_argument("--objects", type=Path, help="folder for large results")
+    parser.add_argument(
+        "--refuse-private",
+        action="store_true",
+        default=os.environ.get(REFUSE_PRIVATE, "").lower() in {"1", "true", "yes", "on"},
+        help=f"let http reach public addresses only (also {REFUSE_PRIVATE}=1)",
+    )
     parser.add_argument("--log-level", default="WARNING")
     return parser.parse_args(argv)
 
@@ -87,7 +96,7 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
 
     credentials = FileCredentials(options.credentials) if options.credentials else None
     learn_plug_ins()
-    registry = Registry()
+    registry = Registry(ToolSettings(refuse_private=options.refuse_private))
     keychain = Keychain(credentials=credentials, providers=plug_ins())
     worker = Worker(
         connect,

@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from petra.errors import ObjectError, UnreadableError
 from petra.objects import ExecutionObjects, Reference
 from petra.references import name_of
@@ -85,7 +87,7 @@ class Loaded:
             return self._kept[key][0]
         task = self._coming.get(key)
         if task is None:
-            task = self._coming[key] = asyncio.create_task(objects.get(reference))
+            task = self._coming[key] = asyncio.create_task(objects.get(_whole(reference)))
             task.add_done_callback(lambda done: self._arrived(reference, done))
         return await asyncio.shield(task)
 
@@ -105,3 +107,7 @@ class Loaded:
 def _size(reference: Mapping[str, Any]) -> int:
     size = reference["size"]
     return size if isinstance(size, int) else 0
+
+
+def _whole(reference: Reference) -> Reference:
+    return msgspec.structs.replace(reference, path=[]) if reference.path else reference

@@ -3,7 +3,9 @@
 Rule 1: a part is sent when it has ``PART_ITERATIONS`` or ``PART_BYTES``, ``PART_S`` after the first of it ended,
 or when the worker has nothing left to start and nothing is on its way that could bring more.
 Rule 2: no further iteration starts while ``PARTS_OUT`` parts wait for their acknowledgement.
-Rule 3: within a part iterations stand in the order of their paths, whoever was first: a report depends on nothing
+Rule 3: results that are beyond their share of the room go on a page, which is stored before the part is sent
+(``petra.worker.pages``).
+Rule 4: within a part iterations stand in the order of their paths, whoever was first: a report depends on nothing
 but what happened.
 """
 
@@ -17,11 +19,14 @@ from typing import Final, Protocol
 from petra.clock import Clock
 from petra.wire import Assignment, Iteration, Report
 from petra.wire.frames import IterationReport, RunReport
+from petra.worker.pages import PAGE_BYTES, Pages
 
 PART_ITERATIONS: Final = 256
 PART_BYTES: Final = 128 * 1024
 PART_S: Final = 1.0
 PARTS_OUT: Final = 4
+REFERENCE_BYTES: Final = 400
+"""Bytes that a reference takes, about."""
 
 
 class _Timer(Protocol):
@@ -45,6 +50,10 @@ class Parts:
         self._waiters: list[asyncio.Future[None]] = []
         self._timer: _Timer | None = None
         self._over = False
+        self.pages: Pages | None = None
+        self._large: set[tuple[int, ...]] = set()
+        self._page_bytes = 0
+        self._sealing: set[asyncio.Task[None]] = set()
 
     # Iterations to start
 
@@ -89,24 +98,57 @@ class Parts:
 
     def add(self, path: tuple[int, ...], report: Report, size: int) -> None:
         """Take what an iteration came to; ``size`` is that of its report."""
-        if self._ended and (len(self._ended) >= PART_ITERATIONS or self._bytes + size > PART_BYTES):
+        paged = self.pages is not None and self.pages.takes(report, size)
+        own = REFERENCE_BYTES if paged else size
+        if self._ended and (
+            len(self._ended) >= PART_ITERATIONS
+            or self._bytes + own > PART_BYTES
+            or (paged and self._page_bytes + size > PAGE_BYTES)
+        ):
             self.flush()
         self._ended.append(IterationReport(path=path, report=report))
-        self._bytes += size
+        self._bytes += own
+        if paged:
+            self._large.add(path)
+            self._page_bytes += size
         if self._timer is None:
             self._timer = self._clock.call_later(PART_S, self.flush)
 
     def flush(self) -> None:
         """Send what has ended, if anything has."""
-        if self._ended:
-            part = self._take(more=True)
-            self._out.add(part.part)
+        if not self._ended:
+            return
+        large = self._on_page()
+        part = self._take(more=True)
+        self._out.add(part.part)
+        if not large:
             self._put(part)
+            return
+        sealing = asyncio.create_task(self._seal(part, large))
+        self._sealing.add(sealing)
+        sealing.add_done_callback(self._sealing.discard)
+
+    async def close(self) -> RunReport:
+        """Return the last part, when all before it are on their way."""
+        self.stop()
+        while self._sealing:
+            await asyncio.wait(self._sealing)
+        large = self._on_page()
+        part = self._take(more=False)
+        return await self.pages.seal(part, large) if self.pages is not None and large else part
 
     def last(self) -> RunReport:
-        """Return the last part: the rest of what has ended."""
+        """Return the last part as it is, without waiting: the rest of what has ended."""
         self.stop()
         return self._take(more=False)
+
+    async def _seal(self, part: RunReport, large: set[tuple[int, ...]]) -> None:
+        assert self.pages is not None, "what is large goes on a page"
+        self._put(await self.pages.seal(part, large))
+
+    def _on_page(self) -> set[tuple[int, ...]]:
+        large, self._large, self._page_bytes = self._large, set(), 0
+        return large
 
     def acknowledged(self, part: int) -> None:
         """The server has a part for good."""

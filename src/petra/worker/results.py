@@ -22,6 +22,7 @@ from petra.errors import ObjectError, UnreadableError
 from petra.keychain import Scrubber
 from petra.tools.base import Objects
 from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Report, Write
+from petra.worker.parts import REFERENCE_BYTES
 from petra.worker.playbooks import Ready
 
 REPORT_BYTES: Final = 192 * 1024
@@ -33,8 +34,6 @@ TINY: Final = 512
 ATTEMPTS_BYTES: Final = 48 * 1024
 WRITES_BYTES: Final = 128 * 1024
 """Bytes that all the writes of a run may have together."""
-REFERENCE_BYTES: Final = 400
-"""Bytes that a reference takes, about."""
 DETAILS_BYTES: Final = 8 * 1024
 """Bytes of the details of an error that stay when there is little room."""
 
@@ -82,7 +81,7 @@ async def finish(  # noqa: PLR0913 - what a report is measured by
         report = msgspec.convert(scrubber.clean(msgspec.to_builtins(report)), Report)
         raw = _encode(report)
     if limit is None:
-        limit = _room(ready, total)
+        limit = room_of(ready, total)
     if _is_small(report, ready, len(raw), limit):
         return report, len(raw)
     report = await _fit_attempts(report, objects)
@@ -101,12 +100,13 @@ def measure(report: Report, ready: Ready, scrubber: Scrubber, *, total: int = 0)
         raw = _encode(report)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-    if scrubber.suspects(raw) or not _is_small(report, ready, len(raw), _room(ready, total)):
+    if scrubber.suspects(raw) or not _is_small(report, ready, len(raw), room_of(ready, total)):
         return None
     return len(raw)
 
 
-def _room(ready: Ready, total: int) -> int:
+def room_of(ready: Ready, total: int) -> int:
+    """Return how many bytes the result of an iteration may have without a page, or that of a run without an object."""
     return min(ready.inline_max, max(TINY, LOOP_ROOM // total)) if total else ready.inline_max
 
 
@@ -133,26 +133,25 @@ async def _by_reference(
     fits = size <= limit and (whole <= REPORT_BYTES or size <= TINY)
     if fits and not ready.reference_first:
         return report, whole
-    reference = await _stored("the result", report.result, size, objects)
+    reference = await stored(f"the result of {size:,} bytes", report.result, objects)
     return msgspec.structs.replace(report, result=reference), whole - size
 
 
-async def _stored(what: str, value: Any, size: int, objects: Objects | None) -> dict[str, Any]:
+async def stored(what: str, value: Any, objects: Objects | None) -> dict[str, Any]:
     """Store a value that is too large to travel; return its reference.
 
     Raises:
         UnreadableError: it cannot be stored.
     """
     if objects is None:
-        message = f"{what} has {size:,} bytes, and this worker has no object store"
-        raise UnreadableError("limit", message)
+        raise UnreadableError("limit", f"{what}: this worker has no object store")
     try:
         return await objects.put(value)
     except ObjectError as error:
-        message = f"{what} of {size:,} bytes cannot be stored: {error.message}"
+        message = f"{what}: cannot be stored: {error.message}"
         raise UnreadableError(error.kind, message) from error
     except Exception as error:
-        message = f"{what} of {size:,} bytes cannot be stored: {type(error).__name__}"
+        message = f"{what}: cannot be stored: {type(error).__name__}"
         raise UnreadableError("connection", message) from error
 
 
@@ -171,7 +170,8 @@ async def _fit_writes(report: Report, ready: Ready, objects: Objects | None) -> 
         write
         if size <= most
         else Write(
-            key=write.key, value=await _stored(f"ctx.{write.key}", write.value, size, objects)
+            key=write.key,
+            value=await stored(f"ctx.{write.key} of {size:,} bytes", write.value, objects),
         )
         for write, size in zip(writes, sizes, strict=True)
     ]
@@ -181,7 +181,7 @@ async def _fit_writes(report: Report, ready: Ready, objects: Objects | None) -> 
         )
     branch = report.branch
     if branch is not UNSET and (size := len(_json(branch))) > ready.inline_max:
-        branch = await _stored("the output of the branch", branch, size, objects)
+        branch = await stored(f"the output of the branch, {size:,} bytes", branch, objects)
     return msgspec.structs.replace(report, writes=writes, branch=branch)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.clock import Clock
-from petra.errors import ExpressionError, ObjectError, UnreadableError
+from petra.errors import ExpressionError, UnreadableError
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
@@ -33,10 +33,12 @@ from petra.references import Follow, Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
+from petra.worker.gathering import gather, is_part
 from petra.worker.loaded import Loaded
+from petra.worker.pages import Pages
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
-from petra.worker.results import CleanObjects, finish, measure
+from petra.worker.results import CleanObjects, finish, measure, room_of, stored
 from petra.worker.storing import Storing
 from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.taking import taken
@@ -114,6 +116,11 @@ class Work:
             for write in report.writes
         )
 
+    @property
+    def sharing(self) -> int:
+        """How many iterations share the room for results, if no page takes what is beyond it."""
+        return self.given.total if self.parts.pages is None else 0
+
     def fail(self) -> None:
         """End a chunk because one of its iterations failed: stop the others that run now."""
         self._failed = True
@@ -159,6 +166,7 @@ class Runner:
                 made, work.ready, self._stored(work), self._scrubber, total=given.total
             )
             return report_of(given, report)
+        work.parts.pages = self._pages(work)
         width = given.width if given.more else min(given.width, len(given.iterations))
         if width <= 1:
             await self._iterate(work)
@@ -166,22 +174,35 @@ class Runner:
             async with asyncio.TaskGroup() as group:
                 for _ in range(width):
                     group.create_task(self._iterate(work))
-        return work.parts.last()
+        return await work.parts.close()
+
+    def _pages(self, work: Work) -> Pages | None:
+        """Return what stores the results of a long loop together, where there is an object store."""
+        objects, total = self._stored(work), work.given.total
+        if objects is None or not total or work.ready.reference_first:
+            return None
+        clean = CleanObjects(objects, self._scrubber)
+
+        async def store(results: Any) -> dict[str, Any]:
+            return await stored(f"{len(results)} results", results, clean)
+
+        return Pages(store, room_of(work.ready, total))
 
     async def _gather(self, work: Work, results: list[Any]) -> Report:
         """Store the results of a loop as one object; those that came in pieces without holding all of them."""
         objects = self._stored(work)
-        if work.given.joins and objects is not None:
-            try:
-                return Report(status="ok", result=await objects.join(results))
-            except ObjectError as error:
-                message = self._scrubber.scrub(f"the results cannot be stored: {error.message}")
-                retryable = error.kind in RETRYABLE
-                fault = Error(kind=error.kind, message=message, retryable=retryable)
-                return Report(status="error", error=fault)
+        try:
+            if objects is not None and (work.given.joins or any(map(is_part, results))):
+                found = await gather(objects, results, joins=work.given.joins)
+                return Report(status="ok", result=found)
+        except UnreadableError as error:
+            message = self._scrubber.scrub(f"the results cannot be stored: {error.message}")
+            retryable = error.kind in RETRYABLE
+            fault = Error(kind=error.kind, message=message, retryable=retryable)
+            return Report(status="error", error=fault)
         report = Report(status="ok", result=results)
-        stored, _ = await finish(report, work.ready, self._stored(work), self._scrubber, limit=0)
-        return stored
+        made, _ = await finish(report, work.ready, objects, self._scrubber, limit=0)
+        return made
 
     async def _iterate(self, work: Work) -> None:
         """Take iterations from those that are left until there are none, or the chunk has ended."""
@@ -200,9 +221,9 @@ class Runner:
 
     async def _ended(self, work: Work, iteration: Iteration, report: Report) -> None:
         """Take what an iteration came to, as it may leave."""
-        given, made = work.given, report
+        made = report
         report, size = await finish(
-            report, work.ready, self._stored(work), self._scrubber, total=given.total
+            report, work.ready, self._stored(work), self._scrubber, total=work.sharing
         )
         if report.writes:
             await self._remember(work, made)
@@ -251,7 +272,7 @@ class Runner:
             measure=lambda r: (
                 None
                 if r.writes and work.adds_to_large(r)
-                else measure(r, ready, self._scrubber, total=work.given.total)
+                else measure(r, ready, self._scrubber, total=work.sharing)
             ),
             goes_on=goes_on,
             stopped=lambda: work.reason is not None,

@@ -40,6 +40,14 @@ def check_templates(document: Document) -> None:
             )  # fmt: skip
 
 
+_INSTEAD = {
+    "code": "pass values through 'args'",
+    "function": "pass values through 'args'",
+    "script": "pass values through 'env' and read them as \"$NAME\", or use 'argv'",
+}
+"""How values get into constant text that is not SQL."""
+
+
 class _Templates:
     """Holds what the playbook's own names are."""
 
@@ -68,13 +76,11 @@ class _Templates:
             return
         report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
-        is_code = key in ("code", "function")
-        hint = "pass values through 'args'" if is_code else "bind values with 'params'"
         report(
             "P125",
             self.document.at(*leaf.path),
             f"'{key}' is constant text: its template is never rendered",
-            hint,
+            _INSTEAD.get(str(key), "bind values with 'params'"),
         )
 
     def _bare_guard(self, path: Path, text: str) -> None:
