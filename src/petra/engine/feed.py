@@ -13,7 +13,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from petra.engine.limits import FEED_MAX
@@ -69,9 +68,7 @@ class Subscription:
         self._feed.attach(self._place, self)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._feed.detach(self._place, self)
 
     def take(self, message: News) -> None:
@@ -126,9 +123,7 @@ class Bell:
         self._feed.hang(self._execution, self)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._feed.take_down(self._execution, self)
 
     def ring(self, status: str) -> None:
