@@ -168,6 +168,13 @@ def summary(result: Result) -> str:
         lines.append(folded(f"  {result.error['message']}"))
     if result.status == "refused":
         lines.append(f"  {result.reason}")
+    lines += [
+        folded(f"  compensation of '{one['step']}' failed: {one['message']}")
+        for one in result.failures
+        if one.get("task", "").endswith("/compensate")
+    ]
+    if result.not_compensated:
+        lines.append(folded(f"  not compensated: {', '.join(result.not_compensated)}"))
     if result.output is not None:
         lines.append(f"  output: {short(result.output)}")
         if is_reference(result.output):

@@ -8,6 +8,7 @@ from typing import Any
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
+from petra.kernel.compensation import not_compensated
 from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
 
@@ -30,6 +31,8 @@ class Result:
     error: dict[str, Any] | None
     work_items: list[dict[str, Any]] = field(default_factory=list)
     """What people are asked to do: step, title, state, holder, users, roles, actions."""
+    not_compensated: list[str] = field(default_factory=list)
+    """The steps that were done and are not undone, where the playbook wants them to be."""
     version: int = 0
     """The number of the last record it shows."""
 
@@ -54,6 +57,7 @@ def result_of(entry: Entry) -> Result:
         failures=state.failures,
         error=state.error.as_data() if state.error is not None else None,
         work_items=[_asked(item) for item in state.items.values() if item.is_open],
+        not_compensated=not_compensated(entry.program, state),
         version=state.seq,
     )
 

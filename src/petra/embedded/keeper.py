@@ -23,10 +23,11 @@ from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
+from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
 from petra.wire import frames as f
 from petra.worker.child import Child, NotStartedError
-from petra.worker.transport import LostError, Transport
+from petra.worker.transport import LostError, NonsenseError, Transport
 
 POOL: Final = "default"
 """The pool of the workers that are kept."""
@@ -233,20 +234,28 @@ class Keeper:
     # Talking
 
     async def talk(self, link: Transport) -> None:
-        """Carry what a worker says to the engine, until the connection is gone."""
-        await self._converse(link, None)
+        """Carry what a worker says to the engine, until the connection is gone; one that breaks the protocol is cut off."""
+        if why := await self._converse(link, None):
+            self._tell(f"a worker was dropped: {why}")
+            self._engine.lost(link)
+            link.close()
 
     async def _converse(self, link: Transport, hand: Hand | None) -> str:
         """Carry what a worker says to the engine until the connection is gone; return why it was cut, if it was."""
         while True:
             try:
                 received = await link.receive()
+            except NonsenseError as error:
+                return str(error)
             except LostError:
                 return ""
             for frame in received:
                 if hand is not None:
                     self._heard(hand, frame)
-                await self._engine.receive(link, frame)  # type: ignore[arg-type]
+                try:
+                    await self._engine.receive(link, frame)
+                except BreachError as error:
+                    return str(error)
 
     def _heard(self, hand: Hand, frame: f.AnyFrame) -> None:
         hand.heard = self._clock.monotonic()

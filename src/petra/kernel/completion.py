@@ -13,6 +13,7 @@ from typing import Any
 from petra.kernel import events as e
 from petra.kernel.cancel import withdraw_all
 from petra.kernel.commands import Asked
+from petra.kernel.compensation import applies, not_compensated
 from petra.kernel.ctx import accepted
 from petra.kernel.effects import Assign, Finish
 from petra.kernel.rest import rest_of
@@ -52,7 +53,8 @@ def _ending(
     turn: Turn, status: str, reason: str, error: Error | None, asked: Asked | None = None
 ) -> None:
     """Decide the status, then do what must come before it."""
-    phase = "compensating" if _compensates(turn, status) else "final"
+    undoes = applies(turn.program, status) and bool(turn.state.undo)
+    phase = "compensating" if undoes else "final"
     actor, by = (asked.actor, asked.by) if asked is not None else ("", "")
     turn.emit(
         e.ExecutionEnding(
@@ -68,15 +70,9 @@ def _ending(
 # Compensation
 
 
-def _compensates(turn: Turn, status: str) -> bool:
-    policy = turn.program.spec.policy.compensation
-    wanted = {"failed": ("on_failure", "both"), "aborted": ("on_abort", "both")}.get(status, ())
-    return policy in wanted and bool(turn.state.undo)
-
-
 def _compensate_next(turn: Turn) -> None:
-    """Undo the step that was done last; when none is left, go on to the end."""
-    if not turn.state.undo:
+    """Undo the step that was done last; when none is left, or somebody called a halt, go on to the end."""
+    if not turn.state.undo or turn.state.halted:
         _finalise(turn)
         return
     undo = turn.state.undo[-1]
@@ -104,10 +100,29 @@ def compensated(turn: Turn, run: Run, report: Report) -> None:
             error=report.error,
             attempts=report.attempts,
             writes=writes,
-            handled=True,
         )
     )
     _compensate_next(turn)
+
+
+def halt(turn: Turn, reason: str, asked: Asked) -> None:
+    """Stop compensating: what runs comes to its end, what has not begun is left as it is."""
+    state = turn.state
+    error = state.error or Error(kind="cancelled", message=reason)
+    turn.emit(
+        e.ExecutionEnding(
+            status="aborted",
+            phase="compensating",
+            reason=reason,
+            error=error,
+            halts=True,
+            actor=asked.actor,
+            by=asked.by,
+        )
+    )
+    if len(state.runs) == len(state.incidents):  # nobody is going to report
+        withdraw_all(turn, reason)
+        _finalise(turn)
 
 
 # The final step
@@ -139,6 +154,8 @@ def _summary(turn: Turn) -> dict[str, Any]:
         "results": turn.keep_all(results, "args.results"),
         "failures": list(state.failures),
     }
+    if left := not_compensated(turn.program, state):
+        summary["not_compensated"] = left
     return turn.keep_all(summary, "args of the final step")
 
 

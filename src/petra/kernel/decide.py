@@ -438,8 +438,11 @@ def _migrate(turn: Turn, command: c.Migrate) -> None:
 
 
 def _cancel(turn: Turn, command: c.Cancel) -> None:
-    if turn.state.ending and turn.state.phase != "final":
-        raise RefusedError("the execution is ending already")
+    if turn.state.halted:
+        raise RefusedError("it ends as soon as the compensation that runs is over")
+    if turn.state.phase == "compensating":
+        completion.halt(turn, command.reason or "cancelled", command)
+        return
     completion.abort(turn, command.reason or "cancelled", command)
 
 

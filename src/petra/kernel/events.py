@@ -404,7 +404,7 @@ class ExecutionResumed(Event, frozen=True, tag="execution.resumed"):
 
 
 class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
-    """The end is decided; compensation or the final step come before it."""
+    """The end is decided; compensation or the final step come before it. With ``halts`` no more is compensated."""
 
     status: str
     phase: str
@@ -412,6 +412,7 @@ class ExecutionEnding(Event, frozen=True, tag="execution.ending"):
     error: Error | None = None
     actor: str = ""
     by: str = ""
+    halts: bool = False
 
 
 class FinalStarted(Event, frozen=True, tag="final.started"):

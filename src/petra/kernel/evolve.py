@@ -116,6 +116,8 @@ def _resumed(state: State, _event: e.ExecutionResumed) -> None:
 def _ending(state: State, event: e.ExecutionEnding) -> None:
     state.ending = event.status
     state.phase = event.phase  # type: ignore[assignment]
+    state.compensates = state.compensates or event.phase == "compensating"
+    state.halted = event.halts
     state.reason = event.reason
     state.error = event.error
     state.paused = False

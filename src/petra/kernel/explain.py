@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from petra.kernel.compensation import not_compensated
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import Rest, rest_of, waits_of
 from petra.kernel.scope import scope, timestamp, view_of
@@ -42,15 +43,36 @@ def explain(program: Program, state: State) -> Explanation:
     waiting += [found for run in state.runs.values() for found in _run(program, state, run)]
     if state.terminal:
         words = f": {state.error.message}" if state.error is not None else ""
-        return Explanation(state.terminal, "", f"The execution is {state.terminal}{words}.", [])
+        said = f"The execution is {state.terminal}{words}.{_undone(program, state)}"
+        return Explanation(state.terminal, "", said, [])
     if state.paused:
         return Explanation(
             "paused", "", "The execution is paused; 'resume' lets it go on.", waiting
         )
+    if state.phase == "compensating" and rest is None:
+        return Explanation("compensating", "", _compensating(program, state), waiting)
     if rest is None:
         words = f" An incident: {state.trouble}." if state.trouble else ""
         return Explanation("running", "", _running(state) + words, waiting)
     return Explanation(rest.status, rest.reason, _sentence(rest), waiting)
+
+
+def _undone(program: Program, state: State) -> str:
+    """Say what was not undone, and where that was tried and failed."""
+    failed = [
+        one["step"] for one in state.failures if one.get("task") == f"{one['step']}/compensate"
+    ]
+    said = f" The compensation of {', '.join(dict.fromkeys(failed))} failed." if failed else ""
+    left = not_compensated(program, state)
+    return said + (f" Not compensated: {', '.join(left)}." if left else "")
+
+
+def _compensating(program: Program, state: State) -> str:
+    steps = ", ".join(run.step for run in state.runs.values())
+    more = " No other will be, since somebody cancelled." if state.halted else ""
+    return (
+        f"The execution is {state.ending}; {steps} is being undone.{more}{_undone(program, state)}"
+    )
 
 
 def _running(state: State) -> str:

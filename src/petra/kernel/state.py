@@ -338,6 +338,10 @@ class State(Struct, gc=False):
     counts: dict[str, int] = {}
     undo: list[Undo] = []
     not_compensated: dict[str, None] = {}
+    """The steps that were done and have no compensation."""
+    compensates: bool = False
+    halted: bool = False
+    """Whether done steps were to be undone at the end, and whether somebody called a halt to that."""
     final_done: bool = False
     stuck: str = ""
     fired_groups: dict[str, str] = {}

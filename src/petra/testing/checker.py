@@ -62,6 +62,7 @@ class Checker:
         self._held: dict[str, list[tuple[str, str, int]]] = {}
         self._deliveries: dict[tuple[str, str], int] = {}
         self._kept: Counter[tuple[str, str]] = Counter()
+        self._undoing: set[str] = set()
         self._writers: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._reducers: dict[str, Any] = {}
         self._finals = 0
@@ -147,7 +148,9 @@ class Checker:
         if event.run in self._runs or event.run in self._ended_runs:
             self._fault("I11", f"run {event.run} starts twice")
         stacks = [self._take(token) for token in event.consumed]
-        if not event.compensates and not event.consumed and event.group is None:
+        if event.compensates:
+            self._undoing.add(event.run)
+        elif not event.consumed and event.group is None:
             self._fault("I10", "a run starts without a token")
         stack: Stack = tuple(event.stack) if event.stack is not None else (stacks or [()])[0]
         if event.group is not None:
@@ -211,7 +214,8 @@ class Checker:
             stack = self._never_started(event)
         for write in event.writes:
             self._write(write, stack)
-        if isinstance(event, e.StepFailed) and event.error is not None:
+        undoes = event.run in self._undoing and not event.handled
+        if isinstance(event, e.StepFailed) and event.error is not None and not undoes:
             code = event.error.code or event.error.kind
             said = {"step": event.step, "code": code, "message": event.error.message}
             self.ctx["_last_error"] = said

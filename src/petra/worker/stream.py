@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from petra.wire.frames import AnyFrame, FrameError, Unpacker, pack
-from petra.worker.transport import LostError
+from petra.worker.transport import LostError, NonsenseError
 
 SEND_TIMEOUT_S: Final = 60.0
 """A peer that takes nothing for so long counts as gone."""
@@ -43,6 +43,7 @@ class Stream:
         self._unpacker = Unpacker()
         self._arrived: list[AnyFrame] = []
         self._lost = ""
+        self._nonsense = ""
         self._watcher: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -98,6 +99,8 @@ class Stream:
             LostError: the other end is gone, or speaks something else.
         """
         while not self._arrived:
+            if self._nonsense:
+                raise NonsenseError(self._nonsense)
             if self._lost:
                 raise LostError(self._lost)
             self._watch()
@@ -128,7 +131,7 @@ class Stream:
         except OSError as error:
             self._lost = f"the connection is lost: {error.strerror}"
         except FrameError as error:
-            self._lost = str(error)
+            self._lost = self._nonsense = str(error)
         if self._lost or len(self._arrived) >= AHEAD_MAX:
             self._unwatch()
         if self._lost or self._arrived:

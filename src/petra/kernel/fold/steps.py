@@ -6,6 +6,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.loops import add_pieces
+from petra.kernel.fold.sums import last_error, note_failure, remember
 from petra.kernel.fold.tasks import arm
 from petra.kernel.fold.tokens import add, count, take_run, take_token, timers, touch, withdraw_items
 from petra.kernel.fold.writes import merge, write
@@ -19,11 +20,7 @@ from petra.kernel.state import (
     Stack,
     State,
     Token,
-    Undo,
 )
-from petra.wire import Error
-
-FAILURES_MAX = 100
 
 
 def step_started(state: State, event: e.StepStarted) -> None:
@@ -122,12 +119,15 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     activation = activation_of(state, run, event)
     for made in event.writes:
         write(state, made, run.stack)
-    if event.error is not None:
+    if event.error is not None and (event.handled or not run.compensates):
         last_error(state, event)
     if event.has_branch and run.stack:
         override_branch(state, run.stack[-1], event.branch)
     if not run.compensates:
         remember(state, run, activation, event)
+    elif not activation.ok and not event.handled:  # earlier versions called them handled
+        count(state, "failed")
+        note_failure(state, event, task=f"{run.step}/compensate")
     if event.stains:
         state.stained = True
     output = event.result if event.has_result and activation.ok else run.output
@@ -192,41 +192,11 @@ _NAMES: dict[type, str] = {
 }
 
 
-def last_error(state: State, event: e.StepEnded) -> None:
-    """Keep the last error in ctx, for handlers to read."""
-    if isinstance(event, e.StepFailed) and event.error is not None:
-        last = {
-            "step": event.step,
-            "code": event.error.code or event.error.kind,
-            "message": event.error.message,
-        }
-        state.ctx = {**state.ctx, "_last_error": last}
-
-
 def override_branch(state: State, branch: Branch, value: Any) -> None:
     """Note the output that a branch was given by name."""
     group = state.groups.get(branch.group)
     if group is not None:
         group.overrides[branch.branch] = value
-
-
-def remember(state: State, run: Run, activation: Activation, event: e.StepEnded) -> None:
-    """Remember an activation: as the latest, to be undone, as a failure."""
-    state.latest[run.step] = activation
-    if activation.ok:
-        count(state, "done")
-        if event.undoable:
-            seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
-        elif state.phase == "normal":
-            state.not_compensated[run.step] = None
-        if not event.produced and state.phase == "normal":
-            state.last_done = activation
-    else:
-        count(state, "failed")
-        if not event.handled and len(state.failures) < FAILURES_MAX:
-            error = event.error or Error()
-            state.failures.append({"step": run.step, **error.as_data()})
 
 
 def produce(
@@ -260,6 +230,8 @@ def withdrawn(state: State, event: e.Withdrawn) -> None:
     for run_id in event.runs:
         run = take_run(state, run_id)
         count(state, "cancelled")
+        if run.compensates:
+            state.not_compensated[run.step] = None
         withdraw_items(state, run, *run.chunks.values())
     for group_id in event.groups:
         group = state.groups.get(group_id)

@@ -1,0 +1,47 @@
+"""What is remembered of a run that ended: its sum, what can be undone, what failed (S6, S7, S13)."""
+
+from __future__ import annotations
+
+from petra.kernel import events as e
+from petra.kernel.fold.tokens import count
+from petra.kernel.state import Activation, Run, State, Undo
+from petra.wire import Error
+
+FAILURES_MAX = 100
+"""So many failures are kept, the first ones; all of them are counted."""
+
+
+def last_error(state: State, event: e.StepEnded) -> None:
+    """Keep the last error in ctx, for handlers to read."""
+    if isinstance(event, e.StepFailed) and event.error is not None:
+        last = {
+            "step": event.step,
+            "code": event.error.code or event.error.kind,
+            "message": event.error.message,
+        }
+        state.ctx = {**state.ctx, "_last_error": last}
+
+
+def remember(state: State, run: Run, activation: Activation, event: e.StepEnded) -> None:
+    """Remember an activation: as the latest, to be undone, as a failure."""
+    state.latest[run.step] = activation
+    if activation.ok:
+        count(state, "done")
+        if event.undoable:
+            seen = {**run.seen, run.step: activation}
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
+        elif state.phase == "normal":
+            state.not_compensated[run.step] = None
+        if not event.produced and state.phase == "normal":
+            state.last_done = activation
+    else:
+        count(state, "failed")
+        if not event.handled:
+            note_failure(state, event)
+
+
+def note_failure(state: State, event: e.StepEnded, **more: str) -> None:
+    """Keep a failure that nothing handled; of very many, the first."""
+    if len(state.failures) < FAILURES_MAX:
+        error = event.error or Error()
+        state.failures.append({"step": event.step, **more, **error.as_data()})
