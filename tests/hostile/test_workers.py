@@ -309,7 +309,8 @@ def test_an_incident_runs_once_more_when_an_operator_wants_it(tmp_path: Path) ->
 def test_a_pool_without_a_worker_is_named_with_what_waits_for_it(tmp_path: Path) -> None:
     async def case(scene: Scene) -> None:
         told: list[str] = []
-        scene.petra.keeper.troubled.append(told.append)
+        ear = Ear(lambda _: None, noted=lambda one: told.append(one.text))
+        scene.engine.feed.attach(Topic.WORKERS, ear)
         for number in range(3):
             await scene.start(code("result = 1", spec="{pool: etl}"), f"e{number}")
         words = "no worker of pool 'etl' is connected; 3 runs wait"
