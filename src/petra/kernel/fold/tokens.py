@@ -20,6 +20,7 @@ def add(
     origin: str,
 ) -> None:
     """Put a token into ``S.ready``; one that closes a group arrives there."""
+    state.arrivals += 1
     token = Token(
         id=made.id,
         step=made.step,
@@ -30,7 +31,7 @@ def add(
         arrow=(origin, made.arc) if origin else None,
         output=output,
         since=state.seq,
-        arrival=state.arrive(),
+        arrival=state.arrivals,
         empty=made.empty,
         joined=made.joined,
     )
