@@ -57,7 +57,7 @@ def played(play: Callable[[Engine, Link, Assignment], Awaitable[None]]) -> None:
         store = MemoryStore(clock=SystemClock().now)
         async with Engine(store) as engine:
             link = Link()
-            await engine.receive(link, f.Hello(worker="w", credit=1))
+            await engine.receive(link, f.Hello(worker="w", slots=1000, credit=1))
             await engine.start(BOOK, execution="e1")
             (given,) = (await link.next(f.Assign)).assignments
             await play(engine, link, given)

@@ -314,8 +314,9 @@ def test_reports_are_held_back_by_not_reading_the_connection() -> None:
         engine = Engine(store)  # nobody decides: it has not begun
         engine._inbox._most = 1
         engine.tell("e1", lambda now: c.Tick(now=now))
-        report = frames.Reports(reports=[])
-        receiving = asyncio.create_task(engine.receive(Hands(store), report))
+        report, hands = frames.Reports(reports=[]), Hands(store)
+        await engine.receive(hands, frames.Hello(worker="w"))
+        receiving = asyncio.create_task(engine.receive(hands, report))
         await settle()
         assert not receiving.done()
         await engine._inbox.take(1)

@@ -82,7 +82,9 @@ def test_a_worker_that_was_told_to_stop_does_not_fail_the_run() -> None:
             await settle()
         (given,) = first.assigned
         async with Engine(store, handed_back=True) as engine:
-            await engine.receive(second, f.Hello(worker="w", credit=1, leases=[given.lease]))
+            await engine.receive(
+                second, f.Hello(worker="w", slots=1000, credit=1, leases=[given.lease])
+            )
             assert any(isinstance(frame, f.Cancel) for frame in second.sent)
             stopped = Report(status="error", error=Error(kind="cancelled", message="told to stop"))
             await engine.receive(second, _reports(given, stopped))
@@ -102,7 +104,7 @@ def test_a_lease_that_moved_to_a_new_connection_outlives_the_old_one() -> None:
     async def scenario() -> None:
         store, old, new = _store(), Link(), Link()
         async with Engine(store) as engine:
-            await engine.receive(old, f.Hello(worker="w", credit=1))
+            await engine.receive(old, f.Hello(worker="w", slots=1000, credit=1))
             await engine.start(chain(1), execution="e1")
             await settle()
             (given,) = old.assigned
@@ -134,12 +136,12 @@ def test_a_worker_whose_lease_ran_out_gets_nothing_until_it_speaks() -> None:
         clock = FakeClock()
         store, silent, other = MemoryStore(clock=clock.now), Link(), Link()
         async with Engine(store, clock=clock, lease_s=5.0) as engine:
-            await engine.receive(silent, f.Hello(worker="a", credit=3))
+            await engine.receive(silent, f.Hello(worker="a", slots=1000, credit=3))
             await engine.start(chain(1), execution="e1")
             await settle()
             await clock.advance(20.0)
             assert [given.delivery for given in silent.assigned] == [1]
-            await engine.receive(other, f.Hello(worker="b", credit=1))
+            await engine.receive(other, f.Hello(worker="b", slots=1000, credit=1))
             await settle()
             assert [given.delivery for given in other.assigned] == [2]
 

@@ -143,12 +143,64 @@ REST = """
             - step: a
               tool:
                 - {name: a_task, kind: http, url: 'http://x'}
-                - {name: sink_0, kind: postgres, command: INSERT, args: {data: '{{ _prev }}'}}
+                - {name: sink_0, kind: postgres, command: INSERT, args: {data: '{{ a_task }}'}}
+                - {name: a_task_result, kind: python, args: {value: '{{ a_task }}'}, code: 'def main(value): return value'}
               next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
             """,
             1,
             id="a sink is a further task",
             marks=pytest.mark.spec("002§13-5", "002§0-6", "004§7-8", "004§8.1-6"),
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: http, url: 'http://x', result: {pick: '{{ response.data }}', sink: [{kind: shell, argv: ['{{ this.status }}']}, {kind: noop}]}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                - {name: a_task, kind: http, url: 'http://x'}
+                - {name: sink_0, kind: shell, argv: ['{{ a_task.status }}'], args: {data: '{{ a_task.data }}'}}
+                - {name: sink_1, kind: noop, args: {data: '{{ a_task.data }}'}}
+                - {name: a_task_result, kind: python, args: {value: '{{ a_task }}'}, code: 'def main(value): return value'}
+              next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
+            """,
+            1,
+            id="every sink reads the tool's result, by whatever name, and it stays the step's",
+        ),
+        pytest.param(
+            "- {step: a, spec: {policy: {admit: {rules: [{expr: 'ctx.go', then: {allow: true}}]}}}, tool: {kind: noop}, next: {spec: {mode: exclusive}, arcs: [{step: b, expr: 'ctx.x'}, {step: c}]}}",
+            "- {step: a, spec: {policy: {admit: {rules: [{when: '{{ ctx.go }}', then: {allow: true}}]}}}, tool: {kind: noop}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.x }}'}, {step: c}]}}",
+            2,
+            id="expr is when on arcs and in admission, too",
+        ),
+        pytest.param(
+            "- {step: a, loop: {in: [1], iterator: n, spec: {mode: async}}, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {in: [1], iterator: n, spec: {mode: parallel}}, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            1,
+            id="a loop in mode async is parallel",
+        ),
+        pytest.param(
+            "- {step: a, loop: {collection: '{{ workload.users }}', element: user}, tool: {kind: python, code: x, args: {id: '{{ user.id }}'}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {in: '{{ workload.users }}', iterator: user}, tool: {kind: python, code: x, args: {id: '{{ iter.user.id }}'}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            2,
+            id="a bare element is iter.element",
+        ),
+        pytest.param(
+            "- {step: a, bind: {n: '{{ workload.n }}', m: '{{ n }}'}, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                - {name: bind, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: '{{ workload.n }}'}}}}]}}}
+                - {name: bind_1, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {m: '{{ ctx.n }}'}}}}]}}}
+                - {name: a_task, kind: noop}
+              next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
+            """,
+            1,
+            id="a bound name sees those before it",
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: python, code: x, result: {as: b}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ b.ok }}'}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: fail}}, {else: {then: {set_ctx: {b: '{{ outcome.result }}'}}}}]}}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.b.ok }}'}, {step: c}]}}",
+            1,
+            id="a result with the name of a step is ctx all the same",
         ),
     ],
 )  # fmt: skip
@@ -262,3 +314,37 @@ def test_the_id_of_the_execution_is_found_under_its_older_name() -> None:
     assert step.loop is not None
     assert step.loop.items == "{{ [execution.id] }}"
     assert step.tool[0].fields["url"] == "http://x/{{ execution.id }}"
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (
+            "{step: a, when: '{{ ctx.x }}', spec: {policy: {admit: {rules: [{else: {then: {allow: true}}}]}}}, tool: {kind: noop}}",
+            "both say when it may start",
+        ),
+        (
+            "{step: a, tool: {kind: noop, result: {collect: {into: x, mode: pile}}}}",
+            "cannot be collected by 'pile'",
+        ),
+        ("{step: a, tool: {kind: noop, result: {az: x}}}", "'az' in 'result' has no meaning"),
+        (
+            "{step: a, tool: {kind: noop, result: {collect: {into: x, order: y}}}}",
+            "'order' in 'result.collect'",
+        ),
+    ],
+)
+def test_no_older_word_is_dropped_in_silence(step: str, words: str) -> None:
+    problems = read(workflow("- " + step)).problems
+    (error,) = [one for one in problems if one.severity == "error"]
+    assert words in error.message
+
+
+@pytest.mark.parametrize("mode", ["append", "extend", "merge", "union", "sum"])
+def test_the_mode_of_a_collection_is_its_reducer(mode: str) -> None:
+    found = read(
+        workflow(
+            f"- {{step: a, tool: {{kind: noop, result: {{collect: {{into: x, mode: {mode}}}}}}}}}"
+        )
+    ).checked()
+    assert found.executor.spec.ctx["x"].reduce == mode

@@ -15,6 +15,7 @@ from typing import Final
 from petra.errors import UnreadableError
 
 _DECODE: Final = json.JSONDecoder().raw_decode
+_AFTER: Final = frozenset(",:]} \t\r\n")
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -149,7 +150,8 @@ class Cutter:
             except RecursionError as error:
                 raise UnreadableError("limit", "it is nested too deeply") from error
             else:
-                if end < len(self._text) or self._is_last:
+                # "1" may be the beginning of "1.5": what comes after it tells
+                if self._is_last or self._text[end : end + 1] in _AFTER:
                     start, self._at = self._at, end
                     return start, end
             yield None

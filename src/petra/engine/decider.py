@@ -178,6 +178,7 @@ class Decider:
             self._inbox.push(said)
         elif request.part is not None:
             link, lease, number = request.part
+            self._dispatcher.settled(link, lease, number)
             link.send(frames.Ack(parts=[(lease, number)]))
         # a letter that a bug of ours keeps from being carried out stays, for a version without it
         if request.letter and (request.command or isinstance(error, PetraError)):
@@ -436,6 +437,9 @@ class Decider:
     def _carry_out(self, draft: Draft) -> None:
         """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
         entry = draft.entry
+        for request, _ in draft.requests:
+            if request.part is not None:
+                self._dispatcher.settled(*request.part)
         for run in draft.stopped:
             self._dispatcher.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():

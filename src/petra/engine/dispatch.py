@@ -26,14 +26,19 @@ from petra.clock import Clock
 from petra.engine.entries import Entries
 from petra.engine.limits import (
     ASSIGN_MAX,
+    CREDIT_PER_SLOT,
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
+    REMEMBERED_MAX,
     SHARED_MIN,
     STALE_S,
+    STRANGE_MAX,
     SUSPECTS_MAX,
 )
+from petra.engine.manners import BreachError
 from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
+from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
@@ -62,7 +67,13 @@ class _Worker:
     playbooks: set[str] = field(default_factory=set)
     shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
-    disowned: set[str] = field(default_factory=set)
+    slots: int = 1
+    past: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Leases that it had, or said it had: what it reports under them counts for nothing."""
+    served: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Executions that it has had runs of."""
+    strange: int = 0
+    """Reports under leases that nobody knows."""
     drains: bool = False
     silent: bool = False
     """A lease of it ran out, and nothing was heard of it since."""
@@ -82,6 +93,16 @@ class Lease(msgspec.Struct, eq=False):
     expires: float
     more: bool = False
     out: dict[tuple[int, ...], Iteration] = {}
+    reporter: Link | None = None
+    """Who has reported the last part of it, which is not durable yet; then it cannot run out."""
+    last: int = 0
+    """The number of that part."""
+
+    def is_for(self, given: frames.RunReport) -> bool:
+        """Tell whether a report is of what this is the right to."""
+        pending = self.row.pending
+        named = (given.execution, given.run, given.chunk, given.delivery)
+        return named == (self.row.execution, pending.run, pending.chunk, pending.delivery)
 
 
 class Offer(msgspec.Struct, eq=False):
@@ -116,15 +137,14 @@ class Dispatcher:
         self._clock = clock
         self._expired = expired
         self.lease_s = lease_s
-        # A lease of this dispatcher is never taken for one of another, which had the store before.
-        self._name = secrets.token_hex(6)
-        self._numbers = itertools.count(1)
         self._waiting: dict[str, deque[Offer]] = {}
         self._offers: dict[tuple[str, str], list[Offer]] = {}
         self._workers: dict[Link, _Worker] = {}
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
         """Pools that have workers for one run at a time."""
+        self.troubles: dict[str, str] = {}
+        """What their keeper saw last, by pool."""
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
@@ -136,19 +156,38 @@ class Dispatcher:
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
-        pool = row.pending.pool
-        if (
-            self._suspects
-            and pool in self.alone
-            and (row.execution, row.pending.run) in self._suspects
-        ):
-            pool += ALONE
+        pool = self._pool_of(row)
         self._waiting.setdefault(pool, deque()).append(offer)
         self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     def waits(self, pool: str) -> int:
         """Return how many assignments wait for a worker of a pool."""
         return len(self._waiting.get(pool, ()))
+
+    def waits_in(self, execution: str, run: str) -> str | None:
+        """Return the pool in which a run waits for a worker, if it does."""
+        offers = self._offers.get((execution, run))
+        return self._pool_of(offers[0].row) if offers else None
+
+    def holders(self, execution: str, run: str) -> list[str]:
+        """Return the names of the workers that have a run."""
+        leases = self._by_run.get((execution, run), ())
+        return sorted({self._leases[lease].worker.name for lease in leases})
+
+    def is_served(self, pool: str) -> bool:
+        """Tell whether a pool has a worker that takes work."""
+        return any(one.pool == pool and not one.drains for one in self._workers.values())
+
+    def unserved(self) -> list[str]:
+        """Return the pools in which runs wait, and no worker takes any."""
+        return [pool for pool, found in self._waiting.items() if found and not self.is_served(pool)]
+
+    def _pool_of(self, row: PendingRow) -> str:
+        """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
+        pool = row.pending.pool
+        if self._suspects and pool in self.alone:
+            return pool + ALONE if (row.execution, row.pending.run) in self._suspects else pool
+        return pool
 
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
@@ -265,7 +304,8 @@ class Dispatcher:
             worker.playbooks.add(given.playbook)
             text = to_yaml(offer.program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
-        lease = f"{self._name}-{next(self._numbers)}"
+        lease = secrets.token_hex(16)  # who can name it was given it
+        _remember(worker.served, row.execution)
         expires = self._clock.monotonic() + self.lease_s
         out = {one.path: one for one in given.iterations} if given.more else {}
         self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
@@ -282,7 +322,7 @@ class Dispatcher:
 
     def out(self) -> Counter[int]:
         """Count the runs that are with workers, by shard."""
-        return Counter(shard_of(lease.row.execution) for lease in self._leases.values())
+        return Counter(shard_of(row.execution) for row in self.held())
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop, or was to do it; its leases end here."""
@@ -313,7 +353,7 @@ class Dispatcher:
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
-        worker = _Worker(link, hello.worker, hello.pool, hello.credit)
+        worker = _Worker(link, hello.worker, hello.pool, hello.credit, slots=hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
@@ -322,16 +362,59 @@ class Dispatcher:
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self.lease_s
             worker.leases.add(lease_id)
+            _remember(worker.served, lease.row.execution)
             if lease.out:  # what was sent on the last connection may be lost
                 _send_further(link, lease_id, list(lease.out.values()), more=lease.more)
         if lost:
-            worker.disowned.update(lost)
+            for lease_id in lost:
+                _remember(worker.past, lease_id)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
 
-    def disowns(self, link: Link, lease_id: str) -> bool:
-        """Tell whether a worker was told to stop what it does under a lease: then its report counts for nothing."""
+    def greeted(self, link: Link) -> bool:
+        """Tell whether a worker has said hello on a connection, and not goodbye."""
+        return link in self._workers
+
+    def serves(self, link: Link, execution: str) -> bool:
+        """Tell whether a worker has, or had, a run of an execution."""
         worker = self._workers.get(link)
-        return worker is not None and lease_id in worker.disowned
+        return worker is not None and execution in worker.served
+
+    def reporting(self, link: Link, given: frames.RunReport) -> bool | None:
+        """Take note of a report; False: it counts for nothing. None: it is not worth a record.
+
+        Raises:
+            BreachError: the lease is this worker's, and for something else; or it makes up leases.
+        """
+        worker, lease = self._workers[link], self._leases.get(given.lease)
+        if lease is None or lease.worker is not worker:
+            if lease is not None or given.lease in worker.past:
+                return False
+            worker.strange += 1
+            if worker.strange > STRANGE_MAX:
+                raise BreachError(f"{worker.strange} reports under leases that it never had")
+            return None
+        if not lease.is_for(given):
+            raise BreachError("it reported something else than what its lease is for")
+        if given.more:
+            self._part(lease, given)
+        else:
+            lease.reporter, lease.last = link, given.part
+        return True
+
+    def holds(self, link: Link, given: frames.RunReport) -> bool:
+        """Tell whether a report counts: it came from who held the lease, which still is the one that is out."""
+        lease = self._leases.get(given.lease)
+        return (
+            lease is not None
+            and link in (lease.worker.link, lease.reporter)
+            and lease.is_for(given)
+        )
+
+    def settled(self, link: Link, lease_id: str, part: int) -> None:
+        """A part of a report is durable, or nothing can come of it: with the last one the lease ends."""
+        lease = self._leases.get(lease_id)
+        if lease is not None and lease.reporter is link and lease.last == part:
+            self.reported(lease_id)
 
     def heard(self, link: Link) -> None:
         """A worker has said something, so it is there."""
@@ -343,8 +426,12 @@ class Dispatcher:
 
     def credit(self, link: Link, slots: int) -> None:
         """A worker has more room."""
-        if link in self._workers:
-            self._workers[link].credit += slots
+        worker = self._workers[link]
+        worker.credit += slots
+        if worker.credit > CREDIT_PER_SLOT * worker.slots:
+            raise BreachError(
+                f"it offers room for {worker.credit:,} runs and has {worker.slots} slots"
+            )
 
     def heartbeat(self, link: Link, leases: list[str]) -> None:
         """A worker is alive; only its own leases are prolonged."""
@@ -354,17 +441,16 @@ class Dispatcher:
             if lease is not None and lease.worker.link is link:
                 lease.expires = expires
 
-    def part(self, link: Link, given: frames.RunReport) -> None:
+    def _part(self, lease: Lease, given: frames.RunReport) -> None:
         """A part of the work under a lease is done; the rest goes on."""
-        self.heartbeat(link, [given.lease])
-        lease = self._leases.get(given.lease)
-        if lease is not None and lease.out:
+        lease.expires = self._clock.monotonic() + self.lease_s
+        if lease.out:
             for one in given.iterations:
                 lease.out.pop(one.path, None)
 
     def held(self) -> list[PendingRow]:
-        """Return what workers have now."""
-        return [lease.row for lease in self._leases.values()]
+        """Return what workers have now and have not reported."""
+        return [lease.row for lease in self._leases.values() if lease.reporter is None]
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""
@@ -386,7 +472,12 @@ class Dispatcher:
             for value in self._parcels.again(worker.leases, shared):
                 link.send(value)
         for digest in digests:
-            program = await self._entries.program(digest)
+            try:
+                program = await self._entries.program(digest)
+            except UnavailableError:
+                raise
+            except PetraError as error:
+                raise BreachError(f"it wants what nobody gave it: {error}") from None
             link.send(frames.Playbook(digest=digest, text=to_yaml(program.playbook)))
 
     def drain(self, link: Link) -> None:
@@ -394,12 +485,14 @@ class Dispatcher:
         if link in self._workers:
             self._workers[link].drains = True
 
-    def gone(self, link: Link) -> None:
-        """A worker is gone for good; what it had is lost at once."""
+    def gone(self, link: Link, *, in_order: bool = False) -> None:
+        """A worker is gone for good; what it had and did not report is lost at once."""
         worker = self._workers.pop(link, None)
         kept = self._kept.pop(link, None)
         for lease_id in sorted(worker.leases) if worker is not None else ():
-            if kept is not None:
+            if self._leases[lease_id].reporter is not None:
+                continue
+            if kept is not None and not in_order:
                 self._suspect(self._leases[lease_id].row)
             self._lose(lease_id)
 
@@ -412,7 +505,8 @@ class Dispatcher:
     def sweep(self) -> None:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
-        for lease_id in [key for key, lease in self._leases.items() if lease.expires <= now]:
+        over = [lease for lease in self._leases.values() if lease.expires <= now]
+        for lease_id in [lease.id for lease in over if lease.reporter is None]:
             worker = self._leases[lease_id].worker
             worker.silent = True  # it gets nothing more until it speaks
             if worker.link in self._kept:
@@ -430,8 +524,15 @@ class Dispatcher:
         lease = self._leases.pop(lease_id, None)
         if lease is not None:
             lease.worker.leases.discard(lease_id)
+            _remember(lease.worker.past, lease_id)
             self._parcels.end(lease_id)
         return lease
+
+
+def _remember(known: OrderedDict[str, None], one: str) -> None:
+    known[one] = None
+    if len(known) > REMEMBERED_MAX:
+        known.popitem(last=False)
 
 
 def _send_further(link: Link, lease: str, iterations: list[Iteration], *, more: bool) -> None:

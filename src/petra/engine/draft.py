@@ -73,10 +73,13 @@ class Request(msgspec.Struct):
             self.answer.set_exception(error)
 
 
-def reported(link: Link, given: frames.RunReport) -> Request:
-    """Return the request that a worker's report makes."""
+def reported(
+    link: Link, given: frames.RunReport, holds: Callable[[Link, frames.RunReport], bool]
+) -> Request:
+    """Return the request that a worker's report makes; whether it counts is asked when it is decided."""
 
     def make(now: float) -> c.AnyCommand:
+        delivery = given.delivery if holds(link, given) else 0  # which the kernel rejects
         if given.chunk:
             reports = [
                 c.IterationReport(path=one.path, report=one.report) for one in given.iterations
@@ -86,12 +89,12 @@ def reported(link: Link, given: frames.RunReport) -> Request:
                 run=given.run,
                 chunk=given.chunk,
                 reports=reports,
-                delivery=given.delivery,
+                delivery=delivery,
                 more=given.more,
                 gathered=given.report,
             )
         assert given.report is not None
-        return c.StepReport(now=now, run=given.run, report=given.report, delivery=given.delivery)
+        return c.StepReport(now=now, run=given.run, report=given.report, delivery=delivery)
 
     return Request(given.execution, make, part=(link, given.lease, given.part))
 

@@ -45,6 +45,7 @@ from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
+from petra.engine.manners import check
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -182,16 +183,30 @@ class Engine:
             request=request_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
-    async def fork(
-        self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
+    async def fork(  # noqa: PLR0913 - what a fork is made of
+        self,
+        origin: str,
+        make: Make,
+        *,
+        execution: str,
+        program: Program,
+        target: Program | None = None,
+        command: str = "",
+        request: Any = None,
     ) -> Answered:
-        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
-        make = _admitted(make)
-        given, program = (
-            request_hash(["fork", origin, request]),
-            (await self.entries.load(origin)).program,
+        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13).
+
+        ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
+        """
+        given = request_hash(["fork", origin, request])
+        return await self._ask(
+            execution,
+            _admitted(make),
+            command=command,
+            request=given,
+            program=program,
+            target=target,
         )
-        return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def migrate(
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
@@ -272,10 +287,15 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, frame: frames.FromWorker) -> None:  # noqa: C901, PLR0912 - a table
-        """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again."""
+    async def receive(self, link: Link, given: frames.AnyFrame) -> None:  # noqa: C901, PLR0912 - a table
+        """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again.
+
+        Raises:
+            BreachError: the worker broke the protocol. It is to be dropped, and ``lost`` called.
+        """
         if not self.life.goes_on():
             return
+        frame = check(given, greeted=self.dispatcher.greeted(link))
         self.dispatcher.heard(link)
         match frame:
             case frames.Hello():
@@ -297,13 +317,15 @@ class Engine:
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():
-                self.dispatcher.gone(link)
+                self.dispatcher.gone(link, in_order=True)
             case frames.Log():
-                self.feed.printed(frame.lines)
-                self.logs.take(link, frame)
+                own = self._own_lines(link, frame)
+                self.feed.printed(own.lines)
+                self.logs.take(link, own)
                 return
             case frames.Retrying():
-                self.feed.hint(frame)
+                if self.dispatcher.serves(link, frame.execution):
+                    self.feed.hint(frame)
                 return
             case frames.Checked():
                 return
@@ -316,13 +338,19 @@ class Engine:
         self.dispatcher.gone(link)
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
-        if self.dispatcher.disowns(link, given.lease):
-            given = msgspec.structs.replace(given, delivery=0)  # which the kernel rejects
-        if given.more:
-            self.dispatcher.part(link, given)
+        counts = self.dispatcher.reporting(link, given)
+        if counts is None:
+            link.send(frames.Ack(parts=[(given.lease, given.part)]))
         else:
-            self.dispatcher.reported(given.lease)
-        self._inbox.push(reported(link, given))
+            self._inbox.push(reported(link, given, self.dispatcher.holds))
+
+    def _own_lines(self, link: Link, frame: frames.Log) -> frames.Log:
+        """Return the lines of executions that a worker has runs of, or had; others are none of its business."""
+        serves = self.dispatcher.serves
+        return frames.Log(
+            lines=[line for line in frame.lines if serves(link, line.execution)],
+            dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
+        )
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         self._inbox.push(lost_delivery(row))

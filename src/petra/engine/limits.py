@@ -32,6 +32,16 @@ PRIORITY_MAX = 2_147_483_647
 QUOTED_MAX = 60
 WAY_MAX = 8
 
+# What a worker may say
+NAME_MAX = 512
+LINE_MAX = 16_384
+FRAME_MANY = 100_000
+SLOTS_MAX = 10_000
+PATH_MAX = 64
+CREDIT_PER_SLOT = 4
+STRANGE_MAX = 100
+REMEMBERED_MAX = 10_000
+
 # What it keeps in memory
 ENTRIES_MAX = 5_000
 PROGRAMS_MAX = 500
@@ -172,6 +182,23 @@ LIMITS = (
         "seconds",
         "an engine that closes and cannot store what was begun, or take back what workers have, leaves it to the"
         " next one, which counts those deliveries as lost",
+    ),
+    Limit("NAME_MAX", NAME_MAX, "characters", "a worker that says a longer name is dropped"),
+    Limit("LINE_MAX", LINE_MAX, "characters", "a worker that sends a longer line is dropped"),
+    Limit("FRAME_MANY", FRAME_MANY, "items", "a worker with more in one frame is dropped"),
+    Limit("SLOTS_MAX", SLOTS_MAX, "slots", "a worker that says it has more is dropped"),
+    Limit(
+        "PATH_MAX", PATH_MAX, "indices", "a worker with a longer path to an iteration is dropped"
+    ),
+    Limit("CREDIT_PER_SLOT", CREDIT_PER_SLOT, "runs", "a worker that offers more room is dropped"),
+    Limit(
+        "STRANGE_MAX", STRANGE_MAX, "reports", "a worker with more under made up leases is dropped"
+    ),
+    Limit(
+        "REMEMBERED_MAX",
+        REMEMBERED_MAX,
+        "names",
+        "the oldest lease, or execution, that a worker once had is forgotten",
     ),
     Limit(
         "STALE_S",

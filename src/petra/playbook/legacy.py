@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import get_args
 
 from petra.expr.scopes import RESERVED
 from petra.kinds import KINDS, KNOBS
@@ -27,7 +28,7 @@ from petra.playbook import walk
 from petra.playbook.dialects import patch_on_success
 from petra.playbook.grammar import fields_of
 from petra.playbook.notes import Notes
-from petra.playbook.problems import Mark
+from petra.playbook.problems import Mark, did_you_mean
 from petra.playbook.tree import (
     AnyMap,
     AnySeq,
@@ -45,6 +46,7 @@ from petra.playbook.tree import (
     text_block,
     value_mark,
 )
+from petra.reduce import Reducer
 
 # Words of single tools that changed their name.
 _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -57,7 +59,10 @@ _FIELD_WORDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "shell": {"command": "script"},
     }
 )
-_THIS = {"this": ("outcome", "result"), "result": ("outcome", "result")}
+_THIS = frozenset({"this", "response", "result"})
+"""What a tool's own result was called."""
+_RESULT_KEYS = ("as", "pick", "collect", "sink")
+_COLLECT_KEYS = ("into", "mode")
 _WORD = re.compile(r"\w+")
 _TASK_KEYS = frozenset({"policy", "timeout_s"}) | KNOBS
 
@@ -83,11 +88,15 @@ class Legacy:
             self._task(task, step)
         self._args(step)
         self._bind(step)
+        for rule in walk.rules(step, "admit"):
+            self._expr(rule)
         self._when(step)
-        self._loop(as_map(step.get("loop")))
+        self._loop(as_map(step.get("loop")), step)
         told = "case" in step
         self._case(step)
         self._next(step, told=told)
+        for arc in walk.arcs(step):
+            self._expr(arc)
         if self.foreign:
             self._events(step)
 
@@ -114,6 +123,13 @@ class Legacy:
         self.notes.legacy(mark, "when on a step", "spec.policy.admit with once: true")
         guard = step.pop("when")
         admit = child(child(child(step, "spec", mark), "policy", mark), "admit", mark)
+        if admit.get("rules"):
+            self.notes.refuse(
+                mark,
+                "'when' of a step and 'admit.rules' both say when it may start",
+                "put the condition into the rules",
+            )
+            return
         allow = new_map({"allow": True}, mark, like=step)
         rule = new_map({"when": _braced(guard), "then": allow}, mark, like=step)
         put(admit, "rules", new_seq([rule], mark, like=step), mark)
@@ -127,13 +143,16 @@ class Legacy:
         self.notes.legacy(mark, "bind", "a noop task with set_ctx")
         for name in bound:
             self._define(name, mark)
-        patch = new_map(dict(bound), mark, like=step)
-        action = new_map({"do": "continue", "set_ctx": patch}, mark, like=step)
-        closing = new_map({"else": new_map({"then": action}, mark, like=step)}, mark, like=step)
-        policy = new_map({"rules": new_seq([closing], mark, like=step)}, mark, like=step)
-        spec = new_map({"policy": policy}, mark, like=step)
-        task = new_map({"name": "bind", "kind": "noop", "spec": spec}, mark, like=step)
-        self._pipeline(step, mark, first=[task])
+        tasks: list[Tree] = []
+        for number, names in enumerate(_in_order(bound)):
+            patch = new_map({name: bound[name] for name in names}, mark, like=step)
+            action = new_map({"do": "continue", "set_ctx": patch}, mark, like=step)
+            closing = new_map({"else": new_map({"then": action}, mark, like=step)}, mark, like=step)
+            policy = new_map({"rules": new_seq([closing], mark, like=step)}, mark, like=step)
+            spec = new_map({"policy": policy}, mark, like=step)
+            name = f"bind_{number}" if number else "bind"
+            tasks.append(new_map({"name": name, "kind": "noop", "spec": spec}, mark, like=step))
+        self._pipeline(step, mark, first=tasks)
 
     def _pipeline(
         self,
@@ -153,9 +172,11 @@ class Legacy:
         whole = new_seq([*(first or []), *present, *(last or [])], mark, like=step)
         put(step, "tool", whole, mark)
 
-    def _loop(self, loop: AnyMap | None) -> None:
+    def _loop(self, loop: AnyMap | None, step: AnyMap) -> None:
         if loop is None:
             return
+        if isinstance(element := loop.get("element"), str) and "iterator" not in loop:
+            _qualify_element(step, element)
         for old, new in (("collection", "in"), ("element", "iterator")):
             if old in loop and new not in loop:
                 self.notes.legacy(key_mark(loop, old), f"loop.{old}", f"loop.{new}")
@@ -165,7 +186,12 @@ class Legacy:
                 mark = key_mark(loop, word)
                 self.notes.legacy(mark, f"loop.{word}", f"loop.spec.{word}")
                 move(loop, word, child(loop, "spec", mark))
-        self._loop(as_map(loop.get("loop")))
+        spec = as_map(loop.get("spec"))
+        if spec is not None and spec.get("mode") == "async":
+            mark = value_mark(spec, "mode")
+            self.notes.legacy(mark, "loop mode: async", "mode: parallel")
+            put(spec, "mode", "parallel", mark)
+        self._loop(as_map(loop.get("loop")), step)
 
     def _case(self, step: AnyMap) -> None:
         if "case" not in step:
@@ -347,7 +373,8 @@ class Legacy:
         mark = key_mark(task, "result")
         self.notes.legacy(mark, "tool.result", "set_ctx, and a further task for a sink")
         result = as_map(task.pop("result")) or {}
-        picked = _this(_braced(result.get("pick", "{{ outcome.result }}")))
+        self._only(result, _RESULT_KEYS, "result")
+        picked = _this(_braced(result.get("pick", "{{ outcome.result }}")), ("outcome", "result"))
         found: dict[str, Tree] = {}
         if isinstance(name := result.get("as"), str):
             self._define(name, mark)
@@ -356,15 +383,42 @@ class Legacy:
         if isinstance(into := collect.get("into"), str):
             self._define(into, mark)
             found[into] = picked
+            self._only(collect, _COLLECT_KEYS, "result.collect")
             keys = child(child(child(self.document, "executor", mark), "spec", mark), "ctx", mark)
-            put(child(keys, into, mark), "reduce", "append", mark)
+            put(child(keys, into, mark), "reduce", self._reducer(collect), mark)
         patch_on_success(task, {"set_ctx": found} if found else {}, mark)
         sinks = as_seq(result.get("sink")) or ([result["sink"]] if result.get("sink") else [])
-        self._sinks(step, sinks, picked, mark)
+        if sinks:
+            self._sinks(task, step, sinks, picked, mark)
 
-    def _sinks(self, step: AnyMap, sinks: Tree, picked: Tree, mark: Mark) -> None:
+    def _only(self, given: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
+        """Tell of keys that mean nothing; none is dropped in silence."""
+        for key in given:
+            if key not in known:
+                tell = self.notes.ignore if self.foreign else self.notes.refuse
+                hint = did_you_mean(str(key), known) or f"it takes {', '.join(known)}"
+                tell(key_mark(given, key), f"'{key}' in '{where}' has no meaning", hint)
+
+    def _reducer(self, collect: AnyMap | dict[str, Tree]) -> str:
+        """Return the reducer that a collection's mode names."""
+        mode = collect.get("mode", "append")
+        if mode not in get_args(Reducer):
+            self.notes.refuse(
+                value_mark(collect, "mode"),
+                f"results cannot be collected by '{mode}'",
+                f"one of {', '.join(get_args(Reducer))}",
+            )
+            return "append"
+        return str(mode)
+
+    def _sinks(self, task: AnyMap, step: AnyMap, sinks: Tree, picked: Tree, mark: Mark) -> None:
+        """Make each sink a task behind the tool; it reads the tool's result, which stays that of the step."""
+        source = _name_of(task, step, mark)
+        before = list(walk.tasks_of(step.get("tool")))
+        result = _name_of(before[-1], step, mark)
+        first = sum(str(one.get("name")).startswith("sink_") for one in before)
         made = []
-        for number, item in enumerate(sinks):
+        for number, item in enumerate(sinks, first):
             sink = as_map(item)
             if sink is not None and "kind" not in sink and "tool" in sink:
                 rename(sink, "tool", "kind")
@@ -379,12 +433,14 @@ class Legacy:
                 continue
             if "name" not in sink:
                 put(sink, "name", f"sink_{number}", mark)
+            walk.edit_strings(sink, lambda text: str(_this(text, (source,))))
             args = child(sink, "args", mark)
             if "data" not in args:
-                put(args, "data", walk.renamed(str(picked), _previous), mark)
+                put(args, "data", walk.renamed(str(picked), lambda path: _of(path, source)), mark)
             self._task(sink, step)
             made.append(sink)
         if made:
+            made.append(_handed_on(result, mark, like=step))
             self._pipeline(step, mark, last=made)
 
     # Names
@@ -398,8 +454,7 @@ class Legacy:
             self.names.add(name)
 
     def _qualify_names(self) -> None:
-        taken = {str(step.get("step")) for step in walk.steps(self.document)}
-        names = self.names - taken
+        names = self.names
 
         def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
             return ("ctx", *path) if path[0] in names else None
@@ -426,13 +481,56 @@ def _braced(guard: Tree) -> Tree:
     return type(guard)("{{ " + guard.strip() + " }}")
 
 
-def _this(text: Tree) -> Tree:
+def _this(text: Tree, becomes: tuple[str, ...]) -> Tree:
+    """Give a tool's own result its name."""
     if not isinstance(text, str):
         return text
     return type(text)(
-        walk.renamed(text, lambda path: (*_THIS[path[0]], *path[1:]) if path[0] in _THIS else None)
+        walk.renamed(text, lambda path: (*becomes, *path[1:]) if path[0] in _THIS else None)
     )
 
 
-def _previous(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    return ("_prev", *path[2:]) if path[:2] == ("outcome", "result") else None
+def _name_of(task: AnyMap, step: AnyMap, mark: Mark) -> str:
+    """Return the name of a task; one that has none gets the one it would be given."""
+    if "name" not in task:
+        listed = as_seq(step.get("tool"))
+        number = next((n for n, one in enumerate(listed or ()) if one is task), None)
+        name = f"{walk.short_name(step)}_task" if number is None else f"task_{number}"
+        put(task, "name", name, mark)
+    return str(task["name"])
+
+
+def _of(path: tuple[str, ...], task: str) -> tuple[str, ...] | None:
+    return (task, *path[2:]) if path[:2] == ("outcome", "result") else None
+
+
+def _handed_on(task: str, mark: Mark, *, like: AnyMap) -> Tree:
+    """Return a task whose result is that of another one."""
+    args = new_map({"value": "{{ " + task + " }}"}, mark, like=like)
+    code = "def main(value): return value"
+    made = {"name": f"{task}_result", "kind": "python", "args": args, "code": code}
+    return new_map(made, mark, like=like)
+
+
+def _in_order(bound: AnyMap | dict[str, Tree]) -> list[list[str]]:
+    """Return the names of a bind in groups: one that reads an earlier name begins a new group."""
+    groups: list[list[str]] = []
+    for name, value in bound.items():
+        words = set(_WORD.findall(value)) if isinstance(value, str) else set[str]()
+        if groups and not words.intersection(groups[-1]):
+            groups[-1].append(str(name))
+        else:
+            groups.append([str(name)])
+    return groups
+
+
+def _qualify_element(step: AnyMap, element: str) -> None:
+    """Older loops put their element beside everything else."""
+
+    def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
+        return ("iter", *path) if path[0] == element else None
+
+    def edit(text: str) -> str:
+        return walk.renamed(text, qualify) if element in _WORD.findall(text) else text
+
+    walk.edit_strings(step.get("tool"), edit)

@@ -222,7 +222,7 @@ def decode(raw: bytes | bytearray | memoryview) -> AnyFrame:
     """
     try:
         return _decoder.decode(raw)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise FrameError(f"this is no frame: {error}") from None
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from queue import Empty, SimpleQueue
 from typing import Final
 
 from petra.wire.frames import AnyFrame, FrameError, Unpacker, pack
-from petra.worker.transport import LostError
+from petra.worker.transport import LostError, NonsenseError
 
 SEND_TIMEOUT_S: Final = 60.0
 """A peer that takes nothing for so long counts as gone."""
@@ -24,6 +25,8 @@ AHEAD_MAX: Final = 1_000
 """Frames that have arrived and nobody took, at which reading stops: the peer has to wait."""
 _PIECE: Final = 256 * 1024
 _TOGETHER: Final = 64
+
+_log = logging.getLogger("petra.worker")
 
 
 class Stream:
@@ -43,6 +46,7 @@ class Stream:
         self._unpacker = Unpacker()
         self._arrived: list[AnyFrame] = []
         self._lost = ""
+        self._nonsense = ""
         self._watcher: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -51,10 +55,15 @@ class Stream:
     def send(self, frame: AnyFrame) -> None:
         """Send a frame, in order; from any thread, without waiting.
 
-        Raises:
-            FrameError: it is too long.
+        One that is too long is a bug of the sender. It ends this connection, and nothing beside it.
         """
-        raw = pack(frame)
+        try:
+            raw = pack(frame)
+        except FrameError:
+            _log.exception("%s is not sent, and the connection ends", type(frame).__name__)
+            with contextlib.suppress(OSError):
+                self._writer.shutdown(socket.SHUT_RDWR)  # the reader finds out
+            return
         with self._order:
             if not self._left:
                 raw = self._send_now(raw)
@@ -98,6 +107,8 @@ class Stream:
             LostError: the other end is gone, or speaks something else.
         """
         while not self._arrived:
+            if self._nonsense:
+                raise NonsenseError(self._nonsense)
             if self._lost:
                 raise LostError(self._lost)
             self._watch()
@@ -128,7 +139,7 @@ class Stream:
         except OSError as error:
             self._lost = f"the connection is lost: {error.strerror}"
         except FrameError as error:
-            self._lost = str(error)
+            self._lost = self._nonsense = str(error)
         if self._lost or len(self._arrived) >= AHEAD_MAX:
             self._unwatch()
         if self._lost or self._arrived:

@@ -12,11 +12,15 @@ from collections import deque
 from typing import Protocol
 
 from petra.errors import PetraError
-from petra.wire.frames import AnyFrame, decode, encode
+from petra.wire.frames import AnyFrame, FrameError, decode, encode
 
 
 class LostError(PetraError):
     """The connection is gone; another may be had."""
+
+
+class NonsenseError(LostError):
+    """The other end says what is no frame; nothing after it can be trusted."""
 
 
 class ClosedError(PetraError):
@@ -69,7 +73,10 @@ class InProcess:
             await self._waiter
         frames = []
         while self._arrived:
-            frames.append(decode(self._arrived.popleft()))
+            try:
+                frames.append(decode(self._arrived.popleft()))
+            except FrameError as error:
+                raise NonsenseError(str(error)) from None
         return frames
 
     def close(self) -> None:

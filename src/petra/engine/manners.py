@@ -1,0 +1,130 @@
+"""What a worker may say: each field of each frame within its bounds. A worker that says anything else is dropped.
+
+Rule 1: hello comes first, and once; a worker says only what workers say.
+Rule 2: numbers, lengths and texts have bounds that no honest worker reaches.
+Rule 3: what concerns a run names a lease of this very connection, and what that lease is for.
+Which fields there are, and their types, is checked where frames are decoded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from petra.engine.limits import FRAME_MANY, LINE_MAX, NAME_MAX, PATH_MAX, SLOTS_MAX
+from petra.errors import PetraError
+from petra.wire import frames as f
+
+_FROM_WORKER: Final = (
+    f.Hello, f.Credit, f.Checked, f.Want, f.Reports, f.Log, f.Heartbeat, f.Retrying, f.Drain, f.Bye,
+)  # fmt: skip
+
+
+class BreachError(PetraError):
+    """A worker broke the protocol; the message says how."""
+
+
+def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901, PLR0912 - a table
+    """Check a frame of a worker by itself, and return it.
+
+    Raises:
+        BreachError: no honest worker says that.
+    """
+    name = type(frame).__name__.lower()
+    if not isinstance(frame, _FROM_WORKER):
+        raise BreachError(f"a worker does not say '{name}'")
+    if isinstance(frame, f.Hello) == greeted:
+        raise BreachError("it said hello twice" if greeted else f"it said '{name}' before hello")
+    match frame:
+        case f.Hello():
+            _hello(frame)
+        case f.Credit():
+            _between(frame.slots, 1, SLOTS_MAX, "the credit")
+        case f.Heartbeat():
+            _texts(frame.leases, "a lease")
+            _finite(frame.stalled_s, "the time it stalled")
+        case f.Want():
+            _texts([*frame.digests, *frame.shared], "a name")
+        case f.Checked():
+            _texts([frame.digest], "a digest")
+            _many(frame.problems, "problems")
+        case f.Reports():
+            _many(frame.reports, "reports")
+            for report in frame.reports:
+                _report(report)
+        case f.Log():
+            _log(frame)
+        case f.Retrying():
+            _texts([frame.execution, frame.run, frame.attempt.task], "a name")
+        case f.Bye():
+            _texts(frame.leases, "a lease")
+        case f.Drain():
+            pass
+    return frame
+
+
+def _hello(frame: f.Hello) -> None:
+    _texts([frame.worker, frame.pool], "a name")
+    if not frame.pool or not (frame.worker + frame.pool).isprintable():
+        raise BreachError("its name or its pool is no name")
+    _between(frame.slots, 1, SLOTS_MAX, "the number of slots")
+    _between(frame.credit, 0, frame.slots, "the credit")
+    _texts(frame.kinds, "a kind")
+    _texts(frame.leases, "a lease")
+
+
+def _report(given: f.RunReport) -> None:
+    _texts([given.execution, given.run, given.chunk, given.lease], "a name")
+    _between(given.delivery, 1, 2**31, "a delivery")
+    _between(given.part, 1, 2**31, "the number of a part")
+    _many(given.iterations, "iterations")
+    if given.chunk:
+        whole = given.report is None or not (given.iterations or given.more)
+    else:
+        whole = given.report is not None and not (given.iterations or given.more)
+    if not whole:
+        raise BreachError("a report is of a run or of iterations, and this one is of neither")
+    for one in given.iterations:
+        _path(one.path)
+
+
+def _log(frame: f.Log) -> None:
+    _many(frame.lines, "lines")
+    _texts(frame.dropped, "a name")
+    for count in frame.dropped.values():
+        _between(count, 0, 2**53, "a count of lines")
+    for line in frame.lines:
+        _finite(line.at, "a time")
+        _texts([line.execution, line.step, line.task, line.stream], "a name")
+        _path(line.path)
+        if len(line.text) > LINE_MAX:
+            raise BreachError(f"a line of {len(line.text):,} characters; at most {LINE_MAX:,}")
+
+
+def _between(number: int, least: int, most: int, what: str) -> None:
+    if not least <= number <= most:
+        raise BreachError(f"{what} is {number}; it is from {least} to {most:,}")
+
+
+def _finite(number: float, what: str) -> None:
+    if not math.isfinite(number) or number < 0:
+        raise BreachError(f"{what} is {number}")
+
+
+def _many(found: Sequence[object], what: str) -> None:
+    if len(found) > FRAME_MANY:
+        raise BreachError(f"{len(found):,} {what} in one frame; at most {FRAME_MANY:,}")
+
+
+def _texts(texts: Iterable[str], what: str) -> None:
+    for number, text in enumerate(texts):
+        if len(text) > NAME_MAX:
+            raise BreachError(f"{what} has {len(text):,} characters; at most {NAME_MAX}")
+        if number >= FRAME_MANY:
+            raise BreachError(f"more than {FRAME_MANY:,} names in one frame")
+
+
+def _path(path: tuple[int, ...]) -> None:
+    if len(path) > PATH_MAX or any(not 0 <= index < 2**53 for index in path):
+        raise BreachError("the path of an iteration is none")
