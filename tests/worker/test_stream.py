@@ -56,6 +56,23 @@ def test_what_was_sent_before_the_end_is_received_and_then_it_is_lost() -> None:
     with_pair(play)
 
 
+@pytest.mark.spec("S18")
+def test_a_frame_that_is_too_long_ends_the_connection_and_not_its_sender(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(f, "MAX_FRAME", 1_000)
+
+    async def play(one: Stream, other: Stream) -> None:
+        one.send(f.Bye(leases=["a"]))
+        one.send(f.Playbook(digest="d", text="x" * 1_000))
+        assert await other.receive() == [f.Bye(leases=["a"])]
+        for end in (one, other):
+            with pytest.raises(LostError):
+                await end.receive()
+
+    with_pair(play)
+
+
 def test_bytes_that_are_no_frames_end_the_connection() -> None:
     async def play(one: Stream, other: Stream) -> None:
         one._queue.put(b"\xff\xff\xff\xff")

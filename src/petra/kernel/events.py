@@ -462,7 +462,10 @@ class PastTaken(Event, frozen=True, tag="execution.past"):
 
 
 class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
-    """The execution goes on with another definition; what runs ends by the one it began with (S23)."""
+    """The execution goes on with another definition; what runs ends by the one it began with (S23).
+
+    A fork that begins with another workload has it here (S13).
+    """
 
     digest: str
     playbook: str
@@ -471,6 +474,7 @@ class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
     actor: str = ""
     by: str = ""
     reason: str = ""
+    workload: Any = None
 
 
 AnyEvent = (

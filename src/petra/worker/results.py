@@ -202,7 +202,7 @@ async def _fit_attempts(report: Report, objects: Objects | None) -> Report:
         report = msgspec.structs.replace(report, error=_modest(report.error))
     if len(_json(report.attempts)) <= ATTEMPTS_BYTES:
         return report
-    modest = [_modest_attempt(attempt) for attempt in report.attempts]
+    modest = [modest_attempt(attempt) for attempt in report.attempts]
     first = _fitting(modest, ATTEMPTS_BYTES // 3)
     last = _fitting(modest[first:][::-1], ATTEMPTS_BYTES - ATTEMPTS_BYTES // 3)
     count = len(modest) - first - last
@@ -231,7 +231,8 @@ def _fitting(attempts: list[Attempt], room: int) -> int:
     return len(attempts)
 
 
-def _modest_attempt(attempt: Attempt) -> Attempt:
+def modest_attempt(attempt: Attempt) -> Attempt:
+    """Leave the details of its error out if they are large."""
     if attempt.error is None:
         return attempt
     return msgspec.structs.replace(attempt, error=_modest(attempt.error))

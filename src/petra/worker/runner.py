@@ -38,7 +38,14 @@ from petra.worker.loaded import Loaded
 from petra.worker.pages import Pages
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Ready
-from petra.worker.results import CleanObjects, finish, measure, room_of, stored
+from petra.worker.results import (
+    CleanObjects,
+    finish,
+    measure,
+    modest_attempt,
+    room_of,
+    stored,
+)
 from petra.worker.storing import Storing
 from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.taking import taken
@@ -381,7 +388,10 @@ class Runner:
         given = work.given
         self.notice(
             Retrying(
-                execution=given.execution, run=given.run, attempt=last, of=machine.tries_of(last)
+                execution=given.execution,
+                run=given.run,
+                attempt=modest_attempt(last),
+                of=machine.tries_of(last),
             )
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from queue import Empty, SimpleQueue
@@ -24,6 +25,8 @@ AHEAD_MAX: Final = 1_000
 """Frames that have arrived and nobody took, at which reading stops: the peer has to wait."""
 _PIECE: Final = 256 * 1024
 _TOGETHER: Final = 64
+
+_log = logging.getLogger("petra.worker")
 
 
 class Stream:
@@ -52,10 +55,15 @@ class Stream:
     def send(self, frame: AnyFrame) -> None:
         """Send a frame, in order; from any thread, without waiting.
 
-        Raises:
-            FrameError: it is too long.
+        One that is too long is a bug of the sender. It ends this connection, and nothing beside it.
         """
-        raw = pack(frame)
+        try:
+            raw = pack(frame)
+        except FrameError:
+            _log.exception("%s is not sent, and the connection ends", type(frame).__name__)
+            with contextlib.suppress(OSError):
+                self._writer.shutdown(socket.SHUT_RDWR)  # the reader finds out
+            return
         with self._order:
             if not self._left:
                 raw = self._send_now(raw)

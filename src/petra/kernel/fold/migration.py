@@ -10,11 +10,14 @@ from petra.kernel.state import Began, Run, Seen, State, Token
 
 def migrated(state: State, event: e.ExecutionMigrated) -> None:
     """Go on with another definition; what runs, and what may be undone, keeps the one it began with."""
-    for run in state.runs.values():
-        run.began = run.began or Began(state.digest, run.step)
-        state.carried[run.id] = None
-    for undo in state.undo:
-        undo.began = undo.began or Began(state.digest, undo.step)
+    if event.digest != state.digest:
+        for run in state.runs.values():
+            run.began = run.began or Began(state.digest, run.step)
+            state.carried[run.id] = None
+        for undo in state.undo:
+            undo.began = undo.began or Began(state.digest, undo.step)
+    if event.workload is not None:
+        state.workload = event.workload
     state.digest = event.digest
     state.playbook = event.playbook
     state.reducers = event.reducers
