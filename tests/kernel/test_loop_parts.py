@@ -344,7 +344,7 @@ def test_large_results_do_not_wait_in_memory_for_the_end_of_the_loop() -> None:
         assert run.loop is not None
         most = max(most, sum(one is not None for one in run.loop.results))
     assert most < 1200  # of 3,000: 2 MB of 6
-    seen = []
+    seen: list[Any] = []
     while not loop.state.terminal:
         given = loop.given()
         assert given.gather is not None
