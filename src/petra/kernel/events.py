@@ -254,13 +254,17 @@ class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
 
 
 class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
-    """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them."""
+    """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them.
+
+    ``closes`` is a group of which nobody had arrived when its join was turned away.
+    """
 
     tokens: list[str] = []
     runs: list[str] = []
     groups: list[str] = []
     reason: str = ""
     by: str = ""
+    closes: str | None = None
 
 
 class RunReturned(Event, frozen=True, tag="run.returned"):

@@ -111,7 +111,10 @@ class Checker:
         return self._runs.pop(run, ("", ()))
 
     def _made(self, made: e.Produced, stack: Stack) -> None:
-        self._produce(made.id, stack)
+        inside = stack
+        if made.arrives is not None and _in(stack, made.arrives):
+            inside = stack[: _depth(stack, made.arrives) + 1]  # it has left the groups inside that
+        self._produce(made.id, inside)
         if made.arrives is None:
             return
         group = self._groups.get(made.arrives)
