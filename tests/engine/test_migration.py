@@ -9,7 +9,8 @@ import pytest
 from engine.test_engine import opened
 from engine_support import local, playbook
 
-from petra.desk import Move
+from petra.desk import Branch, Move
+from petra.errors import UsageError
 from petra.kernel import events as e
 from petra.kernel import verify
 from petra.playbook import to_yaml
@@ -101,5 +102,85 @@ def test_a_run_with_a_worker_ends_by_the_definition_it_began_with(tmp_path: Path
             gate.touch()
             result = await petra.rest("e1")
             assert (result.status, result.output) == ("completed", "old")
+
+    asyncio.run(scenario())
+
+
+BROKEN = """
+  - {step: fetch, tool: {kind: python, code: "result = workload['n']", args: {workload: "{{ workload }}"}}, next: {arcs: [{step: price}]}}
+  - {step: price, tool: {kind: python, code: "result = 1 / (n - 1)", args: {n: "{{ fetch }}"}}}
+"""
+FIXED = BROKEN.replace("1 / (n - 1)", "(n, w)").replace(
+    'n: "{{ fetch }}"', 'n: "{{ fetch }}", w: "{{ workload.unit }}"'
+)
+
+
+def branch(name: str, **given: object) -> Branch:
+    made: dict[str, object] = {
+        "id": name,
+        "execution": name,
+        "origin": "e1",
+        "step": "price",
+        **given,
+    }
+    return Branch(**made)  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("S13")
+def test_a_rerun_goes_on_with_a_mended_playbook_and_another_workload(
+    kind: str, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with opened(kind, tmp_path) as store:
+            async with local(store) as petra:
+                broken = playbook(BROKEN, workload="{n: 1, unit: kg}")
+                assert (await petra.run(broken, execution="e1")).status == "failed"
+                mended = to_yaml(playbook(FIXED, workload="{n: 1, unit: kg, new: 5}"))
+                await petra.carry_out(branch("e2", playbook=mended, workload={"unit": "lb"}))
+                again = await petra.carry_out(
+                    branch("e2", playbook=mended, workload={"unit": "lb"})
+                )
+                assert again.refused == ""
+                result = await petra.rest("e2")
+                assert (result.status, result.output) == ("completed", [1, "lb"])
+            async with local(store) as petra:
+                entry = await petra.engine.entries.load("e2")
+                assert entry.state.workload == {"n": 1, "unit": "lb", "new": 5}
+                records = await petra.records("e2")
+                assert verify("e2", records) is None
+                started = [r.event.step for r in records if isinstance(r.event, e.StepStarted)]
+                assert started == ["price"], "what was done before is not done again"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S13")
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        (
+            {"playbook": to_yaml(playbook("  - {step: other, tool: {kind: noop}}\n"))},
+            "no step 'price'",
+        ),
+        (
+            {
+                "playbook": to_yaml(
+                    playbook(BROKEN, executor="{spec: {input_schema: {required: [who]}}}")
+                )
+            },
+            "who",
+        ),
+    ],
+)
+def test_a_past_that_does_not_fit_is_refused_and_leaves_nothing(
+    given: dict[str, object], word: str, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with opened("sqlite", tmp_path) as store, local(store) as petra:
+            broken = playbook(BROKEN, workload="{n: 1}")
+            await petra.run(broken, execution="e1")
+            with pytest.raises(UsageError, match=word):
+                await petra.carry_out(branch("e2", **given))
+            assert await store.execution("e2") is None
 
     asyncio.run(scenario())

@@ -11,7 +11,7 @@ import click
 
 from petra.cli.home import found_id, home_option, look, request_id
 from petra.cli.output import as_json, print_json
-from petra.cli.steer import carry_out, execution_argument
+from petra.cli.steer import carry_out, execution_argument, map_option
 from petra.desk import Move
 from petra.embedded import read_file
 from petra.engine.entries import Entries
@@ -26,9 +26,7 @@ from petra.playbook import Playbook, read, to_yaml
 @click.option(
     "--to", "version", metavar="FILE|VERSION", required=True, help="The playbook to go on with."
 )
-@click.option(
-    "--map", "pairs", metavar="OLD=NEW", multiple=True, help="A step that is called otherwise now."
-)
+@map_option
 @click.option("--plan", "planned", is_flag=True, help="Only show where everything would be.")
 @click.option("--reason", default="", help="Why; it is kept in the log.")
 @home_option
@@ -39,7 +37,7 @@ def command(
     home: Path,
     output: str,
     *,
-    pairs: tuple[str, ...],
+    renamed: dict[str, str],
     reason: str,
     planned: bool,
 ) -> None:
@@ -49,7 +47,6 @@ def command(
     proved sound from there. What runs goes on with the definition it began with. A refusal changes nothing.
     """
     chosen = found_id(home, execution)
-    renamed = dict(_pair(pair) for pair in pairs)
     if planned:
         _show(_plan(home, chosen, version, renamed), output)
         return
@@ -59,13 +56,6 @@ def command(
         reason=reason, rest=False,
     )  # fmt: skip
     carry_out(home, asked, output)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    old, equals, new = text.partition("=")
-    if not (old and equals and new):
-        raise UsageError(f"--map takes OLD=NEW, not '{text}'")
-    return old, new
 
 
 async def _definition(store: Any, entries: Entries, execution: str, version: str) -> Playbook:

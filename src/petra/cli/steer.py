@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -22,9 +24,13 @@ from petra.cli.show import hint, summary
 from petra.cli.workload import workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, Branch
-from petra.embedded import new_id
+from petra.embedded import new_id, read_file
+from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.playbook import to_yaml
 from petra.wire import Error
+
+T = TypeVar("T")
 
 execution_argument = click.argument("execution", metavar="ID")
 
@@ -155,18 +161,50 @@ def retry(execution: str, step: str, reason: str, home: Path, output: str) -> No
 # A new execution with an old past
 
 
+def _renamed(
+    _context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    """Read OLD=NEW pairs."""
+    made = {}
+    for pair in pairs:
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise UsageError(f"--map takes OLD=NEW, not '{pair}'")
+        made[old] = new
+    return made
+
+
+map_option = click.option(
+    "--map", "renamed", metavar="OLD=NEW", multiple=True, callback=_renamed,
+    help="A step that is called otherwise in the playbook to go on with.",
+)  # fmt: skip
+
+
+def _changed(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a new execution with an old past differ from it."""
+    playbook = click.option(
+        "--playbook", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+        help="Go on with this playbook; the past must fit it.",
+    )  # fmt: skip
+    pairs = click.option(
+        "--set", "pairs", metavar="K=V", multiple=True, help="Another value of the workload."
+    )
+    reason = click.option("--reason", default="", help="Why; it is kept in the log.")
+    return playbook(map_option(pairs(reason(command))))
+
+
 @click.command("rerun")
 @execution_argument
 @click.option("--from", "step", metavar="STEP", required=True, help="The step to begin with.")
-@click.option("--reason", default="", help="Why; it is kept in the log.")
+@_changed
 @home_option
 @as_json
-def rerun(execution: str, step: str, reason: str, home: Path, output: str) -> None:
+def rerun(execution: str, step: str, home: Path, output: str, **changed: Any) -> None:
     """Run again from a step: a new execution with the past up to its latest start.
 
     What the step needs is what it had then: ctx, results, the branch it was in. The old execution stays as it is.
     """
-    _branch(home, execution, output, step=step, reason=reason)
+    _branch(home, execution, output, step=step, **changed)
 
 
 @click.command("fork")
@@ -175,15 +213,15 @@ def rerun(execution: str, step: str, reason: str, home: Path, output: str) -> No
     "--at", type=click.IntRange(min=1), metavar="SEQ", required=True,
     help="The last record of the past; 'petra events' numbers them.",
 )  # fmt: skip
-@click.option("--reason", default="", help="Why; it is kept in the log.")
+@_changed
 @home_option
 @as_json
-def fork(execution: str, at: int, reason: str, home: Path, output: str) -> None:
+def fork(execution: str, at: int, home: Path, output: str, **changed: Any) -> None:
     """Begin a new execution with the first records of another one.
 
     What was on its way at that record is handed out again. The old execution stays as it is.
     """
-    _branch(home, execution, output, at=at, reason=reason)
+    _branch(home, execution, output, at=at, **changed)
 
 
 def _branch(
@@ -191,15 +229,15 @@ def _branch(
     execution: str,
     output: str,
     *,
-    reason: str,
-    at: int | None = None,
-    step: str | None = None,
+    playbook: Path | None,
+    pairs: tuple[str, ...],
+    renamed: dict[str, str],
+    **asked: Any,
 ) -> None:
-    origin = found_id(home, execution)
-    chosen = new_id(SystemClock())
-    carry_out(
-        home,
-        Branch(id=request_id(), execution=chosen, origin=origin, at=at, step=step, reason=reason),
-        output,
-        follows=True,
-    )
+    """Begin a new execution with an old past; a refusal leaves none behind."""
+    given = Branch(
+        id=request_id(), execution=new_id(SystemClock()), origin=found_id(home, execution),
+        playbook=to_yaml(read_file(playbook)) if playbook is not None else "",
+        renamed=renamed, workload=workload_of("", pairs) if pairs else None, **asked,
+    )  # fmt: skip
+    carry_out(home, given, output, follows=True)

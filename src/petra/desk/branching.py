@@ -1,34 +1,64 @@
-"""A new execution with the past of another one: a fork, or a rerun from a step (S13)."""
+"""A new execution with the past of another one: a fork, or a rerun from a step (S13).
+
+It may go on with another playbook or workload, when the past fits that.
+"""
 
 from __future__ import annotations
+
+import msgspec
 
 from petra.desk.principal import May, Principal
 from petra.desk.requests import Branch
 from petra.desk.result import records_of
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
-from petra.kernel.commands import at
+from petra.kernel.commands import Fork, at
 from petra.kernel.fork import fork, rerun
+from petra.kernel.migration import UnfitError, examined, forked
+from petra.playbook import read
 
 
 async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
     """Begin an execution with the past of another one.
 
     Raises:
-        UsageError: that one has no such past.
+        UsageError: that one has no such past, or it does not fit what it is to go on with.
     """
     who.must(May.SEE)
+    made = await _past(engine, request)
+    state = forked(made)
+    program = await engine.entries.definition(state)
+    target = None
+    if request.playbook:
+        target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
+        faults = examined(program, target, state, request.renamed).faults
+        if faults:
+            raise _unfit(request, "; ".join(faults))
+        made = msgspec.structs.replace(made, digest=target.digest, renamed=request.renamed)
+    if request.playbook or request.workload is not None:
+        made = msgspec.structs.replace(made, workload=request.workload or {})
+    signed = who.signed(made)
+    changed = [request.playbook, request.workload, request.renamed]
+    try:
+        return await engine.fork(
+            request.origin, lambda now: at(signed, now), execution=request.execution,
+            program=program, target=target, command=request.id,
+            request=[request.at, request.step, *(changed if any(changed) else [])],
+        )  # fmt: skip
+    except UnfitError as error:
+        raise _unfit(request, str(error)) from None
+
+
+def _unfit(request: Branch, why: str) -> UsageError:
+    return UsageError(f"the past of {request.origin} does not fit what it is to go on with: {why}")
+
+
+async def _past(engine: Engine, request: Branch) -> Fork:
     records = await records_of(engine.store, request.origin)
     try:
         if request.step is not None:
-            made = rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
-        else:
-            until = len(records) if request.at is None else request.at
-            made = fork(request.origin, records, until, now=0.0, reason=request.reason)
+            return rerun(request.origin, records, request.step, now=0.0, reason=request.reason)
+        until = len(records) if request.at is None else request.at
+        return fork(request.origin, records, until, now=0.0, reason=request.reason)
     except ValueError as error:
         raise UsageError(f"execution {request.origin}: {error}") from None
-    signed = who.signed(made)
-    return await engine.fork(
-        request.origin, lambda now: at(signed, now), execution=request.execution,
-        command=request.id, request=[request.at, request.step],
-    )  # fmt: skip

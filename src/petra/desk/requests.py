@@ -31,12 +31,18 @@ class Begin(Request, frozen=True, tag="begin"):
 
 
 class Branch(Request, frozen=True, tag="branch"):
-    """Start an execution with the past of another one: up to a record, or before a step was last started."""
+    """Start an execution with the past of another one: up to a record, or before a step was last started.
+
+    It may go on with another playbook, given as text, and with other values in its workload.
+    """
 
     origin: str
     at: int | None = None
     step: str | None = None
     reason: str = ""
+    playbook: str = ""
+    renamed: dict[str, str] = {}
+    workload: dict[str, Any] | None = None
 
 
 class Move(Request, frozen=True, tag="move"):
@@ -48,7 +54,11 @@ class Move(Request, frozen=True, tag="move"):
     reason: str = ""
 
 
-AnyRequest = Ask | Begin | Branch | Move
+class Look(Request, frozen=True, tag="look"):
+    """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
+
+
+AnyRequest = Ask | Begin | Branch | Move | Look
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

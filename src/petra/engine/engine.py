@@ -183,16 +183,30 @@ class Engine:
             request=request_hash(["start", program.digest, given]), program=program,
         )  # fmt: skip
 
-    async def fork(
-        self, origin: str, make: Make, *, execution: str, command: str = "", request: Any = None
+    async def fork(  # noqa: PLR0913 - what a fork is made of
+        self,
+        origin: str,
+        make: Make,
+        *,
+        execution: str,
+        program: Program,
+        target: Program | None = None,
+        command: str = "",
+        request: Any = None,
     ) -> Answered:
-        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13)."""
-        make = _admitted(make)
-        given, program = (
-            request_hash(["fork", origin, request]),
-            (await self.entries.load(origin)).program,
+        """Begin an execution with the past of another one; ``make`` gives the ``Fork`` (S13).
+
+        ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
+        """
+        given = request_hash(["fork", origin, request])
+        return await self._ask(
+            execution,
+            _admitted(make),
+            command=command,
+            request=given,
+            program=program,
+            target=target,
         )
-        return await self._ask(execution, make, command=command, request=given, program=program)
 
     async def migrate(
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None

@@ -140,14 +140,19 @@ class Entries:
         return entry
 
     async def fit(self, entry: Entry) -> None:
-        """Have the definition of the state, and those that its runs began with, at hand (S23)."""
+        """Let an entry go by the definition that its state has by now (S23)."""
         state = entry.state
-        if state.digest not in ("", entry.program.digest):
-            entry.program = await self.program(state.digest)
+        if state.digest not in ("", entry.program.digest) or state.carried or state.undo:
+            entry.program = await self.definition(state)
+
+    async def definition(self, state: State) -> Program:
+        """Return the definition of an execution, with those at hand that its runs began with (S23)."""
+        program = await self.program(state.digest)
         began = [run.began for run in state.runs.values()] + [undo.began for undo in state.undo]
         wanted = {one.digest for one in began if one is not None}
-        for digest in wanted - entry.program.versions.keys():
-            entry.program.versions[digest] = await self.program(digest)
+        for digest in wanted - program.versions.keys():
+            program.versions[digest] = await self.program(digest)
+        return program
 
     async def blank(self, execution: str) -> Entry:
         """Return an execution as it was before its first record; ``advance`` leads on.

@@ -41,13 +41,19 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
-    """Begin with a prefix of another execution's log; what was in flight is handed out again."""
+    """Begin with a prefix of another execution's log; what was in flight is handed out again.
+
+    With ``digest`` it goes on with another definition, with ``workload`` these keys of it have other values.
+    """
 
     origin: str
     at: int
     past: list[tuple[float, AnyEvent]]
     parts: list[tuple[str, int, int]] = []
     reason: str = ""
+    digest: str = ""
+    renamed: dict[str, str] = {}
+    workload: dict[str, Any] | None = None
 
 
 class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):

@@ -22,7 +22,7 @@ from petra.kernel.cancel import stop, withdraw_branches
 from petra.kernel.ctx import schema_fault
 from petra.kernel.effects import AnyEffect, Assign, Extend
 from petra.kernel.fork import pieces
-from petra.kernel.migration import migrate
+from petra.kernel.migration import go_on_with, migrate
 from petra.kernel.objects import Made, Shelf
 from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
@@ -138,11 +138,11 @@ def settle(turn: Turn) -> None:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
-        elif (group := turn.next_judged()) is not None:
-            fan_in.judge(turn, group)
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
             _freed(turn)
+        elif (group := turn.next_judged()) is not None:
+            fan_in.judge(turn, group)
         elif (token := turn.agenda.pop()) is not None:
             consider(turn, token)
         elif not _last_resort(turn):
@@ -312,6 +312,8 @@ def _fork(turn: Turn, command: c.Fork) -> None:
     )
     for piece in others:
         turn.emit(e.PastTaken(past=piece))
+    if command.digest or command.workload is not None:
+        go_on_with(turn, command)
     for run in list(turn.state.runs.values()):
         _hand_out_again(turn, run)
     turn.agenda.add_waiting(turn.program.steps)

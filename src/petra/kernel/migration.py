@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.kernel.ctx import schema_fault
 from petra.kernel.evolve import evolve
 from petra.kernel.program import Program
 from petra.kernel.select import Agenda
@@ -22,6 +23,8 @@ from petra.kernel.state import Group, Run, State, Token
 from petra.kernel.turn import RefusedError, Turn
 from petra.net.compile import compile as compile_net
 from petra.net.position import Fanned, Outlook, Position, Standing, outlook
+from petra.playbook.overlay import merge
+from petra.values import canonical
 
 
 class MovedOnError(PetraError):
@@ -111,6 +114,47 @@ def migrate(turn: Turn, command: c.Migrate) -> None:
     )
     new.versions.update({**old.versions, old.digest: old})
     turn.program, turn.agenda = new, Agenda(new, state)
+
+
+class UnfitError(PetraError):
+    """The past of a fork does not fit what it is to go on with."""
+
+
+def go_on_with(turn: Turn, command: c.Fork) -> None:
+    """Give a fork another definition or workload, before anything of it goes on (S13).
+
+    Raises:
+        UnfitError: the past does not map onto it. Then there is no fork.
+    """
+    old, state = turn.program, turn.state
+    new = old.versions.get(command.digest, old) if command.digest else old
+    faults = migration_plan(old, new, state, command.renamed).faults
+    workload = merge(new.playbook.workload, turn.whole(state.workload, "the workload"))
+    workload = merge(workload, command.workload or {})
+    schema = new.spec.input_schema
+    if schema is not None and (problem := schema_fault(canonical(schema), workload)) is not None:
+        faults.append(f"the workload does not fit: {problem}")
+    if faults:
+        raise UnfitError("; ".join(faults))
+    turn.emit(
+        e.ExecutionMigrated(
+            digest=new.digest, playbook=new.playbook.metadata.name, renamed=dict(command.renamed), reducers=new.reducers,
+            reason=command.reason, workload=turn.keep(workload, "the workload"),
+        )
+    )  # fmt: skip
+    if new is not old:
+        new.versions.update({**old.versions, old.digest: old})
+        turn.program, turn.agenda = new, Agenda(new, state)
+
+
+def forked(command: c.Fork) -> State:
+    """Return the state that a fork begins with, before it goes on."""
+    state = State(id="forked")
+    taken = e.ExecutionForked(
+        origin=command.origin, at=command.at, past=command.past, parts=command.parts
+    )
+    evolve(state, taken, seq=1, at=command.now)
+    return state
 
 
 def _bad_names(old: Program, new: Program, renamed: Mapping[str, str]) -> Iterator[str]:

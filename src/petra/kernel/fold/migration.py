@@ -10,11 +10,14 @@ from petra.kernel.state import Began, Run, Seen, State, Token
 
 def migrated(state: State, event: e.ExecutionMigrated) -> None:
     """Go on with another definition; what runs, and what may be undone, keeps the one it began with."""
-    for run in state.runs.values():
-        run.began = run.began or Began(state.digest, run.step)
-        state.carried[run.id] = None
-    for undo in state.undo:
-        undo.began = undo.began or Began(state.digest, undo.step)
+    if event.digest != state.digest:
+        for run in state.runs.values():
+            run.began = run.began or Began(state.digest, run.step)
+            state.carried[run.id] = None
+        for undo in state.undo:
+            undo.began = undo.began or Began(state.digest, undo.step)
+    if event.workload is not None:
+        state.workload = event.workload
     state.digest = event.digest
     state.playbook = event.playbook
     state.reducers = event.reducers
@@ -47,7 +50,6 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
     state.latest = _under_both_names(state.latest, renamed)
     _rename_people(state, renamed)
     state.once = {renamed.get(step, step) for step in state.once}
-    state.fired_groups = {renamed.get(k, k): group for k, group in state.fired_groups.items()}
     _index(state)
 
 
