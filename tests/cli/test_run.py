@@ -75,6 +75,9 @@ def test_what_is_accepted_exits_with_0(waiting: tuple[Path, str]) -> None:
     ("arguments", "code", "words"),
     [
         (("get", "nobody"), 1, "there is no execution that begins with 'nobody'"),
+        (("get", "x\udcff"), 1, r"there is no execution that begins with 'x\udcff'"),
+        (("explain", "a\nb"), 1, r"there is no execution that begins with 'a\nb'"),
+        (("cancel", "x\udcff"), 1, r"there is no execution that begins with 'x\udcff'"),
         (("ps", "--limit", "0"), 2, "not in the range"),
         (("signal", "x", "go", "--payload", "{"), 2, "--payload is not JSON"),
         (("run", "nothing.yaml"), 1, "there is no such file"),

@@ -31,8 +31,8 @@ from petra.embedded.hands import begun, starter
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.engine.logs import LogFiles
+from petra.engine.plight import explained
 from petra.kernel import Record
-from petra.kernel.explain import explain
 from petra.keychain import Keychain
 from petra.objects import LocalObjects
 from petra.playbook import Playbook
@@ -104,8 +104,7 @@ class Scene:
 
     async def explained(self, execution: str = HOSTILE) -> str:
         """Return what ``explain`` says of an execution, in one text."""
-        entry = await self.engine.view(execution)
-        found = explain(entry.program, entry.state)
+        found = explained(self.engine.dispatcher, await self.engine.view(execution))
         return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -12,11 +14,13 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, find, full_id, home_option, look, shown_data
+from petra.cli.home import EXIT, find, full_id, home_option, look, request_id, shown_data
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
-from petra.embedded import OBJECTS, Result, records_of, result_of
+from petra.control import GoneError, call
+from petra.desk import Look
+from petra.embedded import OBJECTS, STORE, Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
@@ -25,7 +29,7 @@ from petra.engine.lookout import looking_on
 from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
-from petra.kernel.explain import explain
+from petra.kernel.explain import Explanation, explain
 from petra.objects import LocalObjects, is_reference, read_reference
 from petra.references import walk
 from petra.store.base import Store
@@ -61,6 +65,9 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
         click.echo(f"{row.id}  {_when(row.started, now)}  {name:<{_NAME_MAX}}  {shown}")
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
+    elif any(row.status == "running" for row in rows):
+        for trouble in (_asked_there(home) or {}).get("troubles", ()):
+            click.echo(trouble, err=True)
 
 
 def _when(at: float, now: float) -> str:
@@ -221,9 +228,12 @@ def explain_command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, entries: Entries) -> Any:
         entry = await find(store, entries, execution)
-        return explain(entry.program, entry.state)
+        return entry.state.id, explain(entry.program, entry.state)
 
-    found = look(home, asking)
+    chosen, found = look(home, asking)
+    told_there = _asked_there(home, chosen) if found.status == "running" else None
+    if told_there is not None:
+        found = msgspec.convert(told_there["explanation"], Explanation)
     if output == "json":
         print_json(msgspec.to_builtins(found))
         return
@@ -232,3 +242,16 @@ def explain_command(execution: str, home: Path, output: str) -> None:
         click.echo(f"  {waiting.sentence}")
         if waiting.unblocked_by:
             click.echo(f"    unblocked by: {waiting.unblocked_by}")
+    if told_there is None and found.status == "running" and not os.environ.get(STORE):
+        click.echo(
+            f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
+        )
+
+
+def _asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
+    """Ask the process that has the home open what its workers do; None: there is none, or it does not know."""
+    try:
+        reply = asyncio.run(call(home, Look(id=request_id(), execution=execution)))
+    except GoneError:
+        return None
+    return reply.result

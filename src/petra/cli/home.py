@@ -196,6 +196,8 @@ def found_id(home: Path, execution: str) -> str:
 
 async def full_id(store: Store, execution: str) -> str:
     """Do as ``found_id`` does, with a store."""
+    if not execution.isprintable():
+        raise UsageError(f"there is no execution that begins with {execution!a}")
     if await store.execution(execution) is not None:
         return execution
     page = await store.executions(ExecutionFilter(text=execution), limit=50)

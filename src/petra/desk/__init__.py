@@ -9,7 +9,7 @@ from __future__ import annotations
 from petra.desk.desk import FOLLOWED_S, Desk, new_id
 from petra.desk.items import meant_item, open_item
 from petra.desk.principal import ForbiddenError, Kind, May, Principal, login_name, owner
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply, Request
+from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply, Request
 from petra.desk.result import (
     REST,
     Result,
@@ -29,6 +29,7 @@ __all__ = [
     "Desk",
     "ForbiddenError",
     "Kind",
+    "Look",
     "May",
     "Move",
     "Principal",

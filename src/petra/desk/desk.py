@@ -14,9 +14,10 @@ import msgspec
 from petra.clock import Clock
 from petra.desk.branching import branch
 from petra.desk.items import meant_item
+from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Move, Reply
+from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
@@ -273,6 +274,10 @@ class Desk:
                 answered = await self.ask(
                     who, request.execution, request.command, request=request.id
                 )
+            case Look():
+                if request.execution:
+                    await self.get(who, request.execution)  # who may not see it is told so
+                return Reply(result=await looked(self.engine, request.execution))
             case _:
                 assert_never(request)
         waits = self.rest_for_long if request.rest else self.get

@@ -54,7 +54,11 @@ class Move(Request, frozen=True, tag="move"):
     reason: str = ""
 
 
-AnyRequest = Ask | Begin | Branch | Move
+class Look(Request, frozen=True, tag="look"):
+    """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
+
+
+AnyRequest = Ask | Begin | Branch | Move | Look
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from signal import Signals
 from typing import Final
@@ -24,6 +25,8 @@ from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
 from petra.engine.manners import BreachError
+from petra.engine.news import Notice, Topic
+from petra.engine.plight import missing
 from petra.wire import frames as f
 from petra.worker.child import Child, NotStartedError
 from petra.worker.transport import LostError, NonsenseError, Transport
@@ -41,6 +44,8 @@ CELLS_MAX: Final = 4
 """Workers for one run at a time, at most."""
 CELL_S: Final = 10.0
 """Seconds after which a cell that nobody needs is given up."""
+NOTICE_S: Final = 2.0
+"""Seconds that runs wait for a worker of a pool that has none before that is said."""
 LOAD_S: Final = 120.0
 """Seconds in which a worker that was started must say hello."""
 AGAIN_S: Final = 0.05
@@ -62,9 +67,8 @@ class Keeper:
         """The worker that takes work now."""
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
-        self.troubled: list[Callable[[str], None]] = []
-        """Who wants to hear of trouble."""
         self._hands: dict[Hand, Task[None]] = {}
+        self._unserved: dict[str, float] = {}
 
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
@@ -141,10 +145,9 @@ class Keeper:
             self._tell(f"worker {hand.child.pid} {_how(code)}{when}{': ' if said else ''}{said}")
 
     def _tell(self, trouble: str) -> None:
-        self.trouble = trouble
+        self.trouble = self._engine.dispatcher.troubles[POOL] = trouble
         _log.warning("%s", trouble)
-        for told in tuple(self.troubled):
-            told(trouble)
+        self._engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=trouble))
 
     # Looking after all
 
@@ -159,6 +162,17 @@ class Keeper:
                 if late > LOOK_S:
                     hand.heard += late  # it was us who did not listen
                 self._look_at(hand, now)
+            self._look_at_pools(now)
+
+    def _look_at_pools(self, now: float) -> None:
+        """Say once that runs wait for a worker of a pool that has none."""
+        unserved = self._engine.dispatcher.unserved()
+        self._unserved = {pool: self._unserved.get(pool, now) for pool in unserved}
+        for pool, since in self._unserved.items():
+            if now - since > NOTICE_S:
+                self._unserved[pool] = math.inf
+                if pool.removesuffix(ALONE) != POOL:
+                    self._tell(missing(self._engine.dispatcher, pool))
 
     def _look_at(self, hand: Hand, now: float) -> None:
         silent_s = now - hand.heard
@@ -176,7 +190,7 @@ class Keeper:
         else:
             hand.stalled = None
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
-                self.trouble = ""
+                self.trouble = self._engine.dispatcher.troubles[POOL] = ""
 
     def _kill_if_hung(self, hand: Hand, now: float, silent_s: float) -> None:
         """Kill a worker that is busy and silent: something in it holds the interpreter, and nobody else gets it."""

@@ -143,6 +143,8 @@ class Dispatcher:
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
         """Pools that have workers for one run at a time."""
+        self.troubles: dict[str, str] = {}
+        """What their keeper saw last, by pool."""
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
@@ -154,19 +156,38 @@ class Dispatcher:
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
-        pool = row.pending.pool
-        if (
-            self._suspects
-            and pool in self.alone
-            and (row.execution, row.pending.run) in self._suspects
-        ):
-            pool += ALONE
+        pool = self._pool_of(row)
         self._waiting.setdefault(pool, deque()).append(offer)
         self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     def waits(self, pool: str) -> int:
         """Return how many assignments wait for a worker of a pool."""
         return len(self._waiting.get(pool, ()))
+
+    def waits_in(self, execution: str, run: str) -> str | None:
+        """Return the pool in which a run waits for a worker, if it does."""
+        offers = self._offers.get((execution, run))
+        return self._pool_of(offers[0].row) if offers else None
+
+    def holders(self, execution: str, run: str) -> list[str]:
+        """Return the names of the workers that have a run."""
+        leases = self._by_run.get((execution, run), ())
+        return sorted({self._leases[lease].worker.name for lease in leases})
+
+    def is_served(self, pool: str) -> bool:
+        """Tell whether a pool has a worker that takes work."""
+        return any(one.pool == pool and not one.drains for one in self._workers.values())
+
+    def unserved(self) -> list[str]:
+        """Return the pools in which runs wait, and no worker takes any."""
+        return [pool for pool, found in self._waiting.items() if found and not self.is_served(pool)]
+
+    def _pool_of(self, row: PendingRow) -> str:
+        """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
+        pool = row.pending.pool
+        if self._suspects and pool in self.alone:
+            return pool + ALONE if (row.execution, row.pending.run) in self._suspects else pool
+        return pool
 
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
@@ -463,6 +484,11 @@ class Dispatcher:
         """A worker wants nothing more."""
         if link in self._workers:
             self._workers[link].drains = True
+
+    def name_of(self, link: Link) -> str:
+        """Return what the worker of a connection is called, if there is one."""
+        worker = self._workers.get(link)
+        return worker.name if worker is not None else ""
 
     def gone(self, link: Link, *, in_order: bool = False) -> None:
         """A worker is gone for good; what it had and did not report is lost at once."""

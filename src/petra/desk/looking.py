@@ -1,0 +1,19 @@
+"""Looking at workers: what they do for an execution, or why none does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from petra.engine import Engine
+from petra.engine.plight import explained, troubles
+
+
+async def looked(engine: Engine, execution: str) -> dict[str, Any]:
+    """Return what is wrong with workers, and the explanation of an execution, if one is named."""
+    found: dict[str, Any] = {"troubles": troubles(engine.dispatcher)}
+    if execution:
+        entry = await engine.view(execution)
+        found["explanation"] = msgspec.to_builtins(explained(engine.dispatcher, entry))
+    return found

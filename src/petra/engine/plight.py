@@ -1,0 +1,56 @@
+"""What becomes of runs between the engine and its workers: the part of an explanation that no log knows (S11)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from petra.engine.dispatch import ALONE, Dispatcher
+from petra.engine.entries import Entry
+from petra.kernel.explain import Explanation, Waiting, explain
+
+
+def explained(dispatcher: Dispatcher, entry: Entry) -> Explanation:
+    """Explain an execution as it is now, with what workers do for it, or why none does."""
+    found = explain(entry.program, entry.state)
+    waiting = [_with_worker(dispatcher, entry.state.id, one) for one in found.waiting]
+    stranded = next((one for one in waiting if one.reason == "no worker"), None)
+    sentence = found.sentence
+    if stranded is not None and found.status == "running":
+        sentence = stranded.sentence
+    return Explanation(found.status, found.reason, sentence, waiting)
+
+
+def _with_worker(dispatcher: Dispatcher, execution: str, one: Waiting) -> Waiting:
+    if one.reason != "worker":
+        return one
+    holders = dispatcher.holders(execution, one.token)
+    if holders:
+        return replace(one, sentence=f"Step '{one.step}' runs on worker {', '.join(holders)}.")
+    pool = dispatcher.waits_in(execution, one.token)
+    if pool is None:
+        return one
+    if dispatcher.is_served(pool):
+        words = (
+            f"Step '{one.step}' waits for room: {_count(dispatcher.waits(pool))} of pool '{pool}'."
+        )
+        return replace(one, reason="room", sentence=words, unblocked_by="a worker that has room")
+    words = f"Step '{one.step}' waits: {missing(dispatcher, pool)}."
+    wanted = f"a worker of pool '{pool.removesuffix(ALONE)}'"
+    return replace(one, reason="no worker", sentence=words, unblocked_by=wanted)
+
+
+def missing(dispatcher: Dispatcher, pool: str) -> str:
+    """Say that a pool has no worker, how many runs wait for one, and what keeps it away, if anybody knows."""
+    words = f"no worker of pool '{pool.removesuffix(ALONE)}' is connected; {_count(dispatcher.waits(pool))}"
+    trouble = dispatcher.troubles.get(pool.removesuffix(ALONE))
+    return f"{words} ({trouble})" if trouble else words
+
+
+def troubles(dispatcher: Dispatcher) -> list[str]:
+    """Say what is wrong with workers: pools without any that runs wait for, and what their keeper last saw."""
+    found = [missing(dispatcher, pool) for pool in dispatcher.unserved()]
+    return found or [text for text in dispatcher.troubles.values() if text]
+
+
+def _count(runs: int) -> str:
+    return "1 run waits" if runs == 1 else f"{runs:,} runs wait"
