@@ -37,8 +37,9 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
-soak: $(READY) ## 100,000 random paths through the kernel, 20,000 ordeals
+soak: $(READY) ## 100,000 random paths, 20,000 nested fan-outs, 20,000 ordeals
 	PETRA_PATHS=100000 $(BIN)/pytest -n 2 -q tests/kernel/test_random.py
+	PETRA_NESTED=20000 $(BIN)/pytest -n 2 -q tests/kernel/test_oracle.py -k nested_fan_outs
 	PETRA_ORDEALS=20000 $(BIN)/pytest -n 2 -q tests/faults/test_ordeals.py
 
 docs: $(READY) ## write the generated pages of docs/reference

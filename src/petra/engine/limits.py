@@ -22,7 +22,7 @@ SENT_MAX = 10_000
 
 # What callers may bring
 ID_MAX = 128
-NAME_MAX = 400
+CALLER_NAME_MAX = 400
 NAMES_MAX = 1_000
 TEXT_MAX = 10_000
 INPUT_DEPTH_MAX = 64
@@ -116,8 +116,8 @@ LIMITS = (
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
     Limit("ID_MAX", ID_MAX, "characters", "the id of an execution is refused"),
     Limit(
-        "NAME_MAX",
-        NAME_MAX,
+        "CALLER_NAME_MAX",
+        CALLER_NAME_MAX,
         "characters",
         "a name (an actor, a role, a signal, a step, the id of a command) is refused",
     ),

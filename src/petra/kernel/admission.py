@@ -56,11 +56,16 @@ def reconsider(turn: Turn) -> None:
     }
     judge_again(turn, judged.union(plan.name for plan in concerned if plan.join is not None))
     turn.agenda.add_waiting(plan.name for plan in concerned)
-    for plan in concerned:
-        admit = plan.step.spec.policy.admit
-        if admit is not None and admit.withdraw:
-            for run_id in list(turn.state.runs_at.get(plan.name, ())):
-                _withdraw(turn, plan, turn.state.runs[run_id])
+    runs = turn.state.runs
+    shut = [
+        runs[run_id]
+        for plan in concerned
+        if plan.step.spec.policy.admit is not None and plan.step.spec.policy.admit.withdraw
+        for run_id in turn.state.runs_at.get(plan.name, ())
+    ]
+    for run in sorted(shut, key=lambda run: run.seq):  # in order of arrival (S17)
+        if run.id in runs:
+            _withdraw(turn, turn.plan(run.step), run)
 
 
 def judge_again(turn: Turn, joins: Collection[str]) -> None:
@@ -96,6 +101,7 @@ def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
         joined=run.joined,
     )
     turn.emit(e.RunReturned(run=run.id, token=token))
+    turn.agenda.add(turn.state.ready[token.id])  # it is denied, and on_deny says what that means
     turn.freed.update(name for name, _, _ in run.resources)
 
 
@@ -137,7 +143,7 @@ def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | No
     if group is not None:
         leave_others(turn, group, {token.id for token in tokens})
         if not tokens:
-            turn.emit(e.Withdrawn(groups=[group.id], reason=reason, by="join"))
+            turn.emit(e.Withdrawn(closes=group.id, reason=reason, by="join"))
     for token in tokens:
         turn.emit(
             e.TokenDiscarded(

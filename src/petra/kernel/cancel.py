@@ -27,6 +27,10 @@ def withdraw(
     token_ids, run_ids, group_ids = list(tokens), list(runs), list(groups)
     if not token_ids and not run_ids and not group_ids:
         return
+    if turn.program.holders:  # the next in the queue may take what these were to take
+        for token_id in token_ids:
+            plan = turn.plan(turn.state.ready[token_id].step)
+            turn.freed.update(name for name, _, _ in plan.resources)
     for run_id in run_ids:
         stop(turn, turn.state.runs[run_id], reason)
     turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, groups=group_ids, reason=reason, by=by))

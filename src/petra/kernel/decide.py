@@ -138,11 +138,11 @@ def settle(turn: Turn) -> None:
             _take_up(turn, turn.begun.popleft())
         elif state.paused:
             return
-        elif (group := turn.next_judged()) is not None:
-            fan_in.judge(turn, group)
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
             _freed(turn)
+        elif (group := turn.next_judged()) is not None:
+            fan_in.judge(turn, group)
         elif (token := turn.agenda.pop()) is not None:
             consider(turn, token)
         elif not _last_resort(turn):

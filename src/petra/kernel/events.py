@@ -230,7 +230,8 @@ class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
     """Iterations ended; with ``more``, the rest of the chunk stays out.
 
-    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored.
+    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored. The same without
+    a chunk: those were put aside, since they are large and the loop is not through.
     """
 
     run: str
@@ -253,13 +254,17 @@ class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
 
 
 class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
-    """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them."""
+    """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them.
+
+    ``closes`` is a group of which nobody had arrived when its join was turned away.
+    """
 
     tokens: list[str] = []
     runs: list[str] = []
     groups: list[str] = []
     reason: str = ""
     by: str = ""
+    closes: str | None = None
 
 
 class RunReturned(Event, frozen=True, tag="run.returned"):

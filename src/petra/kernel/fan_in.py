@@ -152,31 +152,34 @@ def _fire_alone(turn: Turn, plan: StepPlan, token: Token, outputs: list[Output])
 
 
 def start_by_hand(turn: Turn, plan: StepPlan, words: str) -> bool:
-    """Let an operator start a join with what waits there, whatever gate or branch it waits for."""
-    assert plan.join is not None
-    waiting = [turn.state.ready[token] for token in turn.state.ready_at.get(plan.name, ())]
-    for token in waiting:
-        level = closed_level(turn, plan.name, token.stack)
-        if token.joined or (level is None and not plan.pairs_arcs and not token.group):
-            made = (
-                None if token.joined else _merge_or_none(turn, plan, [Output(0, token.output, 0)])
-            )
-            start(
-                turn, plan, [token], stack=token.stack, merge=made, administrative=words, go=False
-            )
-            return True
-        if plan.pairs_arcs:
+    """Let an operator start a join with what waits there first, whatever gate or branch that waits for."""
+    state = turn.state
+    for token_id in state.ready_at.get(plan.name, ()):
+        token = state.ready[token_id]
+        if plan.pairs_arcs and not token.joined:
             return fire_by_hand(turn, plan, token, words)
-    for group in turn.state.groups.values():
-        tokens = waiting_of(turn, group) if group.decides and group.join == plan.name else []
-        if group.decides and group.join == plan.name and (tokens or not group.open):
-            made = _merge_or_none(turn, plan, of_group(group))
-            args = joined_args(tokens)
-            start(
-                turn, plan, tokens, stack=group.stack, args=args, group=group, merge=made, administrative=words, go=False
-            )  # fmt: skip
-            return True
+        level = None if token.joined else closed_level(turn, plan.name, token.stack)
+        group = state.groups.get(token.group or (level.group if level is not None else ""))
+        if group is not None:
+            return _start_group_by_hand(turn, plan, group, words)
+        alone = [] if token.joined or token.empty else [Output(0, token.output, 0)]
+        made = None if token.joined else _merge_or_none(turn, plan, alone)
+        start(turn, plan, [token], stack=token.stack, merge=made, administrative=words, go=False)
+        return True
+    for group in state.groups.values():
+        if group.decides and group.join == plan.name and not group.open:
+            return _start_group_by_hand(turn, plan, group, words)
     return False
+
+
+def _start_group_by_hand(turn: Turn, plan: StepPlan, group: Group, words: str) -> bool:
+    tokens = waiting_of(turn, group)
+    made = _merge_or_none(turn, plan, of_group(group))
+    args = joined_args(tokens)
+    start(
+        turn, plan, tokens, stack=group.stack, args=args, group=group, merge=made, administrative=words, go=False
+    )  # fmt: skip
+    return True
 
 
 def _merge_or_none(turn: Turn, plan: StepPlan, outputs: list[Output]) -> Write | None:

@@ -133,19 +133,28 @@ def fire_by_hand(turn: Turn, plan: StepPlan, token: Token, words: str) -> bool:
 
 def _may_come(turn: Turn, step: str, join: str, stack: Stack, *, at_rest: bool) -> bool:
     """Whether something of the same outer branch lives at a step from where it can reach the join."""
-    state, depth = turn.state, len(stack)
-    if any(state.runs[run].stack[:depth] == stack for run in state.runs_at.get(step, ())):
+    state = turn.state
+    if any(_is_inside(turn, state.runs[run].stack, stack) for run in state.runs_at.get(step, ())):
         return True
     other = turn.plan(step).join
     if other is not None and any(
-        group.decides and group.join == step and group.stack[:depth] == stack
+        group.decides and group.join == step and _is_inside(turn, group.stack, stack)
         for group in state.groups.values()
     ):
         return True
-    if not any(state.ready[token].stack[:depth] == stack for token in state.ready_at.get(step, ())):
+    tokens = (state.ready[token] for token in state.ready_at.get(step, ()))
+    if not any(_is_inside(turn, token.stack, stack) for token in tokens):
         return False
     # a token that waits at another or-join is held up by this one as much as the other way round
     return not (at_rest and other is not None and other.mode == "or" and step != join)
+
+
+def _is_inside(turn: Turn, stack: Stack, outer: Stack) -> bool:
+    """Whether something is in the same outer branch, and was not left behind by a join inside it."""
+    depth, groups = len(outer), turn.state.groups
+    return stack[:depth] == outer and not any(
+        level.group in groups and groups[level.group].fired for level in stack[depth:]
+    )
 
 
 def leftover_arcs(turn: Turn) -> bool:

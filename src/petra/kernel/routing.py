@@ -259,7 +259,8 @@ def closed_level(
         origin = (
             group.step if group is not None else new[1] if new and new[0] == level.group else None
         )
-        if origin is not None and join.of in (None, origin):
+        detached = group is not None and group.fired  # it cannot feed a join further out
+        if origin is not None and (join.of in (None, origin) or detached):
             return level
     return None
 

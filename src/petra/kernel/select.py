@@ -15,8 +15,8 @@ no part in it, so the same inputs give the same order in every execution.
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
@@ -36,7 +36,7 @@ class Agenda:
         self._state = state
         self._program = program
         self._is_fifo = program.selection == "fifo"
-        self._fifo: deque[str] = deque()
+        self._fifo: list[tuple[int, str]] = []
         self._sorted: list[tuple[Key, str]] = []
         self._members: set[str] = set()
 
@@ -46,7 +46,7 @@ class Agenda:
             return
         self._members.add(token.id)
         if self._is_fifo:
-            self._fifo.append(token.id)
+            heappush(self._fifo, (token.arrival, token.id))  # one that waited longer goes first
         else:
             insort(self._sorted, (self._key(token), token.id))
 
@@ -71,7 +71,7 @@ class Agenda:
         """Take the token that goes first; one that has left in the meantime is passed over."""
         ready = self._state.ready
         while self._members:
-            token_id = self._fifo.popleft() if self._is_fifo else self._next()
+            token_id = heappop(self._fifo)[1] if self._is_fifo else self._next()
             self._members.discard(token_id)
             if token_id in ready:
                 return ready[token_id]

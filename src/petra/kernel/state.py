@@ -344,7 +344,6 @@ class State(Struct, gc=False):
     """Whether done steps were to be undone at the end, and whether somebody called a halt to that."""
     final_done: bool = False
     stuck: str = ""
-    fired_groups: dict[str, str] = {}
     firings: int = 0
     marking: int = 0
     hashes: dict[str, int] | None = {}
@@ -495,8 +494,6 @@ class State(Struct, gc=False):
         self._leave_groups(group.id, group.stack)
         self.writers.pop(group.id, None)
         self.drop_timers(group.id)
-        for join in [name for name, fired in self.fired_groups.items() if fired == group.id]:
-            del self.fired_groups[join]
 
     def _join_groups(self, member: str, stack: Stack) -> None:
         for group_id, index in reversed(stack):

@@ -137,8 +137,11 @@ def is_blocked(turn: Turn, plan: StepPlan, group: Group) -> bool:
     """Whether an earlier group of a blocking join still has branches on their way."""
     if plan.join is None or not plan.join.blocking:
         return False
-    earlier = turn.state.fired_groups.get(plan.name)
-    return earlier is not None and earlier != group.id and earlier in turn.state.groups
+    return any(
+        other.fired and not other.void and other.join == plan.name and other.members
+        for other in turn.state.groups.values()
+        if other.id != group.id
+    )
 
 
 # What a join sees

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from petra.net.contexts import Contexts, pairs_arcs
 from petra.net.routes import Option, Routing
 from petra.playbook.checks.flow import closing_joins
-from petra.playbook.model import Step
+from petra.playbook.model import JoinWhen, Step
 
 
 def admits(
@@ -73,6 +73,8 @@ def _may_start(contexts: Contexts, step: Step, count: int) -> bool:
         return count == lanes or (count >= 1 and join.on_unreachable == "proceed")
     if join.mode == "or" or count:
         return count >= 1
+    if isinstance(join.mode, JoinWhen):
+        return True  # its condition may hold before anybody has arrived
     closed = [group for group in contexts.groups.values() if step.step in group.joins]
     return any(group.can_be_empty for group in closed) or join.on_unreachable == "proceed"
 

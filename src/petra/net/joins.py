@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from petra.expr import paths
 from petra.net.contexts import Context, common
 from petra.net.origin import Origin
+from petra.playbook.model import JoinWhen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +53,14 @@ def needed(join: Join, group: Group) -> int | None:
     return m if isinstance(m, int) and not group.has_representatives else 1
 
 
+def _needs_nobody(join: Join) -> bool:
+    """Whether the condition of a join does not ask who has arrived: it may hold before anybody has."""
+    if not isinstance(join.mode, JoinWhen):
+        return False
+    read = {use.path[0] for use in paths(str(join.mode.when))}
+    return not read & {"arrived", "outputs"}
+
+
 def _start(builder: Builder, step: Step, context: Context) -> tuple[str, tuple[str, ...]]:
     return builder.running(step.step, context), builder.cancels(step, "start")
 
@@ -82,6 +92,10 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
         if group.slots > full:
             late = {_late(builder, step, group, ready, absent): group.slots - full}
     _add(builder, step, group, {opened: 1, ready: full}, more=late, cleared=cleared)
+    if _needs_nobody(join) and not group.is_crowded:
+        owed = [*late] or ([] if cleared else [_late(builder, step, group, ready, absent)])
+        nobody = dict.fromkeys(owed, group.slots)
+        _add(builder, step, group, {opened: 1}, more=nobody, cleared=cleared)
     _hopeless(builder, step, group, opened, ready)
     if absent is None:
         return

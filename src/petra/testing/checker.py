@@ -111,7 +111,10 @@ class Checker:
         return self._runs.pop(run, ("", ()))
 
     def _made(self, made: e.Produced, stack: Stack) -> None:
-        self._produce(made.id, stack)
+        inside = stack
+        if made.arrives is not None and _in(stack, made.arrives):
+            inside = stack[: _depth(stack, made.arrives) + 1]  # it has left the groups inside that
+        self._produce(made.id, inside)
         if made.arrives is None:
             return
         group = self._groups.get(made.arrives)
@@ -319,6 +322,8 @@ class Checker:
 
     def _iterations_ended(self, event: e.IterationsEnded) -> None:
         loop = self._loops.get(event.run)
+        if loop is not None and event.upto and not event.chunk:
+            return  # results were put aside
         if loop is None or event.chunk not in loop.chunks:
             self._fault("I17", "iterations end that were not handed out")
             return

@@ -50,7 +50,6 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
     state.latest = _under_both_names(state.latest, renamed)
     _rename_people(state, renamed)
     state.once = {renamed.get(step, step) for step in state.once}
-    state.fired_groups = {renamed.get(k, k): group for k, group in state.fired_groups.items()}
     _index(state)
 
 

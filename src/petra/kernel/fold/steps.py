@@ -26,7 +26,7 @@ from petra.kernel.state import (
 def step_started(state: State, event: e.StepStarted) -> None:
     """Tokens became a run."""
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    consume(state, tokens, event.step, event.group)
+    consume(state, tokens, event.group)
     first = tokens[0] if tokens else None
     stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
     undone = state.undo.pop() if event.compensates else None
@@ -66,18 +66,13 @@ def step_started(state: State, event: e.StepStarted) -> None:
     state.firings += 1
 
 
-def consume(state: State, tokens: list[Token], step: str, group_id: str | None) -> None:
+def consume(state: State, tokens: list[Token], group_id: str | None) -> None:
     """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
     group = state.groups.get(group_id) if group_id is not None else None
     if group is not None:
         close(state, group)
-        state.fired_groups[step] = group.id
     for token in tokens:
         take_token(state, token.id)
-        for level in token.stack[len(group.stack) + 1 :] if group is not None else ():
-            inner = state.groups.get(level.group)
-            if inner is not None and not inner.members:
-                state.forget_group(inner)
     if group is not None and group.members:
         state.detach(group)
 
@@ -148,7 +143,7 @@ def ended_run(state: State, event: e.StepEnded) -> Run:
         return run
     group = state.groups.get(event.closes) if event.closes else None
     tokens = [state.ready[token_id] for token_id in event.consumed]
-    consume(state, tokens, event.step, event.closes)
+    consume(state, tokens, event.closes)
     if group is not None:
         group.void = True
     first = tokens[0] if tokens else None
@@ -214,6 +209,7 @@ def produce(
                 join=new.join, items=new.items, arcs=new.arcs, source=activation, since=state.seq,
             )
         )  # fmt: skip
+        state.touched.setdefault(new.id, {})
     for made in event.produced:
         stack = run.stack
         carried = output
@@ -233,11 +229,19 @@ def withdrawn(state: State, event: e.Withdrawn) -> None:
         if run.compensates:
             state.not_compensated[run.step] = None
         withdraw_items(state, run, *run.chunks.values())
+    if event.closes is not None:
+        _turn_away(state, state.groups[event.closes])
     for group_id in event.groups:
         group = state.groups.get(group_id)
         if group is not None:
             state.forget_group(group)
             touch(state, group.stack, group.join or group.step)
+
+
+def _turn_away(state: State, group: Group) -> None:
+    close(state, group)
+    group.void = True
+    state.detach(group)
 
 
 def discarded(state: State, event: e.TokenDiscarded) -> None:
@@ -248,7 +252,7 @@ def discarded(state: State, event: e.TokenDiscarded) -> None:
         closed.void = True
     token = take_token(state, event.token)
     if closed is not None and all(one not in state.ready for one in closed.arrived.values()):
-        state.detach(closed)
+        state.detach(closed)  # what is left of it
     if event.group is not None and event.index is not None:
         group = state.groups.get(event.group)
         if group is not None and event.merge is not None:

@@ -19,7 +19,11 @@ def add(
     output: Any,
     origin: str,
 ) -> None:
-    """Put a token into ``S.ready``; one that closes a group arrives there."""
+    """Put a token into ``S.ready``; one that closes a group arrives there, and has left the groups inside that."""
+    around = stack
+    if made.arrives is not None and not made.empty:
+        stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
+    state.arrivals += 1
     token = Token(
         id=made.id,
         step=made.step,
@@ -30,26 +34,30 @@ def add(
         arrow=(origin, made.arc) if origin else None,
         output=output,
         since=state.seq,
-        arrival=state.arrive(),
+        arrival=state.arrivals,
         empty=made.empty,
         joined=made.joined,
     )
     state.add_token(token)
     if made.arrives is not None:
-        group = state.groups[made.arrives]
-        if made.empty:
-            token.output = None
-            token.group, group.empty = group.id, made.id
-            touch(state, stack, made.step)
-            state.touched.setdefault(group.id, {})
-            return
-        index = next(level.branch for level in stack if level.group == made.arrives)
-        group.join = made.step
-        if index not in group.arrived:
-            group.arrived[index] = made.id
-            group.outputs[index] = group.overrides.get(index, output)
-            group.order.append(index)
-        touch(state, stack, made.step)
+        _arrive(state, made, token)
+        touch(state, around, made.step)
+
+
+def _arrive(state: State, made: e.Produced, token: Token) -> None:
+    """Note the arrival of a branch, or of the token that stands for a group of nobody."""
+    group = state.groups[made.arrives or ""]
+    if made.empty:
+        token.output = None
+        token.group, group.empty = group.id, made.id
+        state.touched.setdefault(group.id, {})
+        return
+    index = token.stack[-1].branch
+    group.join = made.step
+    if index not in group.arrived:
+        group.arrived[index] = made.id
+        group.outputs[index] = group.overrides.get(index, token.output)
+        group.order.append(index)
 
 
 def touch(state: State, stack: Stack, where: str) -> None:

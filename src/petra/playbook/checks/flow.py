@@ -34,6 +34,29 @@ def check_flow(document: Document) -> None:
         _errors_pass(document, ("workflow", index), step)
         _parallel_writes(document, ("workflow", index), step)
         _empty_groups(document, ("workflow", index), step, looks)
+        _join(document, ("workflow", index, "spec", "join"), step)
+
+
+def _join(document: Document, path: Path, step: Step) -> None:
+    """A join must close a group that somebody makes; one that looks at arcs has no group to count from."""
+    join = step.spec.join
+    if join is None:
+        return
+    if join.mode in ("arcs", "or") and join.timeout_s is not None:
+        document.problems.error(
+            "P122",
+            document.at(*path, "timeout_s"),
+            f"a join in mode '{join.mode}' has no group whose age 'timeout_s' could count",
+            "remove it, or use a join of mode 'all', 'any' or 'm_of_n'",
+        )
+    source = document.steps.get(join.of or "")
+    if source is not None and not (source.inclusive or _multiplies_any(source)):
+        document.problems.error(
+            "P106",
+            document.at(*path, "of"),
+            f"step '{source.step}' makes no group: it never fans out",
+            "name a step whose 'next' is inclusive, or has 'foreach' or 'copies'",
+        )
 
 
 def _reachable(document: Document) -> None:
@@ -249,19 +272,29 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = _LOOKS_
     In a net so large that it cannot be searched with that many looks, some may be missing.
     """
     found: set[str] = set()
-    seen: set[tuple[str, int]] = set()
-    waiting = deque((arc.step, 0) for arc in fan_out.arcs)
+    # a place is a step with the fan-outs inside this one that a token there is inside of
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    waiting: deque[tuple[str, tuple[str, ...]]] = deque((arc.step, ()) for arc in fan_out.arcs)
     while waiting and len(seen) < looks:
-        name, depth = waiting.popleft()
-        if (name, depth) in seen or name not in steps or depth > len(steps):
+        name, inside = waiting.popleft()
+        if (name, inside) in seen or name not in steps or len(inside) > len(steps):
             continue
-        seen.add((name, depth))
+        seen.add((name, inside))
         step = steps[name]
         if (join := step.spec.join) is not None:
-            if join.of == fan_out.step or (join.of is None and depth == 0):
+            if join.of == fan_out.step or (join.of is None and not inside):
                 found.add(name)
                 continue
-            depth = max(0, depth - 1)  # it closes a group inside this one
-        inner = depth + 1 if fans_out(step) else depth
-        waiting.extend((arc.step, inner) for arc in step.arcs)
+            if join.of is not None and join.of not in inside:
+                continue  # it closes a group around this one
+            last = len(inside) - 1
+            depth = (
+                last
+                if join.of is None
+                else max(n for n, one in enumerate(inside) if one == join.of)
+            )
+            inside = inside[:depth]  # it closes a group inside this one
+        if fans_out(step):
+            inside = (*inside, name)
+        waiting.extend((arc.step, inside) for arc in step.arcs)
     return found
