@@ -14,7 +14,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Plain
+from petra.kernel.objects import Objects, Plain
 from petra.playbook import read
 from petra.testing import Simulation
 from petra.wire import Assignment, Error, Report
@@ -331,3 +331,31 @@ def test_whatever_comes_twice_late_or_not_at_all_each_iteration_counts_once(
         for one in event.ended
     ]
     assert sorted(ended) == paths(*range(total))
+
+
+@pytest.mark.spec("S9", "S18")
+def test_large_results_do_not_wait_in_memory_for_the_end_of_the_loop() -> None:
+    loop = Loop(SPREAD.replace("parallel,", "parallel, max_in_flight: 4,"), {"n": 3000})
+    most = 0
+    while not loop.given().gather:
+        given = loop.given()
+        loop.report([one.path for one in given.iterations], result="x" * 2000, more=given.more)
+        (run,) = loop.state.runs.values()
+        assert run.loop is not None
+        most = max(most, sum(one is not None for one in run.loop.results))
+    assert most < 1200  # of 3,000: 2 MB of 6
+    seen: list[Any] = []
+    while not loop.state.terminal:
+        given = loop.given()
+        assert given.gather is not None
+        found = [loop.shelf(one) for one in given.gather] if given.joins else given.gather
+        seen = [one for piece in found for one in piece] if given.joins else seen
+        (run,) = loop.state.runs.values()
+        reference = Objects("e", loop.shelf).put(found)
+        gathered = Report(status="ok", result=reference)
+        loop.send(
+            c.ChunkReport(now=1.0, run=run.id, chunk=given.chunk, reports=[], gathered=gathered)
+        )
+    assert loop.state.terminal == "completed"
+    assert seen == ["x" * 2000] * 3000
+    assert loop.largest() < EVENT_MAX

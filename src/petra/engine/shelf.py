@@ -136,13 +136,17 @@ class Hand:
 
     def refuses(self, reference: dict[str, Any]) -> UnreadableError | None:
         """Say why an object is not even asked for: it is too large, or would be too much beside the others."""
-        size, key = reference["size"], f"{reference['key']:.80}"
-        if not isinstance(size, int) or size > OBJECT_BYTES:
+        size, key = reference["size"], reference["key"]
+        if size > OBJECT_BYTES:
             said = f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} can be looked into on the server"
         elif self._size + size > HAND_BYTES:
             said = f"with {key} there would be more than {HAND_BYTES:,} bytes to look into at once"
         elif len(self._found) >= BRING_MAX:
             said = f"more than {BRING_MAX:,} objects would be needed at once"
+        elif key.endswith(".bin"):
+            return UnreadableError(
+                "transform", f"{key} is bytes, which a playbook cannot look into"
+            )
         else:
             return None
         return UnreadableError("limit", said)
@@ -202,11 +206,7 @@ class Porter:
                     )
                 return
             for reference in lack.references:
-                found: Any = hand.refuses(reference)
-                if found is None:
-                    async with self._room:
-                        found = await self._read(reference)
-                hand.take(reference, found)
+                hand.take(reference, hand.refuses(reference) or await self._read(reference))
         finally:
             self._again(self._held.pop(request.execution))
             if not self._held:
@@ -248,7 +248,8 @@ class Porter:
         while True:
             try:
                 whole = read_reference({**reference, "path": []})
-                return await asyncio.wait_for(self._objects.get(whole), BRING_S)
+                async with self._room:
+                    return await asyncio.wait_for(self._objects.get(whole), BRING_S)
             except TimeoutError:
                 message = f"{reference['key']:.80} did not come within {BRING_S:g} s"
                 return UnreadableError("limit", message)

@@ -230,7 +230,8 @@ class ItemsAdded(Event, frozen=True, tag="loop.items.added"):
 class IterationsEnded(Event, frozen=True, tag="loop.iterations.ended"):
     """Iterations ended; with ``more``, the rest of the chunk stays out.
 
-    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored.
+    Of a chunk that gathers, none ended: ``piece`` refers to the results before ``upto`` that it stored. The same without
+    a chunk: those were put aside, since they are large and the loop is not through.
     """
 
     run: str

@@ -12,6 +12,10 @@ from petra.kernel.state import LoopState, Run
 GATHER_BYTES = 16 * 1024 * 1024
 """Bytes of JSON that a worker is given to store at a time; results that have more are stored in pieces first."""
 
+PUT_ASIDE_BYTES = 1024 * 1024
+"""Bytes of JSON, about, that the results of a loop may have in memory before the first of them are put aside."""
+_SAMPLE = 64
+
 _MEASURED = 1000
 """Results that are measured at a time."""
 
@@ -31,6 +35,21 @@ def fitting(loop: LoopState, most: int) -> tuple[int, int]:
         else:
             return index, size
     return loop.total, size + 5 * (loop.total - index)
+
+
+def to_put_aside(loop: LoopState) -> tuple[int, list[Any]]:
+    """Return results that need not stay in memory until the loop is through, and up to which index they are.
+
+    They are the first that are not stored, up to the first iteration that is still out; none where they are small.
+    """
+    upto = min(loop.active, default=loop.next)
+    count = upto - loop.stored
+    if loop.nests or count < _SAMPLE:
+        return 0, []
+    sample = loop.results[upto - _SAMPLE : upto]
+    if len(_encode(sample)) * count < PUT_ASIDE_BYTES * _SAMPLE:
+        return 0, []
+    return upto, loop.results[loop.stored : upto]
 
 
 def results_of(run: Run) -> list[Any]:

@@ -74,7 +74,7 @@ def listed(turn: Turn, value: Value, view: View, extra: dict[str, Any], what: st
     if found is None:
         found = turn.hand_on(value, view, what, extra)
     if is_reference(found):
-        if found["size"] > READ_BYTES and not turn.objects.has(found):
+        if _is_far(turn, found):
             return Listed([[]], turn.pieces(found, what))
         found = turn.follow(found, what)
     if not isinstance(found, list):
@@ -132,8 +132,13 @@ def _untouched(
             found = found.get(part)
         else:
             return None
-    is_far = is_reference(found) and found["size"] > READ_BYTES and not turn.objects.has(found)
-    return found if is_far else None
+    return found if is_reference(found) and _is_far(turn, found) else None
+
+
+def _is_far(turn: Turn, reference: dict[str, Any]) -> bool:
+    """Whether a list is large and not in memory anyway."""
+    size = reference["size"]
+    return type(size) is int and size > READ_BYTES and not turn.objects.has(reference)
 
 
 @lru_cache(4096)

@@ -34,7 +34,7 @@ from petra.kernel.chunks import (
 )
 from petra.kernel.effects import Assign, Extend, Stop
 from petra.kernel.fold.loops import level_at
-from petra.kernel.gathering import GATHER_BYTES, fitting, results_of
+from petra.kernel.gathering import GATHER_BYTES, fitting, results_of, to_put_aside
 from petra.kernel.lists import PIECE
 from petra.kernel.opening import arm, items_of
 from petra.kernel.program import StepPlan
@@ -143,6 +143,7 @@ def report(
     ended = _recorded(turn, run, chunk_id, fresh, more=bool(out) or goes_on(plan, run, chunk))
     _progress(turn, run)
     assert run.loop is not None
+    _put_aside(turn, run)
     failed = next((one for one in ended if not one.ok), None)
     if failed is not None and not plan.best_effort:
         _stop(turn, run)
@@ -165,6 +166,18 @@ def _progress(turn: Turn, run: Run) -> None:
     """Let gates that read the counts of a running loop look again (S4)."""
     if turn.program.watches_steps:
         turn.changed_steps.add(run.step)
+
+
+def _put_aside(turn: Turn, run: Run) -> None:
+    """Store results that would only wait in memory for the end of the loop."""
+    if turn.plan_of(run).mode != "worker" or not turn.objects.can_store:
+        return
+    upto, results = to_put_aside(loop_of(run))
+    if results:
+        piece = turn.objects.put(results)
+        turn.emit(
+            e.IterationsEnded(run=run.id, chunk="", ended=[], upto=upto, piece=piece, more=True)
+        )
 
 
 def _recorded(

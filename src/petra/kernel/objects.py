@@ -115,11 +115,14 @@ class Objects:
         """
         if type(value) is not dict or not is_reference(value):
             return value
-        self._check(value["key"])
+        self._check(value)
         assert self._shelf is not None
         return self._shelf(value)
 
-    def _check(self, key: str) -> None:
+    def _check(self, reference: dict[str, Any]) -> None:
+        key, size = reference["key"], reference["size"]
+        if type(size) is not int or size < 0 or type(reference["checksum"]) is not str:
+            raise UnreadableError("parse", f"{key:.80} is no reference")
         owner = key.partition("/")[0]
         if owner != self._execution and owner not in self._may_read:
             raise UnreadableError("denied", f"{key:.80} belongs to another execution")
@@ -128,7 +131,7 @@ class Objects:
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces of a long list that this execution may read."""
-        self._check(reference["key"])
+        self._check(reference)
         assert self._shelf is not None
         return self._shelf.pieces(reference)
 

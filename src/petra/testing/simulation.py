@@ -295,7 +295,8 @@ class Simulation:
         """Hand the results of a loop back as they are: there is no object store to put them into."""
         found: list[Any] = given.gather or []
         if given.joins:
-            found = [one for piece in found for one in piece]
+            pieces = self.whole(execution, found)
+            found = [one for piece in pieces for one in piece]
         gathered = Report(status="ok", result=found)
         command = c.ChunkReport(
             now=self.now, run=given.run, chunk=given.chunk, reports=[], delivery=given.delivery, gathered=gathered,

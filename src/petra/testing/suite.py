@@ -16,6 +16,7 @@ from petra.playbook.grammar import fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
 from petra.playbook.tree import Map, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
+from petra.testing.case_names import CaseNames
 
 
 class TestError(PetraError):
@@ -229,6 +230,8 @@ class _Reader:
         if reading is None or reading.playbook is None:
             return None
         readings = (reading, *self._library(node if "library" in node else root))
+        books = [one.playbook for one in readings if one.playbook is not None]
+        CaseNames(books, self.problems).check(node)
         return Case(
             file=str(self.path),
             name=str(node.get("name") or f"case {index + 1}"),

@@ -92,11 +92,11 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
     """Iterations ended: their results, counts and writes."""
     run = state.runs[event.run]
     assert run.loop is not None
-    chunk = run.chunks[event.chunk]
-    if chunk.gather:
+    if event.upto:
         _piece_stored(run.loop, event)
-        del run.chunks[event.chunk]
+        run.chunks.pop(event.chunk, None)
         return
+    chunk = run.chunks[event.chunk]
     if event.more:
         ended_now = {ended.path for ended in event.ended}
         chunk.paths = [path for path in chunk.paths if path not in ended_now]

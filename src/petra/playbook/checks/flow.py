@@ -34,6 +34,29 @@ def check_flow(document: Document) -> None:
         _errors_pass(document, ("workflow", index), step)
         _parallel_writes(document, ("workflow", index), step)
         _empty_groups(document, ("workflow", index), step, looks)
+        _join(document, ("workflow", index, "spec", "join"), step)
+
+
+def _join(document: Document, path: Path, step: Step) -> None:
+    """A join must close a group that somebody makes; one that looks at arcs has no group to count from."""
+    join = step.spec.join
+    if join is None:
+        return
+    if join.mode in ("arcs", "or") and join.timeout_s is not None:
+        document.problems.error(
+            "P122",
+            document.at(*path, "timeout_s"),
+            f"a join in mode '{join.mode}' has no group whose age 'timeout_s' could count",
+            "remove it, or use a join of mode 'all', 'any' or 'm_of_n'",
+        )
+    source = document.steps.get(join.of or "")
+    if source is not None and not (source.inclusive or _multiplies_any(source)):
+        document.problems.error(
+            "P106",
+            document.at(*path, "of"),
+            f"step '{source.step}' makes no group: it never fans out",
+            "name a step whose 'next' is inclusive, or has 'foreach' or 'copies'",
+        )
 
 
 def _reachable(document: Document) -> None:

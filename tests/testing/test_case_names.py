@@ -1,0 +1,69 @@
+"""A name that no playbook of a case has is a mistake, not a case that passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from petra.testing.suite import TestError, load_suite
+
+pytestmark = pytest.mark.spec("S1", "S21")
+
+SUITE = """
+apiVersion: petra/v1
+kind: Test
+playbook:
+  apiVersion: petra/v1
+  kind: Playbook
+  metadata: {{name: p}}
+  workflow:
+    - step: get
+      tool: [{{name: call, kind: http, url: "http://127.0.0.1"}}]
+      next: {{arcs: [{{step: report}}]}}
+    - {{step: report, tool: {{kind: wait, signal: {{name: paid}}}}}}
+cases:
+  - name: one
+    {more}
+"""
+
+
+def read(folder: Path, more: str) -> None:
+    path = folder / "one.test.yaml"
+    path.write_text(SUITE.format(more=more))
+    load_suite(path)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "tools: {gret: {ok: 1}}",
+        "tools: {get/cal: {ok: 1}}",
+        "expect: {never: [raport]}",
+        "expect: {done: [get, raport]}",
+        "expect: {cancelled: [raport]}",
+        "expect: {runs: {raport: 1}}",
+        "expect: {attempts: {raport: 1}}",
+        "world: [{when_open: raport, cancel: {}}]",
+        "world: [{when_waiting: raport, cancel: {}}]",
+        "world: [{at_s: 1, group: {step: raport, close: true}}]",
+        "world: [{at_s: 1, override: {step: raport, ok: 1}}]",
+        "world: [{at_s: 1, signal: {name: payd}}]",
+    ],
+)
+def test_a_name_that_nothing_has_is_a_problem_with_a_guess(tmp_path: Path, more: str) -> None:
+    with pytest.raises(TestError, match=r"there is no (step|signal).*; did you mean"):
+        read(tmp_path, more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "tools: {get: {ok: 1}}",
+        "tools: {get/call: {ok: 1}, 'p:get': {ok: 2}}",
+        "expect: {never: [report], done: [get]}",
+        "world: [{at_s: 1, signal: {name: paid}}, {at_s: 2, signal: {name: unheard_of}}]",
+    ],
+)
+def test_names_that_are_there_are_fine(tmp_path: Path, more: str) -> None:
+    read(tmp_path, more)
