@@ -485,6 +485,11 @@ class Dispatcher:
         if link in self._workers:
             self._workers[link].drains = True
 
+    def name_of(self, link: Link) -> str:
+        """Return what the worker of a connection is called, if there is one."""
+        worker = self._workers.get(link)
+        return worker.name if worker is not None else ""
+
     def gone(self, link: Link, *, in_order: bool = False) -> None:
         """A worker is gone for good; what it had and did not report is lost at once."""
         worker = self._workers.pop(link, None)

@@ -46,6 +46,7 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.manners import check
+from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -300,6 +301,7 @@ class Engine:
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -317,7 +319,7 @@ class Engine:
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():
-                self.dispatcher.gone(link, in_order=True)
+                self._gone(link, in_order=True)
             case frames.Log():
                 own = self._own_lines(link, frame)
                 self.feed.printed(own.lines)
@@ -333,9 +335,14 @@ class Engine:
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
-        if not self.life.goes_on():
-            return
-        self.dispatcher.gone(link)
+        if self.life.goes_on():
+            self._gone(link)
+
+    def _gone(self, link: Link, *, in_order: bool = False) -> None:
+        name = self.dispatcher.name_of(link)
+        self.dispatcher.gone(link, in_order=in_order)
+        if name:
+            self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         counts = self.dispatcher.reporting(link, given)
