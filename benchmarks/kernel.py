@@ -8,6 +8,7 @@ import tracemalloc
 
 import msgspec
 
+from petra.engine.codec import status_of
 from petra.kernel import Ledger, Program, Record, State, decide, replay
 from petra.kernel import commands as c
 from petra.kernel import effects as f
@@ -114,6 +115,44 @@ def memory(executions: int = 1000) -> float:
     return used / len(states)
 
 
+def signal(waiting: int, signals: int = 200) -> float:
+    """Return the seconds that a signal takes among so many branches that wait, with its status and next timer."""
+    workflow = (
+        "  - {step: a, next: {arcs: [{step: b, copies: %d}]}}\n"
+        "  - {step: b, tool: {kind: wait, any_of: [{for_s: 9000}, {signal: {name: go}}]}}\n"
+    )
+    program = Program(book(workflow % waiting))
+    state = State(id="bench")
+    decide(program, state, c.Start(now=0.0))
+    assert len(state.runs) == waiting
+    began = time.perf_counter()
+    for number in range(signals):
+        decide(program, state, c.SendSignal(now=1.0 + number, name="go"))
+        status_of(program, state)
+        state.next_due()
+    return (time.perf_counter() - began) / signals
+
+
+def time_limits(branches: int, spec: str) -> float:
+    """Return the seconds that a fan-out takes whose steps have a spec."""
+    workflow = (
+        "  - {step: a, next: {arcs: [{step: b, copies: %d}]}}\n"
+        "  - {step: b, spec: %s, tool: {kind: python, code: x}}\n"
+    )
+    program = Program(book(workflow % (branches, spec)))
+    began = time.perf_counter()
+    state, _ = drive(program)
+    assert state.terminal == "completed", state.terminal
+    return time.perf_counter() - began
+
+
+def limits_ratio(branches: int = 4_000, rounds: int = 5) -> float:
+    """Return how much longer it takes with a time limit on every step; the best of several rounds of both."""
+    timed = "{policy: {lifecycle: {timeout_s: 60}}}"
+    pairs = [(time_limits(branches, "{}"), time_limits(branches, timed)) for _ in range(rounds)]
+    return min(b for _, b in pairs) / min(a for a, _ in pairs)
+
+
 def main() -> None:
     speed, _ = plain_steps()
     _, log = plain_steps(keep=True)
@@ -123,6 +162,11 @@ def main() -> None:
     print(f"10,000 branches with a join              {small:>12.2f} s")
     print(f"20,000 branches with a join              {large:>12.2f} s, ratio {large / small:.2f}")
     print(f"100,000 tokens released at a gate        {gate(100_000):>12.2f} s")
+    for waiting in (2_000, 10_000):
+        print(
+            f"a signal among {waiting:>6,} that wait            {signal(waiting) * 1e6:>12.0f} µs"
+        )
+    print(f"4,000 branches with time limits          {limits_ratio():>12.2f} × without")
     print(f"memory of a waiting execution            {memory() / 1024:>12.1f} KiB")
 
 

@@ -11,7 +11,7 @@ from petra.clock import Clock, SystemClock
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
-from petra.engine.news import Appended, News
+from petra.engine.news import Appended, News, Notice
 from petra.engine.retention import Retention
 from petra.errors import PetraError
 from petra.kernel import Record
@@ -53,13 +53,20 @@ async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 1
 class Ear:
     """Hears the records of what it is attached to in the moment they are told, as no reader would."""
 
-    def __init__(self, heard: Callable[[Sequence[Record]], None]) -> None:
+    def __init__(
+        self,
+        heard: Callable[[Sequence[Record]], None],
+        noted: Callable[[Notice], None] = lambda _: None,
+    ) -> None:
         self._heard = heard
+        self._noted = noted
         self.told: list[str] = []
 
     def take(self, message: News) -> None:
         if isinstance(message, Appended):
             self._heard(message.records)
+        elif isinstance(message, Notice):
+            self._noted(message)
 
     def end(self, why: PetraError) -> None:
         self.told.append(str(why))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -26,8 +27,10 @@ def test_the_programs_of_the_how_to_run_as_written(root: Path, tmp_path: Path) -
     ]
     assert outputs[0].startswith("completed ")
     assert outputs[1] == "['completed', 'completed']\n"
-    assert outputs[2].startswith("human [")
-    assert outputs[2].splitlines()[1].endswith(" records")
+    told = [number for line in outputs[2].splitlines() for number in json.loads(line)]
+    assert told == list(range(1, len(told) + 1))
+    assert outputs[3].startswith("human [")
+    assert outputs[3].splitlines()[1].endswith(" records")
 
 
 def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from petra.engine.news import (
     Appended,
     Ended,
     Gone,
-    Head,
     Hint,
     Lagged,
     Listed,
@@ -107,7 +106,7 @@ class Writer:
             self.tell(new)
 
     def tell(self, records: list[Record]) -> None:
-        self.feed.appended("x", records, Head(version=records[-1].seq, status="running"))
+        self.feed.appended("x", records, "running")
 
 
 class Reader:
@@ -317,7 +316,7 @@ def test_when_the_engine_stops_everybody_is_told_why(kind: str, tmp_path: Path) 
                 messages, early = petra.follow("e1"), Ear(lambda _: None)
                 feed.attach(Topic.WORKERS, early)
                 await anext(messages)
-            with pytest.raises(StoppedError, match="closed"):
+            with pytest.raises(StoppedError, match="the engine is clos"):
                 await resting
             last = await taken(messages, lambda one: isinstance(one, Ended))
             assert isinstance(last[-1], Ended)
@@ -377,7 +376,22 @@ def test_asking_what_there_is_waits_for_one_batch_at_most() -> None:
 
 def test_telling_costs_nothing_where_nobody_listens() -> None:
     feed = Feed()
-    feed.appended("x", LOG, Head(version=1, status="running"))
+    feed.appended("x", LOG, "running")
     feed.listed(())
     assert not feed._sinks
     assert not feed._bells
+
+
+def test_workers_that_come_and_go_are_told_of() -> None:
+    async def scenario() -> None:
+        store = MemoryStore(clock=SystemClock().now)
+        heard: list[tuple[str, str]] = []
+        async with local(store) as petra:
+            noted = Ear(lambda _: None, noted=lambda one: heard.append((one.about, one.text)))
+            petra.engine.feed.attach(Topic.WORKERS, noted)
+            await petra.run(chain(1), execution="e1")
+            (link,) = petra.engine.dispatcher._workers
+            petra.engine.lost(link)
+        assert heard == [("come", "w"), ("gone", "w")]
+
+    asyncio.run(scenario())

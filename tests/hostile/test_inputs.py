@@ -19,7 +19,7 @@ from petra.embedded import Local
 from petra.engine import Answered, Engine
 from petra.engine.admit import InputError, value, workload
 from petra.engine.entries import UnknownExecutionError
-from petra.engine.limits import ID_MAX, INPUT_BYTES_MAX, INPUT_DEPTH_MAX, NAME_MAX, TEXT_MAX
+from petra.engine.limits import CALLER_NAME_MAX, ID_MAX, INPUT_BYTES_MAX, INPUT_DEPTH_MAX, TEXT_MAX
 from petra.errors import PetraError, UsageError
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -79,7 +79,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "a line break": ("a\nb", "control character"),
     "an escape sequence": ("\x1b[2J", "control character"),
     "half a character": ("\ud800", "lone surrogate"),
-    "too long": ("x" * (NAME_MAX + 1), "401 characters; at most 400"),
+    "too long": ("x" * (CALLER_NAME_MAX + 1), "401 characters; at most 400"),
     "8,000 characters": ("x" * 8_000, "8,000 characters"),
 }
 IDS: dict[str, str] = {

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from engine_support import until
+from engine_support import Ear, until
 from hostile.harness import HOSTILE, PATIENCE_S, Scene, code, play, staged
 
 from petra.desk import Look
 from petra.embedded.hands import begun
 from petra.embedded.keeper import Keeper
+from petra.engine.news import Topic
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.worker.child import Child, start_child
@@ -257,13 +258,14 @@ def test_a_worker_that_cannot_start_is_shown_and_tried_again(
         async with staged("sqlite", tmp_path, with_worker="") as scene:
             keeper: Keeper = scene.petra.keeper
             told: list[str] = []
-            keeper.troubled.append(told.append)
+            ear = Ear(lambda _: None, noted=lambda one: told.append(one.about))
+            scene.petra.engine.feed.attach(Topic.WORKERS, ear)
 
             async def start(*further: str) -> Child:
                 return await start_child([*arguments, *further])
 
             async def again() -> bool:
-                return len(told) >= 3
+                return told.count("trouble") >= 3
 
             async with begun(start) as first, keeper.keeping(first, start):
                 await scene.start(code("result = 7"))
@@ -307,7 +309,8 @@ def test_an_incident_runs_once_more_when_an_operator_wants_it(tmp_path: Path) ->
 def test_a_pool_without_a_worker_is_named_with_what_waits_for_it(tmp_path: Path) -> None:
     async def case(scene: Scene) -> None:
         told: list[str] = []
-        scene.petra.keeper.troubled.append(told.append)
+        ear = Ear(lambda _: None, noted=lambda one: told.append(one.text))
+        scene.engine.feed.attach(Topic.WORKERS, ear)
         for number in range(3):
             await scene.start(code("result = 1", spec="{pool: etl}"), f"e{number}")
         words = "no worker of pool 'etl' is connected; 3 runs wait"

@@ -195,3 +195,13 @@ def test_an_artifact_is_read_whether_its_reference_or_the_value_is_given(tmp_pat
     for given in ("{{ ref(fetch) }}", "{{ fetch }}"):
         report = done(f"{{kind: artifact, action: get, ref: '{given}'}}", scope, tmp_path)
         assert (report.error, report.result) == (None, [1, 2])
+
+
+@pytest.mark.parametrize(
+    "bomb", ["{{ 'x' * 10 ** 9 }}", "{{ range(100000) | select('in', range(100000)) | list }}"]
+)
+def test_what_is_too_large_to_be_built_is_an_error_of_kind_limit(bomb: str, tmp_path: Path) -> None:
+    tool = f'{{kind: shell, argv: ["true", "{bomb}"]}}'
+    report = done(tool, scope_of(tmp_path), tmp_path)
+    assert report.error is not None
+    assert (report.error.kind, "too" in report.error.message) == ("limit", True)

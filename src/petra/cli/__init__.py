@@ -53,6 +53,7 @@ _VERBS = MappingProxyType(
         "replay": "Show an execution as it was at a record.",
         "diff": "Compare two executions.",
         "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
+        "secret": "Credentials for playbooks, sealed in the home.",
         "db": "The store itself: migrate, stats, backup.",
     }
 )

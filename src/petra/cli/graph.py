@@ -1,8 +1,10 @@
-"""``petra graph``: a playbook or a net as a drawing."""
+"""``petra graph``: a playbook, a net or an execution as a drawing."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +12,26 @@ from pathlib import Path
 import click
 
 from petra.cli.files import load
+from petra.cli.home import find, home_option, look
 from petra.cli.nets import SUFFIX, read_net
 from petra.cli.output import print_problem
+from petra.embedded import records_of
+from petra.engine.entries import Entries, Entry
+from petra.export.life import Log, life, step_runs
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.kinds import SERVER_KINDS
 from petra.net import draw
 from petra.net.compile import compile  # noqa: A004 - the word of the trade
 from petra.net.net import Net
 from petra.net.pnml import write_pnml
 from petra.playbook import Playbook
 from petra.playbook import draw as steps
+from petra.store.base import Store
+
+_LOOKS_LIKE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._~-]*")
+_WORSE = ("", "withdrawn", "done", "running", "waiting", "failed")
+"""Of several runs of a step, the state that is shown: the later here."""
 
 _STEPS: dict[str, Callable[[Playbook], str]] = {
     "mermaid": steps.mermaid,
@@ -34,29 +48,59 @@ _NETS: dict[str, Callable[[Net], str]] = {
 
 
 @click.command("graph")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE|ID", type=click.Path(path_type=Path))
 @click.option(
     "-f",
     "--format",
     "form",
     type=click.Choice(list(_STEPS)),
-    default="mermaid",
-    help="The language of the drawing.",
+    help="The language of the drawing: mermaid for a file, svg for an execution.",
 )
 @click.option("--net", "as_net", is_flag=True, help="The Petri net that the playbook means.")
-def command(file: Path, *, form: str, as_net: bool) -> None:
+@home_option
+def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
     """Draw the steps of a playbook and the arcs between them, or its Petri net.
 
     PNML is always the net: places and transitions of every step, guards left open. A .pnml file is drawn as the
-    net that it is.
+    net that it is. With the id of an execution, its steps are drawn as it left them: their states, how often each
+    ran, and the way it took.
     """
+    form = form or "mermaid"
     if file.suffix == SUFFIX:
         drawn = _NETS[form](read_net(file))
+    elif not file.exists() and not as_net and _LOOKS_LIKE_ID.fullmatch(str(file)):
+        drawn = _execution(home, str(file))
     elif as_net:
         drawn = _NETS[form](_net_of(_playbook(file)))
     else:
         drawn = _STEPS[form](_playbook(file))
     click.echo(drawn, nl=not drawn.endswith("\n"))
+
+
+def _execution(home: Path, execution: str) -> str:
+    """Draw an execution over its playbook."""
+
+    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
+        entry = await find(store, entries, execution)
+        return entry, await records_of(store, entry.state.id)
+
+    entry, records = look(home, asking)
+    playbook = entry.program.playbook
+    return draw.steps_svg(playbook, traced(Log(entry.state.id, playbook, records)))
+
+
+def traced(log: Log) -> draw.Trace:
+    """Return what a log says of each step and each arc: the worst of the states, and how often."""
+    steps: dict[str, tuple[str, int]] = {}
+    for run in step_runs(log):
+        state = "waiting" if run.status == "running" and run.kind in SERVER_KINDS else run.status
+        known, number = steps.get(run.step, ("", 0))
+        steps[run.step] = max(state, known, key=_WORSE.index), number + 1
+    arcs: Counter[tuple[str, int]] = Counter()
+    for moment in life(log.records):
+        if isinstance(moment.event, e.StepEnded):
+            arcs.update((moment.event.step, made.arc) for made in moment.event.produced)
+    return draw.Trace(steps, arcs)
 
 
 def _net_of(playbook: Playbook) -> Net:

@@ -27,6 +27,8 @@ from petra.store.opening import open_store
 DATABASE = "petra.db"
 OBJECTS = "objects"
 LOGS = "logs"
+CREDENTIALS = "petra.credentials"
+"""What ``petra secret`` stores, sealed; the key lies beside it."""
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
 STORE = "PETRA_STORE"

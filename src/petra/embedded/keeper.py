@@ -15,7 +15,7 @@ import asyncio
 import logging
 import math
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from signal import Signals
 from typing import Final
@@ -25,6 +25,7 @@ from petra.embedded.hands import Hand, Start, end
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
 from petra.engine.manners import BreachError
+from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
 from petra.wire import frames as f
 from petra.worker.child import Child, NotStartedError
@@ -66,8 +67,6 @@ class Keeper:
         """The worker that takes work now."""
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
-        self.troubled: list[Callable[[str], None]] = []
-        """Who wants to hear of trouble."""
         self._hands: dict[Hand, Task[None]] = {}
         self._unserved: dict[str, float] = {}
 
@@ -148,8 +147,7 @@ class Keeper:
     def _tell(self, trouble: str) -> None:
         self.trouble = self._engine.dispatcher.troubles[POOL] = trouble
         _log.warning("%s", trouble)
-        for told in tuple(self.troubled):
-            told(trouble)
+        self._engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=trouble))
 
     # Looking after all
 

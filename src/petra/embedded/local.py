@@ -19,7 +19,7 @@ from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
-from petra.embedded.folder import Folder
+from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
 from petra.embedded.keeper import Keeper
 from petra.engine import Engine
@@ -71,7 +71,10 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = starter("--slots", str(slots), "--objects", str(folder.objects))
+        start = starter(
+            "--slots", str(slots), "--objects", str(folder.objects),
+            "--credentials", str(folder.home / CREDENTIALS),
+        )  # fmt: skip
         async with (
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,

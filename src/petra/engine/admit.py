@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 import msgspec
 
 from petra.engine.limits import (
+    CALLER_NAME_MAX,
     ID_MAX,
     INPUT_BYTES_MAX,
     INPUT_DEPTH_MAX,
-    NAME_MAX,
     NAMES_MAX,
     QUOTED_MAX,
     TEXT_MAX,
@@ -177,7 +177,7 @@ def _whole(given: str) -> str:
 
 def _line(where: str, given: Any) -> str:
     """Return a name: one line of text, of bounded length."""
-    parsed = _text(where, given, NAME_MAX)
+    parsed = _text(where, given, CALLER_NAME_MAX)
     if any(ord(one) < ord(" ") or one == "\x7f" for one in parsed):
         _refuse(where, f"{_shown(given)} has a control character in it")
     return parsed

@@ -34,7 +34,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
-from petra.engine.news import Head, Told
+from petra.engine.news import Told
 from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
@@ -423,15 +423,13 @@ class Decider:
         if change is None or not draft.records:
             self._feed.stirred(execution)
             return
-        status, reason = draft.entry.shown
-        head = Head(version=change.version, status=status, reason=reason)
-        self._feed.appended(execution, draft.records, head)
+        self._feed.appended(execution, draft.records, *draft.entry.shown)
         if change.row is not None:
             self._feed.listed((change.row,))
         self._feed.listed(change.items)
         for one in draft.told:
             self._feed.told(
-                Told(execution=execution, item=one.item, about=one.about, version=head.version)
+                Told(execution=execution, item=one.item, about=one.about, version=change.version)
             )
 
     def _carry_out(self, draft: Draft) -> None:

@@ -46,6 +46,7 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.manners import check
+from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
@@ -58,6 +59,7 @@ from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
+from petra.store.errors import UnavailableError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -96,6 +98,7 @@ class Engine:
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.dispatcher.unfit = self._reported
+        self.dispatcher.pages = self._rows_behind
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
@@ -300,6 +303,7 @@ class Engine:
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Credit():
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
@@ -317,7 +321,7 @@ class Engine:
             case frames.Drain():
                 self.dispatcher.drain(link)
             case frames.Bye():
-                self.dispatcher.gone(link, in_order=True)
+                self._gone(link, in_order=True)
             case frames.Log():
                 own = self._own_lines(link, frame)
                 self.feed.printed(own.lines)
@@ -333,9 +337,14 @@ class Engine:
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
-        if not self.life.goes_on():
-            return
-        self.dispatcher.gone(link)
+        if self.life.goes_on():
+            self._gone(link)
+
+    def _gone(self, link: Link, *, in_order: bool = False) -> None:
+        name = self.dispatcher.name_of(link)
+        self.dispatcher.gone(link, in_order=in_order)
+        if name:
+            self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:
         counts = self.dispatcher.reporting(link, given)
@@ -351,6 +360,12 @@ class Engine:
             lines=[line for line in frame.lines if serves(link, line.execution)],
             dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
         )
+
+    async def _rows_behind(self, after: tuple[str, str, str]) -> list[rows.PendingRow]:
+        """Read what is out, for offers that had no room; not while lost deliveries are among it."""
+        if not self._recovery.is_done:
+            raise UnavailableError("deliveries that were lost are not decided about yet")
+        return await self.store.pending(shards=self.shards.mine(), after=after)
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         self._inbox.push(lost_delivery(row))

@@ -13,7 +13,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from petra.engine.limits import FEED_MAX
@@ -69,9 +68,7 @@ class Subscription:
         self._feed.attach(self._place, self)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._feed.detach(self._place, self)
 
     def take(self, message: News) -> None:
@@ -126,9 +123,7 @@ class Bell:
         self._feed.hang(self._execution, self)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._feed.take_down(self._execution, self)
 
     def ring(self, status: str) -> None:
@@ -215,11 +210,14 @@ class Feed:
         for bell in tuple(self._bells.get(execution, ())):
             bell.ring("")
 
-    def appended(self, execution: str, records: Sequence[Record], head: Head) -> None:
-        """Records are durable."""
+    def appended(
+        self, execution: str, records: Sequence[Record], status: str, reason: str = ""
+    ) -> None:
+        """Records are durable, and the execution is as they say."""
         for bell in tuple(self._bells.get(execution, ())):
-            bell.ring(head.status)
+            bell.ring(status)
         if self._sinks:
+            head = Head(version=records[-1].seq, status=status, reason=reason)
             message = Appended(execution=execution, records=records, head=head)
             self.tell(execution, message)
             self.tell(Topic.RECORDS, message)

@@ -13,6 +13,7 @@ INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
 SUSPECTS_MAX = 10_000
+OFFERS_MAX = 20_000
 FRAME_BYTES = 8 * 1024 * 1024
 FRAME_SPARE = 64 * 1024
 SHARED_MIN = 2048
@@ -21,7 +22,7 @@ SENT_MAX = 10_000
 
 # What callers may bring
 ID_MAX = 128
-NAME_MAX = 400
+CALLER_NAME_MAX = 400
 NAMES_MAX = 1_000
 TEXT_MAX = 10_000
 INPUT_DEPTH_MAX = 64
@@ -115,8 +116,8 @@ LIMITS = (
     Limit("ASSIGN_MAX", ASSIGN_MAX, "assignments", "the rest goes in a further frame"),
     Limit("ID_MAX", ID_MAX, "characters", "the id of an execution is refused"),
     Limit(
-        "NAME_MAX",
-        NAME_MAX,
+        "CALLER_NAME_MAX",
+        CALLER_NAME_MAX,
         "characters",
         "a name (an actor, a role, a signal, a step, the id of a command) is refused",
     ),
@@ -205,6 +206,12 @@ LIMITS = (
         STALE_S,
         "seconds",
         "a worker process of ours that was not heard of for so long gets nothing until it is",
+    ),
+    Limit(
+        "OFFERS_MAX",
+        OFFERS_MAX,
+        "runs of a pool",
+        "further runs that wait for a worker are rows only, and read when there is room",
     ),
     Limit(
         "SUSPECTS_MAX",

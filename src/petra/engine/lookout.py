@@ -15,7 +15,6 @@ from petra.engine.codec import status_of
 from petra.engine.entries import Entries, Entry, UnknownExecutionError
 from petra.engine.feed import Feed
 from petra.engine.limits import FOLLOW_S
-from petra.engine.news import Head
 
 
 class Lookout:
@@ -46,8 +45,7 @@ class Lookout:
                 entry = self._known[execution] = await self._entries.read(execution)
             while records := await self._entries.advance(entry):
                 status, reason = status_of(entry.program, entry.state)
-                head = Head(version=entry.state.seq, status=status, reason=reason)
-                self._feed.appended(execution, records, head)
+                self._feed.appended(execution, records, status, reason)
             return entry
 
     async def run(self) -> None:

@@ -78,7 +78,7 @@ class Printed(News, frozen=True):
 
 
 class Notice(News, frozen=True):
-    """Something about the workers of the engine that people should see."""
+    """Something about the workers of the engine: one has ``come`` or is ``gone``, or there is ``trouble``."""
 
     about: str
     text: str

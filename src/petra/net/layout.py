@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-ROW_GAP = 46.0
+ROW_GAP = 30.0
 NODE_GAP = 28.0
 SWEEPS = 8
 

@@ -16,6 +16,8 @@ class Edge(NamedTuple):
     source: str
     target: str
     label: str
+    arc: int
+    """Its position as written."""
 
 
 def mermaid(playbook: Playbook) -> str:
@@ -81,6 +83,12 @@ def form_of(step: Step) -> str:
 
 def caption(step: Step) -> str:
     """Return the words in the node of a step."""
+    more = details(step)
+    return f"{step.step} · {more}" if more else step.step
+
+
+def details(step: Step) -> str:
+    """Return what is said of a step beside its name: kinds of tasks, loop, join."""
     kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool if task.kind != "noop"))
     marks = [kinds] if kinds else []
     if step.loop is not None:
@@ -88,16 +96,16 @@ def caption(step: Step) -> str:
     if step.spec.join is not None:
         mode = step.spec.join.mode
         marks.append(f"join {mode}" if isinstance(mode, str) else "join")
-    return step.step + (f" · {' · '.join(marks)}" if marks else "")
+    return " · ".join(marks)
 
 
 def edges_of(playbook: Playbook) -> Iterator[Edge]:
     """Yield the arcs between known steps."""
     known = {step.step for step in playbook.workflow}
     for step in playbook.workflow:
-        for arc in step.arcs:
+        for number, arc in enumerate(step.arcs):
             if arc.step in known:
-                yield Edge(step.step, arc.step, _edge_label(arc))
+                yield Edge(step.step, arc.step, _edge_label(arc), number)
 
 
 def _edge_label(arc: Arc) -> str:

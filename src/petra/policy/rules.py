@@ -4,8 +4,8 @@ Rule 1: the first rule whose guard holds decides; later guards are not evaluated
 Rule 2: without a policy ok continues and error fails; without a match ``on_unmatched`` decides.
 Rule 3: patches are rendered before any of them is applied, all against the same scope, and never see the
 keychain. They hold whatever the action is, also when a retry is used up.
-Rule 4: what cannot be evaluated (a guard, a patch, a number) fails the run with kind transform; no patch of
-that rule is applied.
+Rule 4: what cannot be evaluated (a guard, a patch, a number) fails the run with kind transform, or limit where it is
+too large or too much work; no patch of that rule is applied.
 Rule 5: ``attempts`` counts all tries. Used up, an error outcome fails with its error and an ok outcome with
 kind limit.
 """
@@ -84,7 +84,8 @@ def transform(where: str, error: ExpressionError) -> Error:
     place = ".".join(str(part) for part in error.place)
     at = f"{where}: {place}" if place else where
     details = {"template": error.source} if error.source is not None else None
-    return Error(kind="transform", message=f"{at}: {error}", retryable=False, details=details)
+    kind = "limit" if error.kind == "limit" else "transform"
+    return Error(kind=kind, message=f"{at}: {error}", retryable=False, details=details)
 
 
 class Rules:

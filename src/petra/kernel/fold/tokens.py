@@ -23,6 +23,7 @@ def add(
     around = stack
     if made.arrives is not None and not made.empty:
         stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
+    state.arrivals += 1
     token = Token(
         id=made.id,
         step=made.step,
@@ -33,7 +34,7 @@ def add(
         arrow=(origin, made.arc) if origin else None,
         output=output,
         since=state.seq,
-        arrival=state.arrive(),
+        arrival=state.arrivals,
         empty=made.empty,
         joined=made.joined,
     )
