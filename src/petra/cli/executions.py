@@ -14,7 +14,16 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, find, full_id, home_option, look, request_id, shown_data
+from petra.cli.home import (
+    EXIT,
+    find,
+    full_id,
+    home_option,
+    look,
+    request_id,
+    shown_data,
+    whole_result,
+)
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
@@ -97,7 +106,7 @@ def get(execution: str, home: Path, output: str) -> None:
     if output == "json":
         print_json(
             {
-                **shown_data(result),
+                **shown_data(whole_result(home, result)),
                 "work_items": result.work_items,
                 "forked_from": origin,
                 "forks": forks,
