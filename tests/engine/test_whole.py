@@ -66,3 +66,18 @@ def test_json_of_the_command_line_holds_the_data(tmp_path: Path) -> None:
     assert len(shown["output"]["all"]) == ROWS
     again = CliRunner().invoke(command, ["get", shown["id"], "--home", home, "-o", "json"])
     assert json.loads(again.stdout)["ctx"]["rows"] == shown["ctx"]["rows"]
+
+
+def test_explain_shows_what_a_gate_reads_of_a_large_value(tmp_path: Path) -> None:
+    gated = BIG + (
+        "    next: {arcs: [{step: gate}]}\n"
+        "  - step: gate\n"
+        '    spec: {policy: {admit: {rules: [{when: "{{ make | length > 5000 and ctx.go }}", then: {allow: true}}]}}}\n'
+        "    tool: {kind: noop}\n"
+    )
+    file = tmp_path / "gated.yaml"
+    file.write_text(to_yaml(playbook(gated)), "utf-8")
+    home = str(tmp_path / "home")
+    run = CliRunner().invoke(command, ["run", str(file), "--home", home, "-o", "json"])
+    shown = CliRunner().invoke(command, ["explain", json.loads(run.stdout)["id"], "--home", home])
+    assert "make | length > 5000 is False" in shown.output, shown.output

@@ -40,7 +40,7 @@ from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.explain import Explanation, explain
 from petra.objects import LocalObjects, is_reference, read_reference
-from petra.references import walk
+from petra.references import Followed, NeededError, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
@@ -188,6 +188,9 @@ def _chosen(entry: Entry, step: str | None, key: str | None) -> Any:
     return activation.done.result
 
 
+EXPLAIN_TRIES = 10
+
+
 @click.command("events")
 @execution_argument
 @click.option("--follow", is_flag=True, help="Go on until the execution is over.")
@@ -237,7 +240,7 @@ def explain_command(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, entries: Entries) -> Any:
         entry = await find(store, entries, execution)
-        return entry.state.id, explain(entry.program, entry.state)
+        return entry.state.id, await _explained(home, store, entry)
 
     chosen, found = look(home, asking)
     told_there = _asked_there(home, chosen) if found.status == "running" else None
@@ -255,6 +258,39 @@ def explain_command(execution: str, home: Path, output: str) -> None:
         click.echo(
             f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
         )
+
+
+class _Wanted(Followed):
+    """Looks through references, and remembers which it was asked for and did not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing: dict[str, dict[str, Any]] = {}
+
+    def __call__(self, value: dict[str, Any]) -> Any:
+        try:
+            return super().__call__(value)
+        except NeededError:
+            self.missing[value["key"]] = value
+            raise
+
+
+async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:
+    """Explain an execution; what its rules read of large values is brought, a few times if need be (S18)."""
+    follow = _Wanted()
+    found = explain(entry.program, entry.state, follow)
+    for _ in range(EXPLAIN_TRIES):
+        if not follow.missing:
+            break
+        missing, follow.missing = follow.missing, {}
+        for reference in missing.values():
+            whole = {key: part for key, part in reference.items() if key != "path"}
+            try:
+                follow.put(whole, await _fetched(home, store, entry, whole))
+            except UsageError as error:
+                follow.put(whole, UnreadableError("not_found", str(error)))
+        found = explain(entry.program, entry.state, follow)
+    return found
 
 
 def _asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
