@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -20,7 +19,6 @@ from petra.cli.home import (
     full_id,
     home_option,
     look,
-    request_id,
     shown_data,
     whole_result,
 )
@@ -29,7 +27,7 @@ from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
 from petra.control import GoneError, call
 from petra.desk import Look
-from petra.embedded import OBJECTS, STORE, Result, records_of, result_of
+from petra.embedded import OBJECTS, Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
@@ -38,9 +36,8 @@ from petra.engine.lookout import looking_on
 from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
-from petra.kernel.explain import Explanation, explain
 from petra.objects import LocalObjects, is_reference, read_reference
-from petra.references import Followed, NeededError, walk
+from petra.references import walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
@@ -75,7 +72,7 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
     elif any(row.status == "running" for row in rows):
-        for trouble in (_asked_there(home) or {}).get("troubles", ()):
+        for trouble in (asked_there(home) or {}).get("troubles", ()):
             click.echo(trouble, err=True)
 
 
@@ -149,7 +146,7 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
         entry = await find(store, entries, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
-            value = await _fetched(home, store, entry, value)
+            value = await fetched(home, store, entry, value)
         return result_of(entry), value
 
     found, value = look(home, asking)
@@ -160,7 +157,12 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     sys.exit(0 if step or key else EXIT.get(found.status, 1))
 
 
-async def _fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+    """Return what a reference leads to that an execution has.
+
+    Raises:
+        UsageError: it is not its own, or cannot be had.
+    """
     reference = read_reference(value)
     try:
         if not await may_read(store, entry.state, reference.execution):
@@ -186,9 +188,6 @@ def _chosen(entry: Entry, step: str | None, key: str | None) -> Any:
     if activation is None or activation.done is None:
         raise UsageError(f"step '{step}' is not done")
     return activation.done.result
-
-
-EXPLAIN_TRIES = 10
 
 
 @click.command("events")
@@ -231,69 +230,7 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
         click.echo(cut(f"{record.seq:>5}  {at}  {told(record.event)}"))
 
 
-@click.command("explain")
-@execution_argument
-@home_option
-@as_json
-def explain_command(execution: str, home: Path, output: str) -> None:
-    """Say why an execution waits: every token, its rule, and what would unblock it."""
-
-    async def asking(store: Store, entries: Entries) -> Any:
-        entry = await find(store, entries, execution)
-        return entry.state.id, await _explained(home, store, entry)
-
-    chosen, found = look(home, asking)
-    told_there = _asked_there(home, chosen) if found.status == "running" else None
-    if told_there is not None:
-        found = msgspec.convert(told_there["explanation"], Explanation)
-    if output == "json":
-        print_json(msgspec.to_builtins(found))
-        return
-    click.echo(found.sentence)
-    for waiting in found.waiting:
-        click.echo(f"  {waiting.sentence}")
-        if waiting.unblocked_by:
-            click.echo(f"    unblocked by: {waiting.unblocked_by}")
-    if told_there is None and found.status == "running" and not os.environ.get(STORE):
-        click.echo(
-            f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
-        )
-
-
-class _Wanted(Followed):
-    """Looks through references, and remembers which it was asked for and did not have."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing: dict[str, dict[str, Any]] = {}
-
-    def __call__(self, value: dict[str, Any]) -> Any:
-        try:
-            return super().__call__(value)
-        except NeededError:
-            self.missing[value["key"]] = value
-            raise
-
-
-async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:
-    """Explain an execution; what its rules read of large values is brought, a few times if need be (S18)."""
-    follow = _Wanted()
-    found = explain(entry.program, entry.state, follow)
-    for _ in range(EXPLAIN_TRIES):
-        if not follow.missing:
-            break
-        missing, follow.missing = follow.missing, {}
-        for reference in missing.values():
-            whole = {key: part for key, part in reference.items() if key != "path"}
-            try:
-                follow.put(whole, await _fetched(home, store, entry, whole))
-            except UsageError as error:
-                follow.put(whole, UnreadableError("not_found", str(error)))
-        found = explain(entry.program, entry.state, follow)
-    return found
-
-
-def _asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
+def asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
     """Ask the process that has the home open what its workers do; None: there is none, or it does not know."""
     try:
         reply = asyncio.run(call(home, Look(id=request_id(), execution=execution)))
