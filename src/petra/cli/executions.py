@@ -19,6 +19,7 @@ from petra.cli.home import (
     full_id,
     home_option,
     look,
+    request_id,
     shown_data,
     whole_result,
 )
