@@ -16,7 +16,7 @@ import itertools
 import math
 import secrets
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -30,6 +30,7 @@ from petra.engine.limits import (
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
+    OFFERS_MAX,
     REMEMBERED_MAX,
     SHARED_MIN,
     STALE_S,
@@ -143,6 +144,12 @@ class Dispatcher:
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
         """Pools that have workers for one run at a time."""
+        self.pages: Callable[[tuple[str, str, str]], Awaitable[list[PendingRow]]] | None = None
+        """Reads the rows of what is out, behind one of them; without it, offers have no bound."""
+        self._more: set[str] = set()
+        """Pools of which there are rows that had no room."""
+        self._losing: OrderedDict[str, None] = OrderedDict()
+        """Deliveries that were lost; what is decided about them may not be durable yet."""
         self.troubles: dict[str, str] = {}
         """What their keeper saw last, by pool."""
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -157,7 +164,11 @@ class Dispatcher:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
         pool = self._pool_of(row)
-        self._waiting.setdefault(pool, deque()).append(offer)
+        waiting = self._waiting.setdefault(pool, deque())
+        if len(waiting) >= OFFERS_MAX and self.pages is not None:
+            self._more.add(pool)  # it is a row, and will be found there
+            return
+        waiting.append(offer)
         self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     def waits(self, pool: str) -> int:
@@ -196,10 +207,36 @@ class Dispatcher:
     async def pump(self) -> None:
         """Send what workers have room for."""
         for pool, waiting in tuple(self._waiting.items()):
-            while waiting:
+            while waiting or pool in self._more:
                 worker = self._free(pool)
-                if worker is None or not await self._fill(worker, waiting):
+                if worker is None:
                     break
+                if pool in self._more and len(waiting) < OFFERS_MAX // 2:
+                    await self._refill(pool, waiting)
+                if not waiting or not await self._fill(worker, waiting):
+                    break
+
+    async def _refill(self, pool: str, waiting: deque[Offer]) -> None:
+        """Take up rows that there was no room for; those who look meanwhile do with what there is."""
+        self._more.discard(pool)
+        assert self.pages is not None, "rows are read from somewhere"
+        after = ("", "", "")
+        try:
+            while len(waiting) < OFFERS_MAX and (page := await self.pages(after)):
+                for row in page:
+                    if self._pool_of(row) == pool and self._is_left(row):
+                        self.offer(row)  # beyond the room there is, it is left for another time
+                after = (page[-1].execution, page[-1].pending.run, page[-1].pending.chunk)
+            if page:
+                self._more.add(pool)
+        except UnavailableError:
+            self._more.add(pool)
+
+    def _is_left(self, row: PendingRow) -> bool:
+        """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
+        key = (row.execution, row.pending.run)
+        up = any(one.row.pending == row.pending for one in self._offers.get(key, ()))
+        return not up and not self._is_out(row) and _mark(row) not in self._losing
 
     def _free(self, pool: str) -> _Worker | None:
         stale = self._clock.monotonic() - STALE_S if self._kept else 0.0
@@ -523,6 +560,7 @@ class Dispatcher:
         lease = self._leases.get(lease_id)
         if lease is not None:
             self.reported(lease_id)
+            _remember(self._losing, _mark(lease.row))
             self._expired(lease.row)
 
     def _end(self, lease_id: str) -> Lease | None:
@@ -532,6 +570,11 @@ class Dispatcher:
             _remember(lease.worker.past, lease_id)
             self._parcels.end(lease_id)
         return lease
+
+
+def _mark(row: PendingRow) -> str:
+    pending = row.pending
+    return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"
 
 
 def _remember(known: OrderedDict[str, None], one: str) -> None:

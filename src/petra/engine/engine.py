@@ -59,6 +59,7 @@ from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
+from petra.store.errors import UnavailableError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ class Engine:
             self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.dispatcher.unfit = self._reported
+        self.dispatcher.pages = self._rows_behind
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
@@ -115,6 +117,7 @@ class Engine:
             kept=self._shards_kept,
             out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
         )
+        self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
@@ -358,6 +361,12 @@ class Engine:
             lines=[line for line in frame.lines if serves(link, line.execution)],
             dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
         )
+
+    async def _rows_behind(self, after: tuple[str, str, str]) -> list[rows.PendingRow]:
+        """Read what is out, for offers that had no room; not while lost deliveries are among it."""
+        if not self._recovery.is_done:
+            raise UnavailableError("deliveries that were lost are not decided about yet")
+        return await self.store.pending(shards=self.shards.mine(), after=after)
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         self._inbox.push(lost_delivery(row))

@@ -13,6 +13,7 @@ INBOX_MAX = 100_000
 LETTERS_MAX = 1_000
 ASSIGN_MAX = 256
 SUSPECTS_MAX = 10_000
+OFFERS_MAX = 20_000
 FRAME_BYTES = 8 * 1024 * 1024
 FRAME_SPARE = 64 * 1024
 SHARED_MIN = 2048
@@ -205,6 +206,12 @@ LIMITS = (
         STALE_S,
         "seconds",
         "a worker process of ours that was not heard of for so long gets nothing until it is",
+    ),
+    Limit(
+        "OFFERS_MAX",
+        OFFERS_MAX,
+        "runs of a pool",
+        "further runs that wait for a worker are rows only, and read when there is room",
     ),
     Limit(
         "SUSPECTS_MAX",

@@ -1,0 +1,63 @@
+"""Runs that wait for a worker that never comes cost rows, not memory; when one comes, all of them are done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from engine_support import until
+from hostile.harness import Scene, code, fake, play
+
+from petra.engine import dispatch
+from petra.wire import Report
+from petra.wire import frames as f
+
+MOST, RUNS = 10, 47
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
+    restarted: bool,  # noqa: FBT001 - a parameter
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dispatch, "OFFERS_MAX", MOST)
+    book = code("result = 1", spec="{pool: etl}")
+
+    async def begin(scene: Scene) -> None:
+        for number in range(RUNS):
+            await scene.start(book, f"e{number}")
+        assert scene.engine.dispatcher.waits("etl") == MOST
+        await scene.bystander()
+
+    async def work(scene: Scene) -> None:
+        assert scene.engine.dispatcher.waits("etl") <= MOST
+        done: list[str] = []
+        async with fake(scene) as one:
+            await one.hello(pool="etl", credit=8)
+            while len(done) < RUNS:
+                given = (await one.heard(f.Assign)).assignments
+                done += [each.execution for each in given]
+                reports = [
+                    f.RunReport(execution=each.execution, run=each.run, delivery=each.delivery, lease=each.lease, report=Report(status="ok"))
+                    for each in given
+                ]  # fmt: skip
+                await one.frame(f.Reports(reports=reports))
+                await one.frame(f.Credit(slots=len(given)))
+
+            async def all_ended() -> bool:
+                return (await scene.store.stats()).executions.get("completed", 0) >= RUNS + 1
+
+            await until(all_ended)
+        assert sorted(done) == sorted(f"e{number}" for number in range(RUNS))
+
+    async def both(scene: Scene) -> None:
+        await begin(scene)
+        await work(scene)
+
+    if restarted:
+        play(kind, tmp_path, begin, with_worker="helped")
+        play(kind, tmp_path, work, with_worker="", handed_back=True)
+    else:
+        play(kind, tmp_path, both, with_worker="helped")
