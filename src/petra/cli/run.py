@@ -207,7 +207,7 @@ def checked(file: Path, output: str = "text") -> Playbook:
         print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
     else:
         for problem in errors:
-            print_problem(problem, reading.text.splitlines(), reading.name)
+            print_problem(problem, reading.lines, reading.name)
     sys.exit(1)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import accumulate
 
 from petra.errors import ExpressionError
 from petra.expr import HELPERS, PathUse, Profile, Template
@@ -13,7 +12,7 @@ from petra.expr.scopes import BUILT_IN, SCOPES, Use
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.leaves import Leaf, strings
-from petra.playbook.problems import Mark
+from petra.playbook.problems import Mark, line_starts
 
 # Names whose next part is checked too.
 _LOOKED_INTO = frozenset({"keychain", "step"})
@@ -57,7 +56,7 @@ class _Templates:
         self.steps = frozenset(document.steps)
         self.secrets = frozenset(credential.name for credential in document.playbook.keychain)
         self.workload = frozenset(document.playbook.workload)
-        self.starts = list(accumulate(map(len, document.text.splitlines(keepends=True)), initial=0))
+        self.starts = line_starts(document.text)
         self.reported: set[tuple[str, int]] = set()
 
     def leaf(self, leaf: Leaf, use: Use) -> None:
