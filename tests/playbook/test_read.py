@@ -45,6 +45,7 @@ def inside(reading: Reading) -> None:
 
 @given(st.text())
 @example("\x85{")
+@example("𐀀\x1f")
 @example("a: b\u2028{")
 def test_any_text_gives_a_reading(text: str) -> None:
     inside(read(text))

@@ -289,9 +289,13 @@ class _Builder:
 
     def _not_text(self, error: yaml.YAMLError | UnicodeEncodeError) -> None:
         reason = getattr(error, "reason", None) or str(error)
-        position: int = getattr(error, "position", None) or getattr(error, "start", None) or 0
-        before = line_starts(self.text[:position])
-        mark = Mark(len(before), position - before[-1] + 1)
+        if isinstance(error, UnicodeEncodeError):
+            before = self.text[: error.start]
+        else:  # the parser counts bytes
+            raw = self.text.encode("utf-8", "surrogatepass")[: getattr(error, "position", None) or 0]
+            before = raw.decode("utf-8", "replace")
+        starts = line_starts(before)
+        mark = Mark(len(starts), len(before) - starts[-1] + 1)
         self.problems.error("P002", mark, f"not text: {reason}", "save the file as UTF-8 text")
         raise _Stop
 
