@@ -292,7 +292,9 @@ class _Builder:
         if isinstance(error, UnicodeEncodeError):
             before = self.text[: error.start]
         else:  # the parser counts bytes
-            raw = self.text.encode("utf-8", "surrogatepass")[: getattr(error, "position", None) or 0]
+            raw = self.text.encode("utf-8", "surrogatepass")[
+                : getattr(error, "position", None) or 0
+            ]
             before = raw.decode("utf-8", "replace")
         starts = line_starts(before)
         mark = Mark(len(starts), len(before) - starts[-1] + 1)
