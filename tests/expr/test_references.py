@@ -134,7 +134,7 @@ FILTER_USES: dict[str, list[str]] = {
     "sum": ["numbers|sum", "rows|sum(attribute='id')", "rows|sum('at.x', n)"], "title": ["text|title"],
     "tojson": ["rows|tojson", "page|tojson(indent=two)", "[rows, {'a': row}]|tojson"], "trim": ["text|trim"],
     "truncate": ["text|truncate(5)"], "unique": ["numbers|unique", "rows|unique(attribute='at')", "nested|unique"],
-    "upper": ["text|upper", "row|upper"], "urlencode": ["text|urlencode", "row|urlencode"],
+    "upper": ["text|upper", "row|upper"], "urlencode": ["text|urlencode", "row|urlencode", "{'a': nothing, 'b': n}|urlencode"],
     "values": ["row|values", "row|values|first"], "wordcount": ["text|wordcount"],
 }  # fmt: skip
 TEST_USES: dict[str, list[str]] = {
@@ -176,7 +176,7 @@ OPERATOR_USES: dict[str, list[str]] = {
 OTHERS = [
     "{{ rows }}", "{{ rows[0].tags[0] }}", "{{ rows[-1]['at'].x }}", "{{ page.rows[zero].name }}", "{{ row[words[0]] }}",
     "{{ page.gone }}", "{{ page.rows[9] }}", "{{ rows.name }}", "{{ rows[1:] }}", "{{ rows[zero:two][1].id }}",
-    "{{ not empty }}", "{{ not rows }}", "{{ -n }}", "{{ +f }}", "{{ -rows }}", "{{ rows and n }}", "{{ empty or row }}",
+    "{{ rows|select(rows) }}", "{{ rows|map(row) }}", "{{ not empty }}", "{{ not rows }}", "{{ -n }}", "{{ +f }}", "{{ -rows }}", "{{ rows and n }}", "{{ empty or row }}",
     "{{ 1 if empty else 2 }}", "{{ rows if yes else n }}", "{{ rows if no }}", "{{ [rows, n] }}", "{{ {'a': row, 'b': n} }}",
     "{{ {text: n} }}", "{{ 1 < n < 9 }}", "{{ page }}", "{{ rows|selectattr('tags')|map(attribute='name')|join(',') }}",
     "n is {{ n }}, rows are {{ rows }}", "{% if empty %}a{% elif rows %}b{% else %}c{% endif %}",

@@ -23,6 +23,7 @@ from petra.cli.home import (
     request_id,
     result_from,
     shown_data,
+    whole_result,
 )
 from petra.cli.output import as_json, count, print_json
 from petra.cli.ready import checked
@@ -84,7 +85,7 @@ def command(
     )
     with _interruptible(starting.named):
         result = act(home, starting.go)
-    _finish(result, output, code=0 if detach else None)
+    _finish(home, result, output, code=0 if detach else None)
 
 
 @dataclass(slots=True)
@@ -176,9 +177,9 @@ def _interruptible(named: list[str]) -> Iterator[None]:
         sys.exit(130)
 
 
-def _finish(result: Result, output: str, code: int | None = None) -> None:
+def _finish(home: Path, result: Result, output: str, code: int | None = None) -> None:
     if output == "json":
-        print_json(shown_data(result))
+        print_json(shown_data(whole_result(home, result)))
     else:
         _say(result, drawn=is_live() and code is None and result.status != "refused")
     sys.exit(EXIT.get(result.status, 1) if code is None else code)
@@ -222,7 +223,7 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
         click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
         sys.exit(130)
     if output == "json":
-        print_json([shown_data(result) for result in results])
+        print_json([shown_data(whole_result(home, result)) for result in results])
     for result in results if output != "json" else ():
         _say(result, drawn=is_live() and len(results) == 1)
     sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
@@ -259,4 +260,4 @@ def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
 
     with _interruptible([chosen]):
         result = act(home, following)
-    _finish(result, output)
+    _finish(home, result, output)

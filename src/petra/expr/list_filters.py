@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from petra.errors import ExpressionError
-from petra.expr.frame import Frame, Undefined, Value, too_large, wrong_type
+from petra.expr.frame import Frame, Undefined, Value, kind_of, too_large, wrong_type
 from petra.expr.limits import CELL, MAX_RESULT
 from petra.expr.operators import add, is_absent, json_value, look_up, text
 from petra.expr.predicates import predicate
@@ -179,7 +179,8 @@ def mapped(frame: Frame, value: Value, *arguments: Value, **named: Value) -> lis
     name, *rest = arguments
     apply = FILTERS.get(name) if type(name) is str else None
     if apply is None:
-        raise ExpressionError(f"there is no filter {name!r}", kind="unknown_filter")
+        shown = repr(name) if type(name) is str else f"that {kind_of(name)} names"
+        raise ExpressionError(f"there is no filter {shown}", kind="unknown_filter")
     results: list[Value] = []
     size = 0
     for item in elements(frame, value):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from petra.errors import ExpressionError
-from petra.expr.frame import Frame, Undefined, Value, wrong_type
+from petra.expr.frame import Frame, Undefined, Value, kind_of, wrong_type
 from petra.expr.operators import COMPARISONS
 
 Predicate = Callable[..., bool]
@@ -163,5 +163,6 @@ def predicate(name: Value) -> Predicate:
     """
     test = find_predicate(name)
     if test is None:
-        raise ExpressionError(f"there is no test {name!r}", kind="unknown_test")
+        shown = repr(name) if type(name) is str else f"that {kind_of(name)} names"
+        raise ExpressionError(f"there is no test {shown}", kind="unknown_test")
     return test

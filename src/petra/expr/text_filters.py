@@ -300,7 +300,7 @@ def urlencode(frame: Frame, value: Value) -> str:
         frame.spend(len(value))
         pairs = [
             f"{urlencode(frame, key)}={urlencode(frame, text(frame, '' if item is None else item))}"
-            for key, item in value.items()
+            for key, item in zip(value, frame.through_all(list(value.values())), strict=True)
         ]
         frame.make_text(sum(map(len, pairs)) + len(pairs))
         return "&".join(pairs)

@@ -141,8 +141,8 @@ def settle(turn: Turn) -> None:
         elif turn.changed_ctx or turn.changed_steps or turn.freed:
             reconsider(turn)
             _freed(turn)
-        elif (group := turn.next_judged()) is not None:
-            fan_in.judge(turn, group)
+        elif turn.judged:
+            fan_in.judge(turn, turn.next_judged())
         elif (token := turn.agenda.pop()) is not None:
             consider(turn, token)
         elif not _last_resort(turn):

@@ -46,7 +46,7 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "_judged", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items",
+        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
         "markings", "now", "objects", "program", "reads", "state", "weighed",
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ class Turn:
         self.reads: set[str] = set()
         """The ctx keys that were read on the way to the next firing."""
         self.agenda = Agenda(program, state)
-        self._judged: list[tuple[int, str]] = []
+        self.judged: list[tuple[int, str]] = []
         self.changed_ctx: set[str] = set()
         self.changed_steps: set[str] = set()
         self.freed: set[str] = set()
@@ -98,15 +98,13 @@ class Turn:
         """Have a group judged, if it is undecided."""
         group = self.state.groups.get(group_id)
         if group is not None and not group.fired:
-            heappush(self._judged, (group.since, group_id))
+            heappush(self.judged, (group.since, group_id))
 
-    def next_judged(self) -> str | None:
+    def next_judged(self) -> str:
         """Take the group to judge next: that which was made first."""
-        if not self._judged:
-            return None
-        first = heappop(self._judged)
-        while self._judged and self._judged[0] == first:
-            heappop(self._judged)
+        first = heappop(self.judged)
+        while self.judged and self.judged[0] == first:
+            heappop(self.judged)
         return first[1]
 
     def _note_ctx(self, before: dict[str, Any]) -> None:

@@ -44,10 +44,10 @@ def step_started(state: State, event: e.StepStarted) -> None:
         arrow=first.arrow if first else None,
         resources=list(event.resources),
         compensates=event.compensates,
-        joined=event.stack is not None or (first is not None and first.joined),
-        merged=(event.merge.value,) if event.merge is not None else first.merged if first else (),
         began=undone.began if undone else None,
     )
+    if event.stack is not None or (first is not None and first.joined):
+        _joined(run, event, first)
     if event.items is not None:
         run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
         add_pieces(run.loop, event.pieces)
@@ -64,6 +64,15 @@ def step_started(state: State, event: e.StepStarted) -> None:
     if event.merge is not None:
         merge(state, event.merge)
     state.firings += 1
+
+
+def _joined(run: Run, event: e.StepStarted, first: Token | None) -> None:
+    """Note that a run has passed a join, and what that merged."""
+    run.joined = True
+    if event.merge is not None:
+        run.merged = (event.merge.value,)
+    elif first is not None:
+        run.merged = first.merged
 
 
 def consume(state: State, tokens: list[Token], group_id: str | None) -> None:

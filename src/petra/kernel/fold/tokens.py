@@ -36,8 +36,9 @@ def add(
         since=state.seq,
         arrival=state.arrivals,
         empty=made.empty,
-        joined=made.joined,
     )
+    if made.joined:
+        token.joined = True
     state.add_token(token)
     if made.arrives is not None:
         _arrive(state, made, token)
