@@ -335,6 +335,9 @@ def test_exploring_finds_an_outcome_that_depends_on_the_order(
     assert case["result"] == "failed"
     assert case["message"].splitlines() == [
         "the outcome depends on the order of firings",
+        "output:",
+        '  with fifo, seed 0: ["t"]',
+        '  with priority, seed 0: ["h"]',
         "ctx.first:",
         '  with fifo, seed 0: ["t"]',
         '  with priority, seed 0: ["h"]',

@@ -113,6 +113,7 @@ async def start_child(
     except BaseException:
         leash.close()  # the warden ends what it has begun
         ours.close()
+        await asyncio.shield(asyncio.ensure_future(process.wait()))
         raise
     return Child(process, Stream(ours), leash, pid)
 
