@@ -84,7 +84,7 @@ workflow:
     tool: {kind: http, url: "https://shop.example/orders/{{ workload.order }}"}
     next:
       arcs:
-        - {step: review, when: "{{ event.result.total > 1000 }}"}
+        - {step: review, when: "{{ event.result.data.total > 1000 }}"}
         - {step: ship}
   - step: review
     tool: {kind: human, title: "Ship order {{ workload.order }}?"}

@@ -100,7 +100,7 @@ SEEDS = Path(__file__).parent / "seeds"
         pytest.param(
             """
             - step: a
-              input: {n: "{{ workload.n }}", m: 2}
+              input: {n: "{{ execution.id }}", m: 2}
               tool:
                 - {name: one, kind: python, code: x}
                 - {name: two, kind: python, code: y, input: {m: 3}}
@@ -108,8 +108,8 @@ SEEDS = Path(__file__).parent / "seeds"
             """
             - step: a
               tool:
-                - {name: one, kind: python, code: x, args: {n: "{{ workload.n }}", m: 2}}
-                - {name: two, kind: python, code: y, args: {m: 3, n: "{{ workload.n }}"}}
+                - {name: one, kind: python, code: x, args: {n: "{{ execution.id }}", m: 2}}
+                - {name: two, kind: python, code: y, args: {m: 3, n: "{{ execution.id }}"}}
             """,
             id="a step's input is the default args of its tasks",
         ),
@@ -262,7 +262,7 @@ def test_the_full_example_of_002_checks_without_a_word() -> None:
 )
 def test_the_shapes_of_002_read_as_one() -> None:
     reading = read((SEEDS / "002-5.yaml").read_text("utf-8"))
-    assert told(reading) == ["P205 67"]  # `api_url` is read bare there
+    assert told(reading) == ["P128 54", "P205 67"]  # `api_url` is read bare there
     names = {step.step: [task.name for task in step.tool] for step in reading.checked().workflow}
     assert names["unnamed"] == ["task_0", "task_1"]
     assert names["single"] == ["single_task"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from texts import PETRA, corpus, workflow
 
@@ -29,7 +29,7 @@ SCRAPS = st.sampled_from(
 
 def inside(reading: Reading) -> None:
     """What holds for every reading, whatever was read."""
-    lines = reading.text.split("\n")
+    lines = [*reading.lines, ""]
     order = [(p.line, p.column) for p in reading.problems]
     assert order == sorted(order)
     for problem in reading.problems:
@@ -44,6 +44,9 @@ def inside(reading: Reading) -> None:
 
 
 @given(st.text())
+@example("\x85{")
+@example("𐀀\x1f")
+@example("a: b\u2028{")
 def test_any_text_gives_a_reading(text: str) -> None:
     inside(read(text))
 

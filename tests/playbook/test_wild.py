@@ -19,7 +19,7 @@ SAID = {
     "backoff-fixed": "P207:15",
     "bad-indent": "P004:9",
     "boolean-when": "",
-    "braces-in-code": "",
+    "braces-in-code": "P128:10",
     "case-and-sink": "P207:1 P207:11 P207:12 P205:12 P113:18",
     "cursor-loop": "P113:7",
     "dialect-c-everything": "P208:13 P208:14 P208:15 P208:21 P208:36 P208:44 P208:49 P101:52 P205:62 P208:63 P208:64 P125:81 P208:88",
@@ -48,7 +48,7 @@ SAID = {
     "retry-on-task": "P207:1 P207:9 P207:10 P208:11 P207:15",
     "root-extras": "P101:8 P101:10 P101:12",
     "secrets-on-server": "P118:11 P118:12 P118:17",
-    "shell-cmds": "P207:11 P125:12 P207:19 P207:26 P207:27 P207:29 P208:29 P207:30 P207:32",
+    "shell-cmds": "P207:11 P125:12 P207:19 P128:21 P128:23 P207:26 P207:27 P207:29 P208:29 P207:30 P207:32",
     "step-level-command": "P103:6 P207:16",
     "step-level-set-ctx": "P101:7 P101:12",
     "tabs": "P004:4",
@@ -67,7 +67,7 @@ SAID = {
     "workbook-types": "P102:14 P208:15 P208:16 P207:24 P208:26",
     "workflow-as-map": "P103:5",
 }
-SOFTENED = frozenset({"P102", "P115", "P125"})
+SOFTENED = frozenset({"P102", "P115", "P125", "P128"})
 
 
 def reading(name: str) -> Reading:

@@ -61,7 +61,6 @@ _VERBS = MappingProxyType(
 _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
-        "explain": ("executions", "explain_command"),
         **{
             verb: ("executions", verb)
             for verb in (

@@ -182,7 +182,7 @@ def _print_all(playbooks: list[Checked], nets: list[Judged], milliseconds: float
 
 
 def _print(checked: Checked) -> None:
-    lines = checked.reading.text.splitlines()
+    lines = checked.reading.lines
     problems = checked.problems
     # errors first to be shown where there are very many; the order of the text otherwise
     shown = sorted(problems, key=lambda problem: problem.severity != "error")[:_SHOWN_PER_FILE]

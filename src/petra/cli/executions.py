@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -14,13 +13,22 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, find, full_id, home_option, look, request_id, shown_data
+from petra.cli.home import (
+    EXIT,
+    find,
+    full_id,
+    home_option,
+    look,
+    request_id,
+    shown_data,
+    whole_result,
+)
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
 from petra.control import GoneError, call
 from petra.desk import Look
-from petra.embedded import OBJECTS, STORE, Result, records_of, result_of
+from petra.embedded import OBJECTS, Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
@@ -29,7 +37,6 @@ from petra.engine.lookout import looking_on
 from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
-from petra.kernel.explain import Explanation, explain
 from petra.objects import LocalObjects, is_reference, read_reference
 from petra.references import walk
 from petra.store.base import Store
@@ -66,7 +73,7 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
     elif any(row.status == "running" for row in rows):
-        for trouble in (_asked_there(home) or {}).get("troubles", ()):
+        for trouble in (asked_there(home) or {}).get("troubles", ()):
             click.echo(trouble, err=True)
 
 
@@ -97,7 +104,7 @@ def get(execution: str, home: Path, output: str) -> None:
     if output == "json":
         print_json(
             {
-                **shown_data(result),
+                **shown_data(whole_result(home, result)),
                 "work_items": result.work_items,
                 "forked_from": origin,
                 "forks": forks,
@@ -140,7 +147,7 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
         entry = await find(store, entries, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
-            value = await _fetched(home, store, entry, value)
+            value = await fetched(home, store, entry, value)
         return result_of(entry), value
 
     found, value = look(home, asking)
@@ -151,7 +158,12 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     sys.exit(0 if step or key else EXIT.get(found.status, 1))
 
 
-async def _fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any]) -> Any:
+    """Return what a reference leads to that an execution has.
+
+    Raises:
+        UsageError: it is not its own, or cannot be had.
+    """
     reference = read_reference(value)
     try:
         if not await may_read(store, entry.state, reference.execution):
@@ -219,36 +231,7 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
         click.echo(cut(f"{record.seq:>5}  {at}  {told(record.event)}"))
 
 
-@click.command("explain")
-@execution_argument
-@home_option
-@as_json
-def explain_command(execution: str, home: Path, output: str) -> None:
-    """Say why an execution waits: every token, its rule, and what would unblock it."""
-
-    async def asking(store: Store, entries: Entries) -> Any:
-        entry = await find(store, entries, execution)
-        return entry.state.id, explain(entry.program, entry.state)
-
-    chosen, found = look(home, asking)
-    told_there = _asked_there(home, chosen) if found.status == "running" else None
-    if told_there is not None:
-        found = msgspec.convert(told_there["explanation"], Explanation)
-    if output == "json":
-        print_json(msgspec.to_builtins(found))
-        return
-    click.echo(found.sentence)
-    for waiting in found.waiting:
-        click.echo(f"  {waiting.sentence}")
-        if waiting.unblocked_by:
-            click.echo(f"    unblocked by: {waiting.unblocked_by}")
-    if told_there is None and found.status == "running" and not os.environ.get(STORE):
-        click.echo(
-            f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
-        )
-
-
-def _asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
+def asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
     """Ask the process that has the home open what its workers do; None: there is none, or it does not know."""
     try:
         reply = asyncio.run(call(home, Look(id=request_id(), execution=execution)))

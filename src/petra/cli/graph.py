@@ -112,7 +112,7 @@ def _net_of(playbook: Playbook) -> Net:
 def _playbook(file: Path) -> Playbook:
     reading = load(file)
     if reading.playbook is None or not reading.ok:
-        lines = reading.text.splitlines()
+        lines = reading.lines
         for problem in reading.problems:
             if problem.severity == "error":
                 print_problem(problem, lines, reading.name)

@@ -19,9 +19,11 @@ import click
 
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Reply
-from petra.embedded import DATABASE, STORE, Local, Result
+from petra.desk.whole import has_references, whole
+from petra.embedded import DATABASE, OBJECTS, STORE, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
+from petra.objects import LocalObjects
 from petra.private import refuse_foreign
 from petra.store.base import Store
 from petra.store.errors import HeldError
@@ -216,6 +218,18 @@ async def find(store: Store, entries: Entries, execution: str) -> Entry:
         UsageError: none begins like that, or several do.
     """
     return await entries.load(await full_id(store, execution))
+
+
+def whole_result(home: Path, result: Result) -> Result:
+    """Return an answer with what its references lead to, as far as that can be shown (S18)."""
+    if not has_references(result):
+        return result
+
+    async def asking(store: Store, entries: Entries) -> Result:
+        entry = await entries.read(result.id)
+        return await whole(result, entry.state, store, LocalObjects(home / OBJECTS))
+
+    return look(home, asking)
 
 
 def shown_data(result: Result) -> dict[str, Any]:

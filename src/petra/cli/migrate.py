@@ -27,7 +27,7 @@ def command(file: Path, *, write: bool, output: str) -> None:
     )
     if migration.problems:
         for problem in migration.problems:
-            print_problem(problem, reading.text.splitlines(), str(file))
+            print_problem(problem, reading.lines, str(file))
         click.echo("\nnothing was changed: mend these first, then migrate", err=True)
         sys.exit(1)
     if write and migration.changed:

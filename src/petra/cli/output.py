@@ -42,7 +42,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
     }
 
 
-def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
+def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: bool = False) -> None:
     """Print a problem: place, message and fix, then the line with a caret."""
     place = f"{name}:{problem.line}:{problem.column}:"
     label = "" if problem.severity == "error" else " warning:"
@@ -51,11 +51,11 @@ def print_problem(problem: Problem, lines: Sequence[str], name: str) -> None:
     styled = click.style(place, bold=True)
     if label:
         styled += click.style(label, fg=_COLOURS[problem.severity])
-    click.echo(styled + head[len(place) + len(label) :])
+    click.echo(styled + head[len(place) + len(label) :], err=err)
     if shown := excerpt(problem, lines, width()):
         source, caret = shown.split("\n")
-        click.echo(click.style(source, dim=True))
-        click.echo(click.style(caret, fg=_COLOURS[problem.severity]))
+        click.echo(click.style(source, dim=True), err=err)
+        click.echo(click.style(caret, fg=_COLOURS[problem.severity]), err=err)
 
 
 def count(number: int, word: str) -> str:

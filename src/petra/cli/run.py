@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from petra.cli.files import load
 from petra.cli.follow import Showing, Silent, follow, is_live, telling
 from petra.cli.home import (
     EXIT,
@@ -24,8 +23,10 @@ from petra.cli.home import (
     request_id,
     result_from,
     shown_data,
+    whole_result,
 )
-from petra.cli.output import as_json, count, print_json, print_problem, problem_data
+from petra.cli.output import as_json, count, print_json
+from petra.cli.ready import checked
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
@@ -33,7 +34,7 @@ from petra.control import call
 from petra.desk import Begin
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
-from petra.playbook import Playbook, to_yaml
+from petra.playbook import to_yaml
 
 _LEFT = frozenset({"running", "compensating"})
 _SHOWN = 5
@@ -45,6 +46,9 @@ _SHOWN = 5
 @click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
 @click.option("--wait", "waits", is_flag=True, help="Stay while it waits for a person or a signal.")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier process left.")
+@click.option(
+    "--allow-unsound", is_flag=True, help="Start it although its net can get stuck or pile up."
+)
 @home_option
 @as_json
 def command(
@@ -57,6 +61,7 @@ def command(
     detach: bool,
     waits: bool,
     resume: bool,
+    allow_unsound: bool,
 ) -> None:
     """Start a playbook here, durably, and follow it until it ends or waits.
 
@@ -69,7 +74,7 @@ def command(
         _resume(home, output, waits=waits)
         return
     given = workload_of(workload, sets)
-    playbook = checked(file, output)
+    playbook = checked(file, output, allow_unsound=allow_unsound)
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     begin = Begin(
@@ -80,7 +85,7 @@ def command(
     )
     with _interruptible(starting.named):
         result = act(home, starting.go)
-    _finish(result, output, code=0 if detach else None)
+    _finish(home, result, output, code=0 if detach else None)
 
 
 @dataclass(slots=True)
@@ -172,9 +177,9 @@ def _interruptible(named: list[str]) -> Iterator[None]:
         sys.exit(130)
 
 
-def _finish(result: Result, output: str, code: int | None = None) -> None:
+def _finish(home: Path, result: Result, output: str, code: int | None = None) -> None:
     if output == "json":
-        print_json(shown_data(result))
+        print_json(shown_data(whole_result(home, result)))
     else:
         _say(result, drawn=is_live() and code is None and result.status != "refused")
     sys.exit(EXIT.get(result.status, 1) if code is None else code)
@@ -189,26 +194,6 @@ def _say(result: Result, *, drawn: bool) -> None:
         click.echo(words)
     if not drawn or result.reason != "human":
         hint(result)
-
-
-# Reading the file
-
-
-def checked(file: Path, output: str = "text") -> Playbook:
-    """Read a playbook that may run; otherwise say why not and leave."""
-    reading = load(file)
-    if reading.playbook is not None and reading.ok:
-        return reading.playbook
-    errors = [problem for problem in reading.problems if problem.severity == "error"]
-    if output == "json":
-        message = f"{reading.name}: {errors[0].message}" if errors else "it cannot run"
-        error = {"kind": "schema", "code": None, "message": message, "retryable": False}
-        failed = Result("", "", "refused", message, None, {}, {}, [], error)
-        print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
-    else:
-        for problem in errors:
-            print_problem(problem, reading.text.splitlines(), reading.name)
-    sys.exit(1)
 
 
 # Going on
@@ -238,7 +223,7 @@ def _resume(home: Path, output: str, *, waits: bool) -> None:
         click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
         sys.exit(130)
     if output == "json":
-        print_json([shown_data(result) for result in results])
+        print_json([shown_data(whole_result(home, result)) for result in results])
     for result in results if output != "json" else ():
         _say(result, drawn=is_live() and len(results) == 1)
     sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
@@ -275,4 +260,4 @@ def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
 
     with _interruptible([chosen]):
         result = act(home, following)
-    _finish(result, output)
+    _finish(home, result, output)

@@ -90,7 +90,7 @@ def _playbook(file: Path) -> Playbook:
     if reading.playbook is None or not reading.ok:
         for problem in reading.problems:
             if problem.severity == "error":
-                print_problem(problem, reading.text.splitlines(), reading.name)
+                print_problem(problem, reading.lines, reading.name)
         sys.exit(1)
     return reading.playbook
 

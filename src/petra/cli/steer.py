@@ -18,6 +18,7 @@ from petra.cli.home import (
     request_id,
     result_from,
     shown_data,
+    whole_result,
 )
 from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
@@ -43,7 +44,7 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
     reply = request(home, given)
     found = result_from(reply)
     if output == "json":
-        print_json({**shown_data(found), "refused": reply.refused or None})
+        print_json({**shown_data(whole_result(home, found)), "refused": reply.refused or None})
     else:
         if reply.refused:
             click.echo(f"refused: {reply.refused}", err=True)

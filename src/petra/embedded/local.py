@@ -19,6 +19,7 @@ from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
+from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
 from petra.embedded.keeper import Keeper
@@ -97,8 +98,10 @@ class Local:
         until: Callable[[Result], bool] | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
-        return await self.desk.run(
-            self.who, _model(playbook), workload, execution=execution, until=until
+        return await self._whole(
+            await self.desk.run(
+                self.who, _model(playbook), workload, execution=execution, until=until
+            )
         )
 
     async def start(
@@ -117,11 +120,19 @@ class Local:
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
-        return await self.desk.rest(self.who, execution, until)
+        return await self._whole(await self.desk.rest(self.who, execution, until))
 
     async def get(self, execution: str) -> Result:
         """Return what an execution has come to so far."""
-        return await self.desk.get(self.who, execution)
+        return await self._whole(await self.desk.get(self.who, execution))
+
+    async def _whole(self, result: Result) -> Result:
+        """Give callers the data, also where the log holds references (S18)."""
+        engine = self.engine
+        if engine.objects is None or not has_references(result):
+            return result
+        entry = await engine.view(result.id)
+        return await whole(result, entry.state, engine.store, engine.objects)
 
     def follow(self, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""

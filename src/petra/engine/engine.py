@@ -117,6 +117,7 @@ class Engine:
             kept=self._shards_kept,
             out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
         )
+        self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,

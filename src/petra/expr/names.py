@@ -33,6 +33,8 @@ class PathUse:
     call: bool = False
     part_ends: tuple[int, ...] = ()
     """Where the path of the first n parts ends, for each n."""
+    optional: bool = False
+    """Whether the author says what holds when nothing is there: ``| default``, ``is defined``."""
 
 
 def paths(source: str) -> tuple[PathUse, ...]:
@@ -152,25 +154,31 @@ def _body(body: tree.Body, bound: set[str]) -> Iterator[PathUse]:  # noqa: C901 
 
 
 def _uses(node: tree.Node, bound: frozenset[str] | set[str]) -> Iterator[PathUse]:
-    stack = [node]
+    stack = [(node, False)]
     while stack:
-        current = stack.pop()
+        current, optional = stack.pop()
         match current:
             case tree.Name(name=name) if name not in bound:
-                yield PathUse((name,), current.start, current.end, part_ends=(current.end,))
+                ends = (current.end,)
+                yield PathUse(
+                    (name,), current.start, current.end, part_ends=ends, optional=optional
+                )
             case tree.Lookup(root=tree.Name(name=name), parts=parts):
                 if name not in bound:
-                    yield _lookup_use(current, name)
-                stack.extend(part.key for part in parts)
+                    yield _lookup_use(current, name, optional=optional)
+                stack.extend((part.key, False) for part in parts)
             case tree.Call(name=name, arguments=arguments):
                 path = (f"{name}()", *(_constant_arguments(arguments) or ()))
                 yield PathUse(path, current.start, current.end, call=True)
-                stack.extend(arguments.nodes())
+                stack.extend((item, False) for item in arguments.nodes())
+            case tree.Filter(name="default" | "d") | tree.Test(name="defined" | "undefined"):
+                stack.append((current.target, True))
+                stack.extend((item, False) for item in current.arguments.nodes())
             case _:
-                stack.extend(tree.children(current))
+                stack.extend((item, False) for item in tree.children(current))
 
 
-def _lookup_use(node: tree.Lookup, name: str) -> PathUse:
+def _lookup_use(node: tree.Lookup, name: str, *, optional: bool) -> PathUse:
     path, ends = [name], [node.root.end]
     for part in node.parts:
         key = part.key
@@ -180,7 +188,7 @@ def _lookup_use(node: tree.Lookup, name: str) -> PathUse:
             break
         path.append(str(key.value))
         ends.append(part.end)
-    return PathUse(tuple(path), node.start, ends[-1], part_ends=tuple(ends))
+    return PathUse(tuple(path), node.start, ends[-1], part_ends=tuple(ends), optional=optional)
 
 
 def _constant_arguments(arguments: tree.Arguments) -> tuple[str, ...] | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.rest import Rest, rest_of, waits_of
 from petra.kernel.scope import scope, timestamp, view_of
 from petra.kernel.state import Group, Run, State, Token
+from petra.references import Follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,11 @@ class Explanation:
     waiting: list[Waiting]
 
 
-def explain(program: Program, state: State) -> Explanation:
-    """Explain an execution as it is now."""
+def explain(program: Program, state: State, follow: Follow | None = None) -> Explanation:
+    """Explain an execution as it is now; ``follow`` looks through references (S18)."""
     rest = rest_of(program, state)
     told: dict[str, str] = {}
-    waiting = [_token(program, state, token, told) for token in state.ready.values()]
+    waiting = [_token(program, state, token, told, follow) for token in state.ready.values()]
     waiting += [found for run in state.runs.values() for found in _run(program, state, run)]
     if state.terminal:
         words = f": {state.error.message}" if state.error is not None else ""
@@ -87,13 +89,15 @@ def _sentence(rest: Rest) -> str:
 # Tokens that wait to start
 
 
-def _token(program: Program, state: State, token: Token, told: dict[str, str]) -> Waiting:
+def _token(
+    program: Program, state: State, token: Token, told: dict[str, str], follow: Follow | None
+) -> Waiting:
     """Say why a token waits; ``told`` has what was said of groups, whose members are many."""
     plan = program.steps[token.step]
     if plan.join is not None:
         return _at_join(state, plan, token, told)
     if plan.rules:
-        return _at_gate(state, plan, token)
+        return _at_gate(state, plan, token, follow)
     if plan.resources:
         names = ", ".join(name for name, _, _ in plan.resources)
         sentence = f"A token waits at '{token.step}' until {names} is free."
@@ -103,14 +107,15 @@ def _token(program: Program, state: State, token: Token, told: dict[str, str]) -
     return Waiting(token.id, token.step, "ready", f"A token is ready to start '{token.step}'.")
 
 
-def _at_gate(state: State, plan: StepPlan, token: Token) -> Waiting:
+def _at_gate(state: State, plan: StepPlan, token: Token, follow: Follow | None) -> Waiting:
     view = view_of(state, token)
+    through = {FOLLOW: follow} if follow is not None else {}
     rule = "; ".join(guard.text for guard, _ in plan.rules)
     operands = [
         {"text": operand.text, "value": operand.value, "defined": operand.defined}
         for guard, _ in plan.rules
         if guard.template is not None
-        for operand in guard.template.operands(scope(state, guard.names, view))
+        for operand in guard.template.operands({**scope(state, guard.names, view), **through})
     ]
     shown = ", ".join(
         f"{o['text']} is {o['value']!r}" if o["defined"] else f"{o['text']} is undefined"

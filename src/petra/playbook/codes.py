@@ -1,7 +1,7 @@
 """The codes of problems: one stable code for one kind of mistake.
 
 Each has a page under docs/reference/errors with its cause and its fix. A code is never reused for
-another meaning. P0: the text; P1: the document; P2: warnings; P3: the net.
+another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ CODES = MappingProxyType(
         "P125": "Constant text holds a template",
         "P126": "A JSON Schema that is not one",
         "P127": "Python code that cannot be compiled",
+        "P128": "A key that cannot be there",
+        "P129": "A secret written as plain text",
         "P201": "A step that nothing reaches",
         "P202": "Guards that may all be false",
         "P203": "A task policy that lets errors pass",
@@ -59,6 +61,8 @@ CODES = MappingProxyType(
         "P209": "An undeclared credential",
         "P210": "Workload is data, not a template",
         "P211": "A rule or an arc that is never tried",
+        "P212": "A compensation that never happens",
+        "P213": "A final step that arcs reach too",
         "P301": "A join that cannot complete",
         "P302": "Tokens that can pile up without end",
         "P303": "A way that never ends",

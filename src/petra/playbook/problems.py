@@ -9,6 +9,7 @@ Reading never stops at the first problem. A problem is data; ``render`` makes it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
@@ -20,6 +21,8 @@ from petra.playbook.codes import CODES
 
 Severity = Literal["error", "warning"]
 
+# What ends a line for the YAML parser, and so for every place; ``str.splitlines`` knows other ends too.
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 # Nobody reads hints beyond this many problems, and looking for near words costs time for each.
 HINTED_MAX = 200
 # An author's names may be as long as the file.
@@ -106,6 +109,17 @@ class InvalidPlaybookError(PlaybookError):
         super().__init__("\n".join(render(p, text, name) for p in self.problems))
 
 
+def lines_of(text: str) -> list[str]:
+    """Split a text into the lines that places count."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]  # the end of the last line begins no other
+
+
+def line_starts(text: str) -> list[int]:
+    """Return where each of the lines begins."""
+    return [0, *(end.end() for end in _LINE_END.finditer(text))]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Suggest the nearest known word, or list them while they are few."""
     choices = list(dict.fromkeys(known))
@@ -142,5 +156,5 @@ def excerpt(problem: Problem, lines: Sequence[str], width: int = 100) -> str:
 
 def render(problem: Problem, text: str, name: str) -> str:
     """Show a problem as the two or three lines a person reads."""
-    shown = excerpt(problem, text.splitlines())
+    shown = excerpt(problem, lines_of(text))
     return headline(problem, name) + (f"\n{shown}" if shown else "")

@@ -23,6 +23,7 @@ from petra.playbook.problems import (
     Problem,
     Problems,
     did_you_mean,
+    lines_of,
 )
 from petra.playbook.shapes import name_kinds, normalise
 from petra.playbook.tree import Map, Places, Tree
@@ -49,6 +50,11 @@ class Reading:
     def ok(self) -> bool:
         """Whether the playbook may run: it has no errors, though perhaps warnings."""
         return self.playbook is not None and not any(p.severity == "error" for p in self.problems)
+
+    @property
+    def lines(self) -> list[str]:
+        """The text in the lines that problems count."""
+        return lines_of(self.text)
 
     def checked(self) -> Playbook:
         """Return the playbook.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from petra.playbook.problems import START, Mark, Problems
+from petra.playbook.problems import START, Mark, Problems, line_starts, lines_of
 from petra.playbook.syntax import fault, unquoted
 from petra.playbook.tree import Map, Seq, Tree, copy_tree
 
@@ -260,7 +260,7 @@ class _Builder:
         mark = _mark(event)
         if outer.flow and outer.mark == Mark(mark.line, mark.column - 1):
             self._unquoted(outer.mark)
-        if self.text.splitlines()[mark.line - 1].startswith("{{", mark.column - 1):
+        if lines_of(self.text)[mark.line - 1].startswith("{{", mark.column - 1):
             self._unquoted(mark)
         self.problems.error(
             "P010", mark, "a key must be plain text", "write the key as a word or in quotes"
@@ -268,7 +268,7 @@ class _Builder:
         raise _Stop
 
     def _unquoted(self, mark: Mark) -> None:
-        self.problems.error(*unquoted(self.text.splitlines(), mark))
+        self.problems.error(*unquoted(lines_of(self.text), mark))
         raise _Stop
 
     def _check_tag(
@@ -284,14 +284,20 @@ class _Builder:
             )
 
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> None:
-        self.problems.error(*fault(error, self.text.splitlines()))
+        self.problems.error(*fault(error, lines_of(self.text)))
         raise _Stop
 
     def _not_text(self, error: yaml.YAMLError | UnicodeEncodeError) -> None:
         reason = getattr(error, "reason", None) or str(error)
-        position: int = getattr(error, "position", None) or getattr(error, "start", None) or 0
-        before = self.text[:position]
-        mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        if isinstance(error, UnicodeEncodeError):
+            before = self.text[: error.start]
+        else:  # the parser counts bytes
+            raw = self.text.encode("utf-8", "surrogatepass")[
+                : getattr(error, "position", None) or 0
+            ]
+            before = raw.decode("utf-8", "replace")
+        starts = line_starts(before)
+        mark = Mark(len(starts), len(before) - starts[-1] + 1)
         self.problems.error("P002", mark, f"not text: {reason}", "save the file as UTF-8 text")
         raise _Stop
 

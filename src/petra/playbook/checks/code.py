@@ -7,7 +7,7 @@ import warnings
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.model import Task
-from petra.playbook.problems import Mark
+from petra.playbook.problems import Mark, lines_of
 
 _BLOCK = ("|", ">")
 
@@ -49,7 +49,7 @@ def _fault(code: str) -> tuple[str, int, int] | None:
 def _place(document: Document, path: Path, code: str, line: int, column: int) -> Mark:
     """Find a line of the code in the text: line by line in a block, by its words elsewhere."""
     mark = document.at(*path)
-    lines, written = document.text.splitlines(), code.splitlines()
+    lines, written = lines_of(document.text), code.splitlines()
     if not written or mark.line > len(lines):
         return mark
     row = min(line, len(written))

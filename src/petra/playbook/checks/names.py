@@ -12,7 +12,7 @@ from petra.playbook.decode import Path
 from petra.playbook.model import Action, Task
 
 # The engine itself writes this key (S7).
-_ENGINE_KEYS = frozenset({"_last_error"})
+ENGINE_KEYS = frozenset({"_last_error"})
 _ITER_KEYS = frozenset({"index", "parent"})
 # They hide a step of that name in the condition of a join only, where nobody reads steps.
 _JOIN_NAMES = frozenset({"arrived", "total", "outputs"})
@@ -258,7 +258,7 @@ def _writes(document: Document) -> None:
                 written += [((*place, "set_ctx", key), key) for key in action.set_ctx or {}]
                 _iter_writes(document, place, action)
     for place, key in written:
-        if key.partition(".")[0] in RESERVED | _ENGINE_KEYS:
+        if key.partition(".")[0] in RESERVED | ENGINE_KEYS:
             in_patch = place[-1] == key
             document.problems.error(
                 "P117",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import accumulate
 
 from petra.errors import ExpressionError
 from petra.expr import HELPERS, PathUse, Profile, Template
 from petra.expr.scopes import BUILT_IN, SCOPES, Use
 from petra.playbook.checks.document import Document
+from petra.playbook.checks.keys import Keys
 from petra.playbook.decode import Path
 from petra.playbook.leaves import Leaf, strings
-from petra.playbook.problems import Mark
+from petra.playbook.problems import Mark, line_starts
 
 # Names whose next part is checked too.
 _LOOKED_INTO = frozenset({"keychain", "step"})
@@ -32,6 +32,7 @@ def check_templates(document: Document) -> None:
     for leaf in document.leaves:
         if leaf.use is not None:
             check.leaf(leaf, leaf.use)
+    check.keys.tell()
     for path, text in strings(document.playbook.workload, ("workload",)):
         if "{{" in text:
             document.problems.warn(
@@ -57,7 +58,8 @@ class _Templates:
         self.steps = frozenset(document.steps)
         self.secrets = frozenset(credential.name for credential in document.playbook.keychain)
         self.workload = frozenset(document.playbook.workload)
-        self.starts = list(accumulate(map(len, document.text.splitlines(keepends=True)), initial=0))
+        self.starts = line_starts(document.text)
+        self.keys = Keys(document)
         self.reported: set[tuple[str, int]] = set()
 
     def leaf(self, leaf: Leaf, use: Use) -> None:
@@ -113,6 +115,9 @@ class _Templates:
     def _names(self, path: Path, template: Template, use: Use) -> None:
         for read in template.paths:
             first = read.path[0]
+            fault = self.keys.fault(path, template, use, read)
+            if fault is not None:
+                self.keys.report(fault, self._place(path, template.source, read.start))
             if first in SCOPES[use] and first not in _LOOKED_INTO and not read.call:
                 continue
             known = SCOPES[use] | self.steps | self._local(path, use)
@@ -124,7 +129,7 @@ class _Templates:
             elif first == "step" and len(read.path) > 1:
                 self._step(read.path[1], at)
             elif first not in known:
-                self._unknown(first, at, use, known, self._items(path))
+                self._unknown(read, at, use, known, self._items(path))
 
     def _local(self, path: Path, use: Use) -> frozenset[str]:
         """Return the names that only this place has: tasks of the pipeline, the item of an arc."""
@@ -189,8 +194,9 @@ class _Templates:
         return found
 
     def _unknown(
-        self, name: str, at: Mark, use: Use, known: Iterable[str], items: set[str]
+        self, read: PathUse, at: Mark, use: Use, known: Iterable[str], items: set[str]
     ) -> None:
+        name = read.path[0]
         if (name, at.line) in self.reported:
             return
         self.reported.add((name, at.line))
@@ -209,7 +215,9 @@ class _Templates:
                 if near.startswith("did you mean")
                 else f"write 'workload.{name}' or 'ctx.{name}', or give it a 'default'"
             )
-        self.problems.warn("P205", at, f"nothing provides the name '{name}' here", hint)
+        softer = read.optional or self.document.is_foreign
+        report = self.problems.warn if softer else self.problems.error
+        report("P205", at, f"nothing provides the name '{name}' here", hint)
 
     def _place(self, path: Path, text: str, offset: int) -> Mark:
         """Find a fault inside a template: the same word, as often as it stands before, from where the text begins.

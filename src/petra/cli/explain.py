@@ -1,0 +1,84 @@
+"""``petra explain``: why an execution waits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from petra.cli.executions import asked_there, execution_argument, fetched
+from petra.cli.home import find, home_option, look
+from petra.cli.output import as_json, print_json
+from petra.embedded import STORE
+from petra.engine.entries import Entries, Entry
+from petra.errors import UnreadableError, UsageError
+from petra.kernel.explain import Explanation, explain
+from petra.references import Followed, NeededError
+from petra.store.base import Store
+
+EXPLAIN_TRIES = 10
+
+
+@click.command("explain")
+@execution_argument
+@home_option
+@as_json
+def command(execution: str, home: Path, output: str) -> None:
+    """Say why an execution waits: every token, its rule, and what would unblock it."""
+
+    async def asking(store: Store, entries: Entries) -> Any:
+        entry = await find(store, entries, execution)
+        return entry.state.id, await _explained(home, store, entry)
+
+    chosen, found = look(home, asking)
+    told_there = asked_there(home, chosen) if found.status == "running" else None
+    if told_there is not None:
+        found = msgspec.convert(told_there["explanation"], Explanation)
+    if output == "json":
+        print_json(msgspec.to_builtins(found))
+        return
+    click.echo(found.sentence)
+    for waiting in found.waiting:
+        click.echo(f"  {waiting.sentence}")
+        if waiting.unblocked_by:
+            click.echo(f"    unblocked by: {waiting.unblocked_by}")
+    if told_there is None and found.status == "running" and not os.environ.get(STORE):
+        click.echo(
+            f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
+        )
+
+
+class _Wanted(Followed):
+    """Looks through references, and remembers which it was asked for and did not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing: dict[str, dict[str, Any]] = {}
+
+    def __call__(self, value: dict[str, Any]) -> Any:
+        try:
+            return super().__call__(value)
+        except NeededError:
+            self.missing[value["key"]] = value
+            raise
+
+
+async def _explained(home: Path, store: Store, entry: Entry) -> Explanation:
+    """Explain an execution; what its rules read of large values is brought, a few times if need be (S18)."""
+    follow = _Wanted()
+    found = explain(entry.program, entry.state, follow)
+    for _ in range(EXPLAIN_TRIES):
+        if not follow.missing:
+            break
+        missing, follow.missing = follow.missing, {}
+        for reference in missing.values():
+            whole = {key: part for key, part in reference.items() if key != "path"}
+            try:
+                follow.put(whole, await fetched(home, store, entry, whole))
+            except UsageError as error:
+                follow.put(whole, UnreadableError("not_found", str(error)))
+        found = explain(entry.program, entry.state, follow)
+    return found

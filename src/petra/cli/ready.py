@@ -1,0 +1,55 @@
+"""May this playbook be started? It is read and its net is proved, as by ``petra check`` (S1, S19).
+
+Errors refuse the start, warnings are told before it. Errors of the net alone may be passed over.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from petra.cli.check import check_file
+from petra.cli.home import shown_data
+from petra.cli.output import count, print_json, print_problem, problem_data
+from petra.embedded import Result
+from petra.playbook import Playbook, Problem, Reading
+
+_SHOWN = 10
+
+
+def checked(file: Path, output: str = "text", *, allow_unsound: bool = False) -> Playbook:
+    """Read a playbook that may be started; otherwise say why not and leave."""
+    found = check_file(file)
+    ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
+    errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
+    playbook = found.reading.playbook
+    if playbook is None or errors:
+        _refuse(found.reading, errors, output, of_net=found.proof is not None)
+    _warn([one for one in found.problems if one not in errors], found.reading)
+    return playbook
+
+
+def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: bool) -> NoReturn:
+    if output == "json":
+        message = f"{reading.name}: {errors[0].message}" if errors else "it cannot run"
+        error = {"kind": "schema", "code": None, "message": message, "retryable": False}
+        failed = Result("", "", "refused", message, None, {}, {}, [], error)
+        print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
+    else:
+        for problem in errors:
+            print_problem(problem, reading.lines, reading.name)
+        if of_net:
+            click.echo("it is not started; '--allow-unsound' starts it nevertheless", err=True)
+    sys.exit(1)
+
+
+def _warn(problems: list[Problem], reading: Reading) -> None:
+    """Tell what may not be as meant, on stderr: stdout is for the result."""
+    for problem in problems[:_SHOWN]:
+        print_problem(problem, reading.lines, reading.name, err=True)
+    if (left := len(problems) - _SHOWN) > 0:
+        words = f"{reading.name}: and {count(left, 'more problem')}; 'petra check' shows all"
+        click.echo(words, err=True)

@@ -1,0 +1,74 @@
+"""What callers see of large values: the values themselves (S18).
+
+The log holds a reference in place of what is too large for an event. Who asks what an execution has come to gets the
+data, up to a bound; what is beyond it, holds no JSON or cannot be had stays a reference, which ``petra result`` fetches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from petra.desk.result import Result
+from petra.engine.authority import may_read
+from petra.errors import UnreadableError
+from petra.kernel import State
+from petra.objects import Objects
+from petra.references import is_reference, read_reference, walk
+from petra.store.base import Store
+
+WHOLE_MAX = 64 * 1024 * 1024
+"""Bytes of objects that one answer brings."""
+
+
+def has_references(result: Result) -> bool:
+    """Tell whether something of an answer lies elsewhere."""
+    return next(_references([result.output, result.ctx]), None) is not None
+
+
+async def whole(result: Result, state: State, store: Store, objects: Objects) -> Result:
+    """Return an answer with what its references lead to."""
+    found: dict[str, Any] = {}
+    left = WHOLE_MAX
+    for reference in _references([result.output, result.ctx]):
+        read = read_reference(reference)
+        if read.key in found or read.key.endswith(".bin") or read.size > left:
+            continue
+        try:
+            if await may_read(store, state, read.execution):
+                found[read.key] = await objects.get(read)
+                left -= read.size
+        except UnreadableError:
+            continue
+    ctx = {key: _filled(value, found) for key, value in result.ctx.items()}
+    return replace(result, output=_filled(result.output, found), ctx=ctx)
+
+
+def _references(value: Any) -> Iterator[dict[str, Any]]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            if is_reference(one):
+                yield one
+            else:
+                waiting += one.values()
+
+
+def _filled(value: Any, found: dict[str, Any]) -> Any:
+    """Put objects in the place of the references to them; what they hold is data, references in it too."""
+    if isinstance(value, list):
+        return [_filled(one, found) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if not is_reference(value):
+        return {key: _filled(one, found) for key, one in value.items()}
+    if value["key"] not in found:
+        return value
+    try:
+        return walk(value, found[value["key"]])
+    except UnreadableError:
+        return value

@@ -1,0 +1,67 @@
+"""What ``petra run`` says about a playbook before it starts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Command = Callable[..., Result]
+pytestmark = pytest.mark.spec("S19", "S1")
+
+HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: x}\nworkflow:\n"
+# one branch leaves the fan-out for good, whatever the guards say
+UNSOUND = """\
+  - {step: out, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}
+  - {step: a, next: {arcs: [{step: meet}]}}
+  - {step: b, tool: {kind: noop}}
+  - {step: meet, spec: {join: {mode: all}}, tool: {kind: noop}}
+"""
+WARNED = """\
+  - {step: a, tool: {kind: noop}, next: {arcs: [{step: b, when: "{{ workload.x | default(false) }}"}]}}
+  - {step: b, tool: {kind: noop}}
+"""
+
+
+def started(command: Command) -> int:
+    if not Path(".petra").exists():
+        return 0
+    return len(json.loads(command("ps", "-o", "json").stdout))
+
+
+def test_run_refuses_a_net_with_an_error_and_says_how_to_pass_over_it(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + UNSOUND)
+    refused = command("run", "x.yaml")
+    assert refused.exit_code == 1
+    assert "[P301]" in refused.stdout
+    assert "--allow-unsound" in refused.stderr
+    assert started(command) == 0
+
+
+def test_allow_unsound_passes_over_errors_of_the_net_and_tells_them(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + UNSOUND)
+    ran = command("run", "x.yaml", "--allow-unsound")
+    assert "[P301]" in ran.stderr
+    assert started(command) == 1
+
+
+def test_allow_unsound_passes_over_no_other_error(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + "  - {step: a, next: {arcs: [{step: nowhere}]}}\n")
+    refused = command("run", "x.yaml", "--allow-unsound")
+    assert (refused.exit_code, "[P104]" in refused.stdout) == (1, True)
+    assert started(command) == 0
+
+
+def test_run_shows_warnings_before_it_starts(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + WARNED)
+    ran = command("run", "x.yaml", "-o", "json")
+    assert "x.yaml:5:" in ran.stderr
+    assert "[P202]" in ran.stderr
+    assert json.loads(ran.stdout)["status"] == "completed"
