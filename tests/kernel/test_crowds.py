@@ -132,7 +132,9 @@ def test_a_join_waits_until_all_tokens_of_its_group_are_there(mode: str) -> None
 @pytest.mark.usefixtures("small")
 @pytest.mark.spec("S8", "S13")
 def test_a_join_that_fails_takes_all_that_arrived() -> None:
-    tools = {"work": [{"ok": 1, "after_s": 1}] * 8 + [{"error": {"kind": "unknown"}, "after_s": 2}]}
+    tools: dict[str, Any] = {
+        "work": [{"ok": 1, "after_s": 1}] * 8 + [{"error": {"kind": "unknown"}, "after_s": 2}]
+    }
     text = (
         BOOK.replace("MODE", "all")
         .replace("UNREACHABLE", "fail")
