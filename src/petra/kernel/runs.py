@@ -18,7 +18,8 @@ from petra.kernel.admission import judge_again
 from petra.kernel.crowds import emit_in_pieces, gather
 from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
-from petra.kernel.fold.steps import activation_of, united
+from petra.kernel.fold.histories import united
+from petra.kernel.fold.steps import activation_of
 from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route

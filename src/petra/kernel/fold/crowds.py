@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from petra.kernel import events as e
-from petra.kernel.fold.steps import latest_of
+from petra.kernel.fold.histories import latest_of
 from petra.kernel.fold.tokens import add, take_token, timers
 from petra.kernel.state import Branch, State
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.fold.histories import history
 from petra.kernel.fold.loops import add_pieces
 from petra.kernel.fold.sums import last_error, note_failure, remember
 from petra.kernel.fold.tasks import arm
@@ -17,7 +17,6 @@ from petra.kernel.state import (
     Group,
     LoopState,
     Run,
-    Seen,
     Stack,
     State,
     Token,
@@ -104,32 +103,6 @@ def close(state: State, group: Group) -> None:
     state.decide_group(group)
     touch(state, group.stack, group.join or group.step)
     state.touched.setdefault(group.id, {})
-
-
-def history(state: State, tokens: list[Token], group_id: str | None, run_id: str) -> Seen:
-    """Return the history a run begins with."""
-    if state.gathered:
-        return latest_of([*(token.seen for token in tokens), state.gathered.pop(run_id, {})])
-    if len(tokens) == 1:
-        return tokens[0].seen
-    if tokens or group_id is None:
-        return united(tokens)
-    return state.groups[group_id].seen
-
-
-def united(tokens: list[Token]) -> Seen:
-    """Unite the histories of joined tokens: of each step, the activation that ended last."""
-    return latest_of(token.seen for token in tokens)
-
-
-def latest_of(histories: Iterable[Seen]) -> Seen:
-    """Unite histories."""
-    seen: Seen = {}
-    for one in histories:
-        for step, activation in one.items():
-            if step not in seen or seen[step].seq < activation.seq:
-                seen[step] = activation
-    return seen
 
 
 def to_stack(pairs: list[e.Pair] | None) -> Stack:
