@@ -203,9 +203,9 @@ def test_a_tool_that_names_an_entry_nobody_declared_is_told_so() -> None:
 @pytest.mark.spec("S20")
 def test_a_policy_cannot_cut_a_secret_out_of_an_echo() -> None:
     async def call(fields: Http, _context: ToolContext) -> Outcome:
-        return ok(fields.headers)
+        return ok({"data": fields.headers})
 
-    rule = "{else: {then: {do: continue, set_ctx: {half: \"{{ outcome.result['X-Key'][:9] }}\"}}}}"
+    rule = "{else: {then: {do: continue, set_ctx: {half: \"{{ outcome.result.data['X-Key'][:9] }}\"}}}}"
     book = playbook(CALL + f"    spec: {{policy: {{rules: [{rule}]}}}}\n", head=HEAD)
 
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
