@@ -29,11 +29,12 @@ from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.pipeline.machine import Next
 from petra.policy import patch_ctx
-from petra.references import Follow, Followed, NeededError, walk
+from petra.references import Follow, Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.gathering import gather, is_part
+from petra.worker.items import with_items
 from petra.worker.loaded import Loaded
 from petra.worker.pages import Pages
 from petra.worker.parts import Parts
@@ -51,8 +52,6 @@ from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.taking import taken
 
 RETRY_TOLD_S: Final = 0.25
-SHARED_ITEMS_MAX: Final = 1024 * 1024
-"""Bytes of an object whose items are put into the iterations that share it."""
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
 
 
@@ -290,7 +289,7 @@ class Runner:
     async def _stride(self, work: Work, strider: Strider, first: Iteration) -> None:
         """Let a thread go through some iterations, and see to those that need the loop."""
         ready = [first, *work.parts.ready(STRIDE_MAX - 1)]
-        stride = Stride(deque(await self._at_hand(work, ready)))
+        stride = Stride(deque(await with_items(self._loaded, self._stored(work), ready)))
         tool = strider.tools[work.ready.tasks[0].kind]
         part = work.part()
         try:
@@ -313,21 +312,6 @@ class Runner:
             await self._ended(work, alone, await self._pipeline(work, alone))
         if not work.has_failed():
             work.parts.back(stride.left)
-
-    async def _at_hand(self, work: Work, iterations: list[Iteration]) -> list[Iteration]:
-        """Put items in the place of references to them: neighbours share an object, and a thread can load none (S18)."""
-        wanted = {
-            value["key"]: value
-            for iteration in iterations
-            for value in iteration.iter.values()
-            if type(value) is dict and "checksum" in value and is_reference(value)
-            if value["size"] <= SHARED_ITEMS_MAX
-        }
-        if not wanted:
-            return iterations
-        found = await self._loaded.bring(self._stored(work), list(wanted.values()), {}, 0)
-        objects = dict(zip(wanted, found, strict=True))
-        return [_with_items(iteration, objects) for iteration in iterations]
 
     def _stored(self, work: Work) -> ExecutionObjects | None:
         """Return the objects of the execution, if this worker has an object store."""
@@ -592,16 +576,3 @@ def _rendered_again(work: Work, run: Run) -> Run:
         scope={**run.scope, "args": args},
         follow=run.follow,
     )
-
-
-def _with_items(iteration: Iteration, objects: dict[str, Any]) -> Iteration:
-    """Return an iteration with the items that are at hand; what could not be had is left for its machine to meet."""
-    items = dict(iteration.iter)
-    for name, value in iteration.iter.items():
-        if type(value) is not dict or value.get("key") not in objects or not is_reference(value):
-            continue
-        held = objects[value["key"]]
-        if not isinstance(held, UnreadableError):
-            with contextlib.suppress(UnreadableError):
-                items[name] = walk(value, held)
-    return msgspec.structs.replace(iteration, iter=items)
