@@ -45,11 +45,10 @@ def reconsider(turn: Turn) -> None:
     if not turn.changed_ctx and not turn.changed_steps:
         return
     if not turn.program.conditional and not turn.program.gated:
-        turn.changed_ctx.clear()
-        turn.changed_steps.clear()
+        turn.changed_ctx = turn.changed_steps = None
         return
-    ctx, steps = turn.changed_ctx, turn.changed_steps
-    turn.changed_ctx, turn.changed_steps = set(), set()
+    ctx, steps = turn.changed_ctx or set(), turn.changed_steps or set()
+    turn.changed_ctx = turn.changed_steps = None
     concerned = [plan for plan in turn.program.gated if _concerns(plan.reads, ctx, steps)]
     judged = {
         plan.name for plan in turn.program.conditional if _concerns(plan.join_reads, ctx, steps)
@@ -102,7 +101,7 @@ def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
     )
     turn.emit(e.RunReturned(run=run.id, token=token))
     turn.agenda.add(turn.state.ready[token.id])  # it is denied, and on_deny says what that means
-    turn.freed.update(name for name, _, _ in run.resources)
+    turn.free(run.resources)
 
 
 def _untouched(turn: Turn, run: Run) -> bool:

@@ -30,7 +30,7 @@ def withdraw(
     if turn.program.holders:  # the next in the queue may take what these were to take
         for token_id in token_ids:
             plan = turn.plan(turn.state.ready[token_id].step)
-            turn.freed.update(name for name, _, _ in plan.resources)
+            turn.free(plan.resources)
     for run_id in run_ids:
         stop(turn, turn.state.runs[run_id], reason)
     turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, groups=group_ids, reason=reason, by=by))
@@ -38,8 +38,8 @@ def withdraw(
 
 def stop(turn: Turn, run: Run, reason: str) -> None:
     """Ask the shell to stop whatever a run has going on."""
-    turn.changed_steps.add(run.step)
-    turn.freed.update(name for name, _, _ in run.resources)
+    turn.step_changed(run.step)
+    turn.free(run.resources)
     children = [run.child, *(chunk.child for chunk in run.chunks.values())]
     for child in filter(None, children):
         turn.effect(CancelChild(child=child, reason=reason))

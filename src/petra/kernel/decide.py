@@ -80,15 +80,8 @@ def decide(
 
 
 def _made(turn: Turn, refused: str) -> Decision:
-    made = turn.objects.made
-    return Decision(
-        turn.events,
-        _wanted(turn),
-        turn.markings,
-        refused,
-        turn.items,
-        list(made.values()) if made else [],
-    )
+    effects = _wanted(turn) if turn.effects else turn.effects
+    return Decision(turn.events, effects, turn.markings, refused, turn.items or {}, turn.made)
 
 
 def _unblocks(state: State, command: c.AnyCommand) -> bool:
@@ -119,8 +112,6 @@ _HANDED_OUT = (Assign, Extend)
 
 def _wanted(turn: Turn) -> list[AnyEffect]:
     """Leave out what the turn itself has overtaken: work for a run that was withdrawn in the same turn."""
-    if not turn.effects:
-        return turn.effects
     runs = turn.state.runs
     return [x for x in turn.effects if type(x) not in _HANDED_OUT or x.run in runs]  # type: ignore[union-attr]
 
@@ -180,7 +171,7 @@ def _freed(turn: Turn) -> None:
     """Consider the tokens that may have waited for a resource which is free again."""
     if not turn.freed:
         return
-    freed, turn.freed = turn.freed, set()
+    freed, turn.freed = turn.freed, None
     concerned = [
         plan for plan in turn.program.holders if any(name in freed for name, _, _ in plan.resources)
     ]
@@ -193,7 +184,7 @@ def _freed(turn: Turn) -> None:
 
 def consider(turn: Turn, token: Token) -> None:
     """Start a token's step if it may."""
-    turn.reads.clear()  # of one that was denied before
+    turn.reads = None  # of one that was denied before
     plan = turn.program.steps[token.step]
     try:
         if plan.join is not None:
@@ -333,7 +324,7 @@ def _hand_out_again(turn: Turn, run: Run) -> None:
             place = chunk.id if chunk is not None else ""
             turn.effect(Assign(run=run.id, delivery=holder.delivery, chunk=place))
     if run.loop is not None and run.id in turn.state.runs:
-        turn.begun.append(run.id)
+        turn.begin(run.id)
 
 
 def _report(turn: Turn, command: c.StepReport) -> None:
@@ -428,8 +419,9 @@ def _resume(turn: Turn, command: c.Resume) -> None:
 
 def _reconsider_all(turn: Turn) -> None:
     turn.agenda.add_waiting(turn.program.steps)
-    turn.changed_ctx.update(turn.state.ctx)
-    turn.changed_steps.update(turn.program.steps)
+    turn.ctx_changed(turn.state.ctx)
+    for step in turn.program.steps:
+        turn.step_changed(step)
     for group in turn.state.groups:
         turn.judge(group)
 

@@ -7,7 +7,7 @@ Rule 3: terminal states are absorbing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from petra.kernel import events as e
@@ -20,19 +20,23 @@ from petra.kernel.fold.tokens import add, timers
 from petra.kernel.fold.writes import ctx_patched
 from petra.kernel.state import State
 
+_NOBODY: Sequence[str] = ()
 
-def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> list[str]:
+
+def evolve(state: State, event: e.AnyEvent, *, seq: int, at: float) -> Sequence[str]:
     """Apply one event; the ids of the groups whose branches it touched come back."""
     assert not state.terminal, "nothing happens after the end"
     assert seq == state.seq + 1, "versions have no gap"
     state.seq = seq
     state.stuck = state.trouble = ""
-    state.now = max(state.now, at)
-    state.touched = {}
+    if at > state.now:  # noqa: PLR1730 - a call would cost more
+        state.now = at
+    if state.touched:
+        state.touched = {}
     if state.touched_items:
         state.touched_items = {}
     _APPLY[type(event)](state, event)
-    return settle_groups(state)
+    return settle_groups(state) if state.touched else _NOBODY
 
 
 def _execution_started(state: State, event: e.ExecutionStarted) -> None:

@@ -97,7 +97,7 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     if plan.mode == "worker":
         turn.effect(Assign(run=run.id, chunk=chunk))
     else:
-        turn.begun.append(f"{run.id}/{chunk}")
+        turn.begin(f"{run.id}/{chunk}")
     return True
 
 
@@ -159,13 +159,13 @@ def report(
         return
     if out and not more:
         redeliver(turn, run, chunk)
-    turn.begun.append(run.id)
+    turn.begin(run.id)
 
 
 def _progress(turn: Turn, run: Run) -> None:
     """Let gates that read the counts of a running loop look again (S4)."""
     if turn.program.watches_steps:
-        turn.changed_steps.add(run.step)
+        turn.step_changed(run.step)
 
 
 def _put_aside(turn: Turn, run: Run) -> None:

@@ -270,6 +270,7 @@ class Program:
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest(to_plain(playbook))
         self.spec = playbook.executor.spec
+        self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
         self.steps: dict[str, StepPlan] = {}
         for number, step in enumerate(playbook.workflow):

@@ -115,7 +115,7 @@ def run_id_of(tokens: list[Token], group: Group | None) -> str:
 def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
     """See to what the start of a step means for other tokens."""
     if turn.program.watches_steps:
-        turn.changed_steps.add(plan.name)
+        turn.step_changed(plan.name)
     admit = plan.step.spec.policy.admit if plan.gated else None
     if admit is not None and admit.once:
         for token_id in turn.state.ready_at.get(plan.name, ()):
@@ -133,7 +133,7 @@ def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
     elif run.loop is None and plan.mode == "worker":
         turn.effect(Assign(run=run.id))
     else:
-        turn.begun.append(run.id)
+        turn.begin(run.id)
 
 
 def _view(
@@ -422,9 +422,9 @@ def _record(
     )
     turn.emit(recorded)
     if turn.program.watches_steps:
-        turn.changed_steps.add(plan.name)
+        turn.step_changed(plan.name)
     if run.resources:
-        turn.freed.update(name for name, _, _ in run.resources)
+        turn.free(run.resources)
     for made in routed.produced:
         turn.agenda.add(turn.state.ready[made.id])
     if final:

@@ -158,9 +158,9 @@ class Chunk(Struct, gc=False):
     upto: int = 0
     delivery: int = 1
     taken_back: int = 0
-    waits: list[Wait] = []
+    waits: tuple[Wait, ...] = ()
     child: str = ""
-    call: dict[str, Any] = {}
+    call: dict[str, Any] | None = None
     attempt: int = 1
     incident: bool = False
 
@@ -178,26 +178,26 @@ class Run(Struct, gc=False):
     started_at: float
     seq: int
     token: str
+    arrow: tuple[str, int] | None = None
+    resources: list[tuple[str, str, int]] = []
+    joined: bool = False
+    merged: tuple[Any, ...] = ()
+    """The merge of the join it passed, where that made one."""
+    compensates: str = ""
     delivery: int = 1
     taken_back: int = 0
     """How many of the deliveries were taken back in order, and not lost."""
     attempt: int = 1
-    resources: list[tuple[str, str, int]] = []
     loop: LoopState | None = None
-    parallel: list[bool] = []
+    parallel: tuple[bool, ...] = ()
     chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
-    waits: list[Wait] = []
+    waits: tuple[Wait, ...] = ()
     child: str = ""
-    call: dict[str, Any] = {}
+    call: dict[str, Any] | None = None
     incident: bool = False
-    compensates: str = ""
-    arrow: tuple[str, int] | None = None
     retrying: bool = False
-    errors: list[Error] = []
-    joined: bool = False
-    merged: tuple[Any, ...] = ()
-    """The merge of the join it passed, where that made one."""
+    errors: tuple[Error, ...] = ()
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
@@ -361,25 +361,42 @@ class State(Struct, gc=False):
         assert token.id not in self.ready, "a token enters once"
         assert token.id not in self.runs, "a token enters once"
         self.ready[token.id] = token
-        self.ready_at.setdefault(token.step, {})[token.id] = None
-        self._join_groups(token.id, token.stack)
-        self._mark(token.id, token.step, "ready")
+        at = self.ready_at.get(token.step)
+        if at is None:
+            self.ready_at[token.step] = {token.id: None}
+        else:
+            at[token.id] = None
+        if token.stack:
+            self._join_groups(token.id, token.stack)
+        if self.hashes is not None:
+            self._mark(token.id, token.step, "ready")
 
     def take_token(self, token_id: str) -> Token:
         """Take a token out of ``S.ready``."""
         token = self.ready.pop(token_id)
-        del self.ready_at[token.step][token_id]
-        self._leave_groups(token_id, token.stack)
-        self._unmark(token_id)
+        at = self.ready_at[token.step]
+        del at[token_id]
+        if not at:
+            del self.ready_at[token.step]
+        if token.stack:
+            self._leave_groups(token_id, token.stack)
+        if self.hashes is not None:
+            self._unmark(token_id)
         return token
 
     def add_run(self, run: Run) -> None:
         """Put a token into ``S.running``."""
         assert run.id not in self.runs, "a token enters once"
         self.runs[run.id] = run
-        self.runs_at.setdefault(run.step, {})[run.id] = None
-        self._join_groups(run.id, run.stack)
-        self._mark(run.id, run.step, "running")
+        at = self.runs_at.get(run.step)
+        if at is None:
+            self.runs_at[run.step] = {run.id: None}
+        else:
+            at[run.id] = None
+        if run.stack:
+            self._join_groups(run.id, run.stack)
+        if self.hashes is not None:
+            self._mark(run.id, run.step, "running")
 
     def take_run(self, run_id: str) -> Run:
         """Take a token out of ``S.running``, with everything it holds."""
@@ -387,8 +404,10 @@ class State(Struct, gc=False):
         if self.carried:
             self.carried.pop(run_id, None)
         del self.runs_at[run.step][run_id]
-        self._leave_groups(run_id, run.stack)
-        self._unmark(run_id)
+        if run.stack:
+            self._leave_groups(run_id, run.stack)
+        if self.hashes is not None:
+            self._unmark(run_id)
         for name, key, units in run.resources:
             self.held[name, key] -= units
             if not self.held[name, key]:
@@ -405,13 +424,13 @@ class State(Struct, gc=False):
         return self.arrivals
 
     def _mark(self, token: str, step: str, place: str) -> None:
-        if self.hashes is not None:
-            made = self.hashes[token] = place_hash(step, place, token)
-            self.marking = (self.marking + made) % MODULUS
+        assert self.hashes is not None, "this is no replay"
+        made = self.hashes[token] = place_hash(step, place, token)
+        self.marking = (self.marking + made) % MODULUS
 
     def _unmark(self, token: str) -> None:
-        if self.hashes is not None:
-            self.marking = (self.marking - self.hashes.pop(token)) % MODULUS
+        assert self.hashes is not None, "this is no replay"
+        self.marking = (self.marking - self.hashes.pop(token)) % MODULUS
 
     def rehash(self) -> None:
         """Hash the marking anew, after a replay that left it out."""

@@ -273,7 +273,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
 
 def _call(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     holder: Holder = chunk or run
-    call = holder.call
+    call = holder.call or {}
     if turn.state.depth + 1 > DEPTH_MAX:
         message = f"sub-playbooks are nested deeper than {DEPTH_MAX}"
         attempt_over(
@@ -304,7 +304,7 @@ def child_ended(turn: Turn, command: ChildEnded) -> None:
     holder: Holder = chunk or run
     if holder.child != command.child:
         return
-    attempt_over(turn, run, chunk, _child_outcome(turn, command, holder.call))
+    attempt_over(turn, run, chunk, _child_outcome(turn, command, holder.call or {}))
 
 
 def _child_outcome(turn: Turn, command: ChildEnded, call: dict[str, Any]) -> Outcome:

@@ -8,6 +8,7 @@ Rule 3: among enabled firings the selection strategy chooses; the order depends 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -18,7 +19,7 @@ from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.effects import AnyEffect
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Objects, Shelf, excess, unreadable
+from petra.kernel.objects import Made, Objects, Shelf, excess, unreadable
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
@@ -46,8 +47,8 @@ class Turn:
     """What a decision works with, and what has come of it so far."""
 
     __slots__ = (
-        "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events", "freed", "items", "judged",
-        "markings", "now", "objects", "program", "reads", "state", "weighed",
+        "_objects", "_shelf", "agenda", "begun", "changed_ctx", "changed_steps", "effects", "events",
+        "freed", "items", "judged", "markings", "now", "program", "reads", "state", "weighed",
     )  # fmt: skip
 
     def __init__(
@@ -59,26 +60,73 @@ class Turn:
         self.events: list[e.AnyEvent] = []
         self.markings: list[tuple[int, int]] = []
         self.effects: list[AnyEffect] = []
-        self.items: dict[str, None] = {}
-        self.reads: set[str] = set()
+        self.items: dict[str, None] | None = None
+        self.reads: set[str] | None = None
         """The ctx keys that were read on the way to the next firing."""
         self.agenda = Agenda(program, state)
         self.judged: list[tuple[int, str]] = []
-        self.changed_ctx: set[str] = set()
-        self.changed_steps: set[str] = set()
-        self.freed: set[str] = set()
-        self.begun: deque[str] = deque()
+        self.changed_ctx: set[str] | None = None
+        self.changed_steps: set[str] | None = None
+        self.freed: set[str] | None = None
+        self.begun: deque[str] | None = None
         self.weighed = state.seq
         """Up to where joins with a condition were asked whether it can still come true."""
-        others = (*state.origins, state.parent) if state.inherits else state.origins
-        self.objects = Objects(state.id, shelf, others)
+        self._shelf = shelf
+        self._objects: Objects | None = None
+
+    @property
+    def objects(self) -> Objects:
+        """The large values that the decision sees, and those that it makes."""
+        if self._objects is None:
+            state = self.state
+            others = (*state.origins, state.parent) if state.inherits else state.origins
+            self._objects = Objects(state.id, self._shelf, others)
+        return self._objects
+
+    @property
+    def made(self) -> list[Made]:
+        """The objects that the decision made."""
+        return list(self._objects.made.values()) if self._objects is not None else []
+
+    # What follows is noted when there is something to note: most decisions have nothing.
+
+    def begin(self, place: str) -> None:
+        """Have a loop or a server task taken up as the turn settles."""
+        if self.begun is None:
+            self.begun = deque()
+        self.begun.append(place)
+
+    def step_changed(self, step: str) -> None:
+        """Note that the status of a step may be another."""
+        if self.changed_steps is None:
+            self.changed_steps = set()
+        self.changed_steps.add(step)
+
+    def ctx_changed(self, keys: Iterable[str]) -> None:
+        """Note that ctx keys have other values."""
+        if self.changed_ctx is None:
+            self.changed_ctx = set()
+        self.changed_ctx.update(keys)
+
+    def free(self, resources: Iterable[tuple[str, Any, int]]) -> None:
+        """Note that resources may be free again."""
+        if self.freed is None:
+            self.freed = set()
+        self.freed.update(name for name, _, _ in resources)
+
+    def read(self, keys: frozenset[str]) -> None:
+        """Note which ctx keys were read on the way to the next firing."""
+        if self.reads is None:
+            self.reads = set(keys)
+        else:
+            self.reads |= keys
 
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it; a firing tells which ctx keys it was decided by."""
         state = self.state
         if self.reads and isinstance(event, _FIRINGS):
             event = structs.replace(event, reads=sorted(self.reads))
-            self.reads = set()
+            self.reads = None
         before, marking = state.ctx, state.marking
         touched = evolve(state, event, seq=state.seq + 1, at=self.now)
         self.events.append(event)
@@ -90,6 +138,7 @@ class Turn:
                 for other in state.groups:  # one of them may have waited for this one
                     self.judge(other)
         if state.touched_items:
+            self.items = self.items or {}
             self.items.update(state.touched_items)
         if state.ctx is not before:
             self._note_ctx(before)
@@ -109,9 +158,9 @@ class Turn:
 
     def _note_ctx(self, before: dict[str, Any]) -> None:
         after = self.state.ctx
-        for key, value in after.items():
-            if key not in before or before[key] is not value:
-                self.changed_ctx.add(key)
+        self.ctx_changed(
+            key for key, value in after.items() if key not in before or before[key] is not value
+        )
 
     def effect(self, effect: AnyEffect) -> None:
         """Ask the shell for something, once the events are durable."""
@@ -132,7 +181,7 @@ class Turn:
         if guard.template is None:
             return guard.always
         if guard.ctx:
-            self.reads |= guard.ctx
+            self.read(guard.ctx)
         try:
             return guard.template.test(self._scope(guard.names, view, extra))
         except ExpressionError as error:
@@ -147,7 +196,7 @@ class Turn:
         if value.constant:
             return value.value
         if value.ctx:
-            self.reads |= value.ctx
+            self.read(value.ctx)
         try:
             return value.render(self._scope(value.names, view, extra))
         except ExpressionError as error:
@@ -162,7 +211,7 @@ class Turn:
         if value.constant:
             return value.value
         if value.ctx:
-            self.reads |= value.ctx
+            self.read(value.ctx)
         try:
             return value.hand_on(self._scope(value.names, view, extra))
         except ExpressionError as error:
@@ -222,7 +271,7 @@ class Turn:
 
     def keep(self, value: Any, what: str) -> Any:
         """Return a value as it may stand in an event: itself, or the reference to a large one."""
-        most = self.program.spec.policy.limits.max_payload_bytes
+        most = self.program.payload_max
         size = excess(value, most)
         if not size:
             return value
@@ -238,7 +287,7 @@ class Turn:
 
         Many that are small are one large value together, and so they become references one after the other.
         """
-        most = self.program.spec.policy.limits.max_payload_bytes
+        most = self.program.payload_max
         if not excess(values, most):
             return values
         kept = {name: self.keep(value, f"{what}: {name}") for name, value in values.items()}

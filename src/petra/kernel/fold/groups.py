@@ -10,8 +10,6 @@ from petra.kernel.state import Branch, State
 def settle_groups(state: State) -> list[str]:
     """Note which branches ended, and forget groups that nobody is in any more."""
     touched = state.touched
-    if not touched:
-        return []
     # a group that goes may be the last that lived in a branch around it
     inside_out = (
         list(touched) if len(touched) == 1 else sorted(touched, key=lambda one: -_depth(state, one))

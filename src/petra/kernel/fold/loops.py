@@ -118,7 +118,7 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
         if ended.has_branch and (run.branch_at is None or run.branch_at <= ended.path):
             run.branch, run.branch_at = ended.branch, ended.path
         if not ended.ok and ended.error is not None and len(run.errors) < 100:
-            run.errors.append(ended.error)
+            run.errors = (*run.errors, ended.error)
     state.drop_timers(run.id, group=chunk.id)
     withdraw_items(state, chunk)
     close_levels(run.loop)

@@ -25,12 +25,49 @@ from petra.kernel.state import (
 
 def step_started(state: State, event: e.StepStarted) -> None:
     """Tokens became a run."""
+    if len(event.consumed) == 1 and event.group is None:
+        run = _run_of(state, event, take_token(state, event.consumed[0]))
+    else:
+        run = _joined_run(state, event)
+    if event.items is not None:
+        run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
+        add_pieces(run.loop, event.pieces)
+        run.parallel = tuple(event.parallel)
+    for name, key, units in event.resources:
+        state.held[name, key] = state.held.get((name, key), 0) + units
+    state.add_run(run)
+    state.once.add(event.step)
+    count(state, "started")
+    if event.timers:
+        timers(state, event.timers)
+    if event.armed is not None:
+        arm(state, run, None, event.armed)
+    if event.merge is not None:
+        run.merged = (event.merge.value,)
+        merge(state, event.merge)
+    state.firings += 1
+
+
+def _run_of(state: State, event: e.StepStarted, token: Token) -> Run:
+    """Make the run of one token."""
+    run = Run(
+        event.run, event.step, token.args if event.args is None else event.args, token.stack, token.seen,
+        token.source, token.output, state.now, state.seq, token.id, token.arrow, event.resources, token.joined,
+        token.merged,
+    )  # fmt: skip
+    if event.stack is not None:
+        run.stack, run.joined = to_stack(event.stack), True
+    return run
+
+
+def _joined_run(state: State, event: e.StepStarted) -> Run:
+    """Make the run of several tokens, or of none: a join of a group, or a compensation."""
     tokens = [state.ready[token_id] for token_id in event.consumed]
     consume(state, tokens, event.group)
     first = tokens[0] if tokens else None
     stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
     undone = state.undo.pop() if event.compensates else None
-    run = Run(
+    return Run(
         id=event.run,
         step=event.step,
         args=event.args if event.args is not None else (first.args if first else {}),
@@ -42,37 +79,12 @@ def step_started(state: State, event: e.StepStarted) -> None:
         seq=state.seq,
         token=first.id if first else "",
         arrow=first.arrow if first else None,
-        resources=list(event.resources),
+        resources=event.resources,
+        joined=event.stack is not None or (first is not None and first.joined),
+        merged=first.merged if first else (),
         compensates=event.compensates,
         began=undone.began if undone else None,
     )
-    if event.stack is not None or (first is not None and first.joined):
-        _joined(run, event, first)
-    if event.items is not None:
-        run.loop = LoopState(len(event.items), event.items, event.max_in_flight)
-        add_pieces(run.loop, event.pieces)
-        run.parallel = event.parallel
-    for name, key, units in event.resources:
-        state.held[name, key] = state.held.get((name, key), 0) + units
-    state.add_run(run)
-    state.once.add(event.step)
-    count(state, "started")
-    if event.timers:
-        timers(state, event.timers)
-    if event.armed is not None:
-        arm(state, run, None, event.armed)
-    if event.merge is not None:
-        merge(state, event.merge)
-    state.firings += 1
-
-
-def _joined(run: Run, event: e.StepStarted, first: Token | None) -> None:
-    """Note that a run has passed a join, and what that merged."""
-    run.joined = True
-    if event.merge is not None:
-        run.merged = (event.merge.value,)
-    elif first is not None:
-        run.merged = first.merged
 
 
 def consume(state: State, tokens: list[Token], group_id: str | None) -> None:

@@ -16,17 +16,17 @@ TASK_TIMERS = frozenset({"wait", "due", "remind", "escalate", "retry"})
 
 def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
     """Set up what a server task waits for."""
-    waits = [
+    waits = tuple(
         Wait(which=w.which, kind=w.kind, name=w.name, key=w.key, delivery=w.delivery, item=w.item)  # type: ignore[arg-type]
         for w in armed.waits
-    ]
+    )
     holder = chunk if chunk is not None else run
     place = place_of(run.id, chunk.id if chunk is not None else "")
     leave(state, place, holder)
     holder.waits = waits
     holder.attempt = armed.attempt
     holder.child = armed.child
-    holder.call = armed.call
+    holder.call = armed.call or None
     wait_for(state, place, holder)
     run.retrying = False
     if armed.child:
@@ -61,7 +61,7 @@ def attempt_ended(state: State, event: e.AttemptEnded) -> None:
     wait_to_retry(state, place_of(run.id, event.chunk))
     run.retrying = True
     if event.attempt.error is not None:
-        run.errors.append(event.attempt.error)
+        run.errors = (*run.errors, event.attempt.error)
     for made in event.writes:
         write(state, made, run.stack)
     timers(state, event.timers)
@@ -72,7 +72,7 @@ def disarm(state: State, run: Run, chunk_id: str) -> None:
     holder: Run | Chunk = run.chunks[chunk_id] if chunk_id else run
     withdraw_items(state, holder)
     leave(state, place_of(run.id, chunk_id), holder)
-    holder.waits = []
+    holder.waits = ()
     holder.child = ""
     state.drop_timers(run.id, TASK_TIMERS, chunk_id)
 
