@@ -17,7 +17,7 @@ import msgspec
 
 from petra.errors import ObjectError, PetraError, UnreadableError
 
-KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
+KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,200}/[0-9a-f]{64}\.(json|bin)")
 """What a key looks like: the execution, the checksum, and whether it is JSON or bytes."""
 INLINE_MAX: Final = 64 * 1024
 """Bytes of a value that stands in an event itself, unless a playbook says otherwise."""

@@ -30,8 +30,6 @@ from petra.playbook import read
 from petra.testing import Simulation
 
 NAMESPACE = "{http://www.xes-standard.org/}"
-# A join with a condition that fails although every branch has come is no transition of the net.
-OFF_NET = "nothing is built when all have come and the sum is too small"
 
 
 def one(pattern: str) -> Log:
@@ -144,8 +142,8 @@ def test_every_firing_of_the_examples_is_a_transition_of_the_exported_net() -> N
         net = compiled(log.playbook)
         wanted = list(firings(log, net))
         names = align(net, wanted, ended=log.status == "completed")
-        assert (names is None) == (OFF_NET in name), name
-        ended += names is not None and log.status == "completed"
+        assert names is not None, name
+        ended += log.status == "completed"
     assert ended > 90
 
 
@@ -182,7 +180,21 @@ def test_the_branch_that_stands_for_all_is_one_that_the_join_took() -> None:
 
 
 def test_what_is_no_firing_of_the_net_is_said_to_be_none() -> None:
-    log = next(log for name, log in example_logs("wcp-36") if OFF_NET in name)
+    book = model(
+        workflow(
+            """
+            - {step: fan, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}
+            - {step: a, tool: {kind: wait, signal: {name: go}}, next: {arcs: [{step: join}]}}
+            - {step: b, next: {arcs: [{step: join}]}}
+            - {step: join, spec: {join: {on_unreachable: wait}}, tool: {kind: noop}}
+            """
+        )
+    )
+    world = Simulation(book)
+    world.start({})
+    world.run()
+    world.send(world.root, c.Override(now=world.now, step="join", actor="ada"))
+    log = Log(world.root.id, book, world.root.log, "completed")
     assert all(event["petra:off_net"] == "true" for event in events_of(PROFILES["firings"](log)))
 
 

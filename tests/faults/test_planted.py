@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+import unicodedata
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from petra.engine import batches, decider, draft
+from petra.engine import admit, batches, decider, draft
+from petra.engine.cutting import Cutter
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.engine import Engine
 from petra.engine.recovery import Recovery
+from petra.engine.shelf import Porter
+from petra.kernel.objects import Objects
 from petra.store import memory
 from petra.store.errors import UnavailableError
 from petra.testing.ordeal import Ordeal
@@ -171,6 +175,34 @@ def _a_close_forgets_what_has_arrived(patch: pytest.MonkeyPatch) -> None:
     _rewrite(patch, Engine, "_finish", end, f"self._inbox.drain()\n    {end}")
 
 
+def _what_a_decision_makes_is_not_stored(patch: pytest.MonkeyPatch) -> None:
+    async def store(*_: object) -> None:
+        return
+
+    patch.setattr(Porter, "store", store)
+
+
+def _a_reference_is_taken_for_its_value(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Objects, "__call__", lambda _, value: value)
+
+
+def _a_list_that_is_cut_loses_its_end(patch: pytest.MonkeyPatch) -> None:
+    _rewrite(patch, Cutter, "_run", "if self._items:", "if False:")
+
+
+def _half_a_frame_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    _rewrite(patch, frames.Unpacker, "feed", "del buffer[:at]", "buffer.clear()")
+
+
+def _a_silent_worker_keeps_its_leases(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Dispatcher, "sweep", lambda _: None)
+
+
+def _texts_are_normalised(patch: pytest.MonkeyPatch) -> None:
+    true = admit._whole
+    patch.setattr(admit, "_whole", lambda given: unicodedata.normalize("NFC", true(given)))
+
+
 PLANTED: list[Plant] = [
     _told_before_it_is_durable, _a_report_is_acknowledged_when_it_arrives,
     _a_store_that_refused_counts_as_one_that_stored, _an_old_delivery_is_taken,
@@ -179,7 +211,9 @@ PLANTED: list[Plant] = [
     _rows_show_the_first_status_for_ever, _a_run_that_ended_stays_out,
     _assignments_are_made_from_what_is_not_durable, _children_are_never_told, _the_clock_is_a_minute_ahead,
     _the_same_batch_is_stored_twice, _answers_are_not_stored, _a_report_is_sent_once, _the_heart_does_not_beat,
-    _a_close_forgets_what_workers_have, _a_close_forgets_what_has_arrived,
+    _a_close_forgets_what_workers_have, _a_close_forgets_what_has_arrived, _what_a_decision_makes_is_not_stored,
+    _a_reference_is_taken_for_its_value, _a_list_that_is_cut_loses_its_end, _half_a_frame_is_forgotten,
+    _a_silent_worker_keeps_its_leases, _texts_are_normalised,
 ]  # fmt: skip
 
 
@@ -189,7 +223,7 @@ def _close_often(plan: Plan) -> None:
 
 
 CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
-    _a_worker_that_was_told_to_stop_is_believed: _close_often
+    _a_worker_that_was_told_to_stop_is_believed: _close_often,
 }
 """Bugs that take a rare coincidence: their ordeals have more of the fault that brings it about."""
 

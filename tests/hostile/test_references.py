@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from engine_support import local, playbook
 
-from petra.engine.limits import OBJECT_BYTES
+from petra.engine.limits import ID_MAX, OBJECT_BYTES
 from petra.objects import LocalObjects
 from petra.store.sqlite import SqliteStore
 
@@ -90,3 +90,30 @@ def test_a_reference_that_cannot_be_followed_is_an_error_at_that_place(
             await store.close()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S18")
+def test_an_execution_of_any_id_can_have_large_values(tmp_path: Path) -> None:
+    """Whatever is an id can stand in the key of an object: else its first large value would stop the engine."""
+    name = "a.b:c@d+e=f~g-" + "h" * (ID_MAX - 14)
+    book = playbook(
+        """
+  - step: make
+    tool: {kind: python, code: "result = ['x' * 1000] * 100"}
+    next: {arcs: [{step: use, args: {all: "{{ make + workload.rows }}"}}]}
+  - {step: use, tool: {kind: python, args: {all: "{{ args.all }}"}, code: "result = len(all)"}}
+""",
+        workload="{rows: []}",
+    )
+
+    async def scenario() -> None:
+        store = await SqliteStore.open(tmp_path / "petra.db")
+        try:
+            async with local(store, objects=LocalObjects(tmp_path / "objects")) as petra:
+                given = {"rows": ["y" * 1000] * 100}
+                result = await petra.run(book, given, execution=name)
+                assert (result.status, result.output) == ("completed", 200)
+        finally:
+            await store.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))

@@ -76,6 +76,37 @@ def test_it_refuses_unknown_keys_kinds_and_words(change: dict[str, Any]) -> None
     assert not VALIDATOR.is_valid(GOOD | change)
 
 
+NOOP = {"kind": "noop"}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"kind": "http", "url": "x", "ulr": "y"},
+        {"kind": "http"},
+        {"kind": "htpp"},
+        {"name": "n"},
+        {"fetch": {"kind": "noop"}},
+        {"choose": []},
+        {"choose": [{"when": True}]},
+        {"choose": [{"when": True, "do": [NOOP], "otherwise": [NOOP]}]},
+        {"while": {"when": True, "do": [{"fetch": NOOP}]}},
+        {"until": {"when": True, "do": [NOOP], "most": 3}},
+        {"while": {"when": True, "do": [NOOP]}, "until": {"when": True, "do": [NOOP]}},
+        {"while": {"when": True, "do": [NOOP]}, "spec": {}},
+    ],
+    ids=str,
+)
+def test_an_item_of_a_task_list_is_a_task_or_one_block(item: dict[str, Any]) -> None:
+    def with_item(given: Any) -> Any:
+        return GOOD | {"workflow": [{"step": "a", "tool": [given]}]}
+
+    block = {"name": "n", "choose": [{"when": True, "do": [NOOP]}, {"else": [NOOP]}]}
+    assert VALIDATOR.is_valid(with_item(NOOP))
+    assert VALIDATOR.is_valid(with_item(block))
+    assert not VALIDATOR.is_valid(with_item(item))
+
+
 def described(node: Any, path: str) -> list[str]:
     """The properties below a schema that say nothing about themselves."""
     if not isinstance(node, dict):

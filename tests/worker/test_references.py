@@ -112,7 +112,7 @@ def test_a_reference_as_a_whole_is_its_value_and_ref_is_the_reference(tmp_path: 
 @pytest.mark.spec("S18")
 def test_a_list_of_references_is_read_through_too(tmp_path: Path) -> None:
     results = stored(tmp_path, [stored(tmp_path, {"n": 1}), stored(tmp_path, {"n": 2})])
-    assert rendered("'{{ pages[1].n }}'", {"pages": results}, tmp_path) == 2
+    assert rendered("'{{ fetch[1].n }}'", {"fetch": results}, tmp_path) == 2
 
 
 @pytest.mark.spec("S18")

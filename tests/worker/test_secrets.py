@@ -99,16 +99,21 @@ def test_after_an_auth_error_with_the_same_secret_nothing_is_tried_again() -> No
 
 
 @pytest.mark.spec("S6", "S20")
-def test_a_secret_that_cannot_be_had_fails_the_run_that_reads_it_and_says_why() -> None:
+def test_a_run_whose_secret_is_not_here_is_not_begun() -> None:
+    began: list[str] = []
+
+    async def call(fields: Http, _context: ToolContext) -> Outcome:
+        began.append(fields.url)
+        return ok()
+
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         desk.assign(playbook(CALL, head=HEAD))
-        report = await desk.single()
-        assert report.error is not None
-        assert report.error.kind == "not_found"
-        assert "the variable K is not set" in report.error.message
-        assert [one.status for one in report.attempts] == ["error"]
+        await desk.until(lambda: desk.all(f.Reports))
+        ((report,),) = (frame.reports for frame in desk.all(f.Reports))
+        assert "the variable K is not set" in report.refused
 
-    scenario(play, keychain=Keychain(environ={}))
+    scenario(play, ProbeTools(call=call), keychain=Keychain(environ={}))
+    assert began == []
 
 
 class Kept:
@@ -203,9 +208,9 @@ def test_a_tool_that_names_an_entry_nobody_declared_is_told_so() -> None:
 @pytest.mark.spec("S20")
 def test_a_policy_cannot_cut_a_secret_out_of_an_echo() -> None:
     async def call(fields: Http, _context: ToolContext) -> Outcome:
-        return ok(fields.headers)
+        return ok({"data": fields.headers})
 
-    rule = "{else: {then: {do: continue, set_ctx: {half: \"{{ outcome.result['X-Key'][:9] }}\"}}}}"
+    rule = "{else: {then: {do: continue, set_ctx: {half: \"{{ outcome.result.data['X-Key'][:9] }}\"}}}}"
     book = playbook(CALL + f"    spec: {{policy: {{rules: [{rule}]}}}}\n", head=HEAD)
 
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:

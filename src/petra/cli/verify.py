@@ -12,6 +12,15 @@ import apsw
 import click
 import msgspec
 
+from petra.cli.held_against import (
+    Again,
+    OnNet,
+    Stored,
+    decided_again,
+    definitions,
+    on_net,
+    read_all,
+)
 from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json
 from petra.embedded import OBJECTS
@@ -41,25 +50,36 @@ class Finding(msgspec.Struct, frozen=True):
     bad: BadRecord | None = None
     objects: int = 0
     lost: list[Lost] = []
+    net: OnNet | None = None
+    again: Again | None = None
 
 
 @click.command("verify")
 @click.argument("execution", metavar="[ID]", required=False)
+@click.option("--net", is_flag=True, help="Replay every record as a firing of the playbook's net.")
+@click.option("--redecide", is_flag=True, help="Decide every recorded input again, and compare.")
 @home_option
 @as_json
-def command(execution: str | None, home: Path, output: str) -> None:
+def command(execution: str | None, home: Path, output: str, *, net: bool, redecide: bool) -> None:
     """Prove that logs are as they were written: one, or all of them and the store itself.
 
     Recomputes the hash chain and the markings and names the first bad record; looks for records that had been
-    stored and are lost; reads every object that a log refers to.
+    stored and are lost; reads every object that a log refers to. With --net and --redecide the log is also held against
+    the net of its playbook, and against what is decided today; the first record that does not fit is named.
     """
 
     async def asking(store: Store, entries: Entries) -> tuple[list[Finding], list[str]]:
         lost = await store.lost() if isinstance(store, SqliteStore) else []
         if execution is not None:
-            return [await _judged(home, store, entries, execution, lost)], []
-        found = [one async for one in _all(home, store, entries, lost)]
-        return found, await store.verify()
+            found = [await _judged(home, store, entries, execution, lost)]
+        else:
+            found = [one async for one in _all(home, store, entries, lost)]
+        if net or redecide:
+            found = [
+                await _held_against(home, store, entries, one, net=net, again=redecide)
+                for one in found
+            ]
+        return found, await store.verify() if execution is None else []
 
     findings, problems = look(home, asking)
     bad = [one for one in findings if one.bad is not None]
@@ -86,9 +106,31 @@ def _show(one: Finding) -> None:
     mark = click.style("✓", fg="green")
     objects = f", {count(one.objects, 'object')}" if one.objects else ""
     click.echo(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
+    for words in (one.net, one.again):
+        if words is not None:
+            click.echo(f"  {words}")
     for lost in one.lost:
         when = datetime.fromtimestamp(lost.at or 0.0, UTC)
         click.echo(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
+
+
+async def _held_against(
+    home: Path, store: Store, entries: Entries, one: Finding, *, net: bool, again: bool
+) -> Finding:
+    """Hold a log whose chain holds against the net of its playbook, and against what is decided today."""
+    if one.bad is not None or not one.records:
+        return one
+    records = await read_all(store, one.execution)
+    programs = await definitions(entries, records)
+    if net:
+        walked, bad = await asyncio.to_thread(on_net, records, programs)
+        one = msgspec.structs.replace(one, bad=bad, net=walked)
+    if again and one.bad is None:
+        objects = LocalObjects(home / OBJECTS)
+        shelf = Stored(objects, asyncio.get_running_loop())
+        made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
+        one = msgspec.structs.replace(one, bad=bad, again=made)
+    return one
 
 
 async def _judged(

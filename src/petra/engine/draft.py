@@ -15,6 +15,7 @@ from msgspec import UNSET
 from petra.engine.codec import execution_row, item_row, status_of
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.entries import Entries, Entry
+from petra.engine.limits import WORDS_MAX
 from petra.engine.references import objects_of
 from petra.errors import UsageError
 from petra.kernel import Program, Record, assignment
@@ -80,6 +81,14 @@ def reported(
 
     def make(now: float) -> c.AnyCommand:
         delivery = given.delivery if holds(link, given) else 0  # which the kernel rejects
+        if given.refused:
+            return c.RaiseIncident(
+                now=now,
+                message=given.refused[:WORDS_MAX],
+                run=given.run,
+                chunk=given.chunk,
+                delivery=delivery,
+            )
         if given.chunk:
             reports = [
                 c.IterationReport(path=one.path, report=one.report) for one in given.iterations

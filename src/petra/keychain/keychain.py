@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from petra.clock import Clock, SystemClock
@@ -59,10 +59,13 @@ class Keychain:
         """Return the secrets of one playbook."""
         return Secrets(self, declarations)
 
-    async def check(self, declarations: Sequence[Credential]) -> list[str]:
-        """Return what keeps the entries from being resolved here; nothing is sent to anyone."""
+    async def check(
+        self, declarations: Sequence[Credential], names: Collection[str] | None = None
+    ) -> list[str]:
+        """Return what keeps the entries, or those of ``names``, from being resolved here; nobody is asked."""
         secrets = self.secrets(declarations)
-        problems = [await secrets.problem(entry) for entry in declarations]
+        wanted = [entry for entry in declarations if names is None or entry.name in names]
+        problems = [await secrets.problem(entry) for entry in wanted]
         return [problem for problem in problems if problem]
 
     async def close(self) -> None:

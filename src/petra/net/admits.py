@@ -81,7 +81,7 @@ def _may_start(contexts: Contexts, step: Step, count: int) -> bool:
 
 def _may_fail_waiting(step: Step) -> bool:
     admit = step.spec.policy.admit
-    return step.spec.join is not None or (admit is not None and admit.on_deny == "fail")
+    return step.spec.join is not None or admit is not None or bool(step.spec.policy.resources)
 
 
 def _may_discard(step: Step) -> bool:

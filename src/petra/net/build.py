@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from petra.net.branching import END, route
-from petra.net.joins import join_transitions
+from petra.net.joins import join_transitions, let_or_joins_wait
 from petra.net.net import Place, Transition
 from petra.net.origin import Origin
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from petra.playbook.model import Playbook, Step
 
 CLOSED = "closed"
-
-#: The parts of a step that hold no token of the playbook, but count them.
-_COUNTERS = frozenset({"open", "absent", "lost", "owed", "fresh", "used"})
 
 
 @dataclass(slots=True)
@@ -50,7 +47,7 @@ class Builder:
                 self._ends(step, context)
         for group in self.contexts.groups.values():
             self._over(group)
-        self._let_or_joins_wait()
+        let_or_joins_wait(self)
         self._final()
         self._finish_aborts()
 
@@ -196,9 +193,15 @@ class Builder:
                 self.add(f"{name}.discard", gone, {ready: 1}, self.ended(context))
             if admit is not None and admit.rules and admit.on_deny == "fail":
                 self.fail(step, context, {ready: 1})
+            elif (
+                admit is not None or step.spec.policy.resources
+            ):  # a gate or a key that cannot be rendered
+                known = len(self.transitions)
+                self.fail(step, context, {ready: 1})
+                self.leave_aside(known)
             if admit is not None and admit.withdraw:
                 back = Origin(name, "withdraw", context=context, certain=False)
-                self.add(f"{name}.withdraw", back, {running: 1}, {ready: 1})
+                self.add(f"{name}.withdraw", back, {running: 1, **spent}, {ready: 1, **fresh})
 
     def cancels(self, step: Step, on: str) -> tuple[str, ...]:
         """Return the places that the step empties at that moment."""
@@ -231,6 +234,11 @@ class Builder:
         routing = self.contexts.on_failure[step.step]
         route(self, routing, "failed", context, inputs, resets, priority=priority)
 
+    def leave_aside(self, known: int) -> None:
+        """Leave the transitions after the first so many out of the question of soundness."""
+        for name in list(self.transitions)[known:]:
+            self.origin[name] = replace(self.origin[name], aside=True)
+
     def _everything(self) -> tuple[str, ...]:
         kept = {place for place, origin in self.origin.items() if origin.kind == "lost"}
         kept |= self.optional - {END}
@@ -245,26 +253,6 @@ class Builder:
             if self.origin[name].aborts:
                 made = Transition(name, one.inputs, one.outputs, resets=everything)
                 self.transitions[name] = made
-
-    def _let_or_joins_wait(self) -> None:
-        """An ``or`` join waits while something upstream could still come (WCP-38)."""
-        for name, one in self.transitions.items():
-            origin = self.origin[name]
-            join = self.contexts.steps[origin.step].spec.join
-            if one.priority and join is not None and join.mode == "or":
-                upstream = self.contexts.upstream(origin.step)
-                places = tuple(
-                    name
-                    for (step, part, _), name in self.named.items()
-                    if step in upstream and part not in _COUNTERS
-                )
-                # a group of nobody has no token, but its join will fire
-                places += tuple(
-                    self.place(group.step, "open", group.inside)
-                    for group in self.contexts.groups.values()
-                    if upstream.intersection(group.joins)
-                )
-                self.origin[name] = replace(origin, unless=places)
 
     def _over(self, group: Group) -> None:
         """A group without a join is over when all its branches are."""
@@ -291,6 +279,8 @@ class Builder:
             ("start", ready, running),
             ("done", running, CLOSED),
             ("failed", running, CLOSED),
+            ("failed", ready, CLOSED),
+            ("discard", ready, CLOSED),
         ):
             origin = Origin(name, kind, context=context)
             self.add(f"{name}.{kind}", origin, {before: 1}, {after: 1})

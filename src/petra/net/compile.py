@@ -45,11 +45,12 @@ class Compiled:
 
     @cached_property
     def sound_question(self) -> Net:
-        """The net without the transitions that end the execution by failure, and the final step."""
+        """The net without what ends the execution by failure, what is left aside, and the final step."""
         kept = {
             name: one
             for name, one in self.net.transitions.items()
-            if not self.origin[name].aborts and "finally" not in self.origin[name].context
+            if not (self.origin[name].aborts or self.origin[name].aside)
+            and "finally" not in self.origin[name].context
         }
         net = self.net
         return Net(net.name, net.places, MappingProxyType(kept), net.initial, net.final)

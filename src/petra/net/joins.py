@@ -8,10 +8,11 @@ Rule 4: ``or``, and leftovers of ``arcs``, are judged at rest: these transitions
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from petra.expr import paths
-from petra.net.contexts import Context, common
+from petra.net.contexts import Context, common, pairs_arcs
 from petra.net.origin import Origin
 from petra.playbook.model import JoinWhen
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from petra.net.build import Builder
     from petra.net.groups import Group
     from petra.playbook.model import Join, Step
+
+
+#: The parts of a step that hold no token of the playbook, but count them.
+_COUNTERS = frozenset({"open", "absent", "lost", "owed", "fresh", "used"})
 
 
 def join_transitions(builder: Builder, step: Step) -> None:
@@ -34,6 +39,7 @@ def join_transitions(builder: Builder, step: Step) -> None:
             builder.ready(step.step, context, None): context
             for context in builder.contexts.ready(step.step)
         }
+        _uncounted_arcs(builder, step, waiting)
         _take_what_is_there(builder, step, waiting)
     else:
         for context in builder.contexts.ready(step.step):
@@ -43,6 +49,29 @@ def join_transitions(builder: Builder, step: Step) -> None:
             else:
                 group = builder.contexts.groups[context[: level + 1]]
                 _close(builder, step, join, group, context)
+    _turn_away(builder, step)
+
+
+def _turn_away(builder: Builder, step: Step) -> None:
+    """Let the gate of a join turn away whoever waits there (S4), and whole groups with them."""
+    admit, contexts, name = step.spec.policy.admit, builder.contexts, step.step
+    if admit is None or not (admit.rules or admit.once):
+        return
+    known = len(builder.transitions)
+    for context, arrow in contexts.arrivals.get(name, ()):
+        ready = builder.ready(name, context, arrow)
+        if admit.once or admit.on_deny == "discard":
+            gone = Origin(name, "discard", context=context, certain=False, ends=True)
+            builder.add(f"{name}.discard", gone, {ready: 1}, builder.ended(context))
+        if contexts.closes(name, context) is None and not pairs_arcs(step.spec.join):
+            builder.fail(step, context, {ready: 1})
+        if admit.withdraw:
+            for inside in contexts.runs.get(name, ()):
+                back = Origin(name, "withdraw", context=inside)
+                builder.add(
+                    f"{name}.withdraw", back, {builder.running(name, inside): 1}, {ready: 1}
+                )
+    builder.leave_aside(known)
 
 
 def needed(join: Join, group: Group) -> int | None:
@@ -79,6 +108,7 @@ def _pass(builder: Builder, step: Step, context: Context) -> None:
 def _close(builder: Builder, step: Step, join: Join, group: Group, context: Context) -> None:
     ready = builder.ready(step.step, context, None)
     opened = builder.place(group.step, "open", group.inside)
+    _uncounted(builder, step, group, ready, opened)
     if group.is_loose:
         _close_loosely(builder, step, group, ready, opened)
         return
@@ -115,6 +145,24 @@ def _close(builder: Builder, step: Step, join: Join, group: Group, context: Cont
             _add(builder, step, group, inputs)
         if group.is_tracked and join.on_unreachable == "fail":
             builder.fail(step, group.outside, inputs)
+
+
+def _uncounted(builder: Builder, step: Step, group: Group, ready: str, opened: str) -> None:
+    """Add what the counting does not see: time that is up, and branches given up while others live."""
+    join, known = step.spec.join, len(builder.transitions)
+    assert join is not None
+    everything = builder.within(group.inside)
+    if join.timeout_s is not None or join.on_unreachable == "proceed":
+        _add(builder, step, group, {opened: 1}, cleared=everything)
+    elif any(
+        one.multiplies for found in builder.contexts.routings(group.step) for one in found.options
+    ):
+        _add(builder, step, group, {opened: 1})  # a list of nobody, also one that is written out
+    builder.fail(step, group.outside, {opened: 1}, resets=everything)  # also where a merge fails
+    if join.on_early_complete != "cancel":
+        late = Origin(step.step, "discard", context=group.inside)
+        builder.add(f"{step.step}.discard", late, {ready: 1}, {})
+    builder.leave_aside(known)
 
 
 def _hopeless(builder: Builder, step: Step, group: Group, opened: str, ready: str) -> None:
@@ -184,19 +232,30 @@ def _pair_arcs(builder: Builder, step: Step) -> None:
         origin = Origin(name, "start", context=inside)
         if inputs:
             builder.add(f"{name}.start", origin, inputs, {running: 1}, resets=resets)
-    if contexts.is_strict(step):
-        return
     waiting = {
         builder.ready(name, context, arrow): context
         for arrow, found in contexts.lanes(name).items()
         for context in found
     }
+    _uncounted_arcs(builder, step, waiting)
+    if contexts.is_strict(step):
+        return
     join = step.spec.join
     if join is not None and join.on_unreachable == "proceed":
         _take_what_is_there(builder, step, waiting)
     else:
         for place, context in waiting.items():
             builder.fail(step, context, {place: 1}, resets=tuple(waiting), priority=1)
+
+
+def _uncounted_arcs(builder: Builder, step: Step, waiting: dict[str, Context]) -> None:
+    """Let what waits fail: a merge that cannot be made, tokens that will find no partner."""
+    known = len(builder.transitions)
+    fatal = not builder.contexts.on_failure[step.step].options
+    for place, context in waiting.items():
+        for inside in [context] if fatal else builder.contexts.runs.get(step.step, ()):
+            builder.fail(step, inside, {place: 1}, resets=tuple(waiting))
+    builder.leave_aside(known)
 
 
 def _take_what_is_there(builder: Builder, step: Step, waiting: dict[str, Context]) -> None:
@@ -208,3 +267,24 @@ def _take_what_is_there(builder: Builder, step: Step, waiting: dict[str, Context
         origin = Origin(name, "start", context=inside)
         emptied = (*resets, *waiting)
         builder.add(f"{name}.start", origin, {place: 1}, {running: 1}, resets=emptied, priority=1)
+
+
+def let_or_joins_wait(builder: Builder) -> None:
+    """An ``or`` join waits while something upstream could still come (WCP-38)."""
+    for name, one in builder.transitions.items():
+        origin = builder.origin[name]
+        join = builder.contexts.steps[origin.step].spec.join
+        if one.priority and join is not None and join.mode == "or":
+            upstream = builder.contexts.upstream(origin.step)
+            places = tuple(
+                name
+                for (step, part, _), name in builder.named.items()
+                if step in upstream and part not in _COUNTERS
+            )
+            # a group of nobody has no token, but its join will fire
+            places += tuple(
+                builder.place(group.step, "open", group.inside)
+                for group in builder.contexts.groups.values()
+                if upstream.intersection(group.joins)
+            )
+            builder.origin[name] = replace(origin, unless=places)

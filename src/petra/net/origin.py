@@ -16,6 +16,7 @@ class Origin:
     ``arcs`` are positions in ``next.arcs`` as written. ``certain``: no guard and no data had a say.
     ``ends``: a branch of the group of that context ends here. ``aborts``: the execution ends here.
     ``unless``: not while one of these places holds a token, except when nothing else can fire.
+    ``aside``: it can happen, and the question of soundness leaves it out: data decide it, or the gate of a join.
     """
 
     step: str
@@ -26,3 +27,4 @@ class Origin:
     ends: bool = False
     aborts: bool = False
     unless: tuple[str, ...] = ()
+    aside: bool = False

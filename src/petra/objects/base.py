@@ -13,7 +13,7 @@ from petra.errors import ObjectError
 from petra.references import KEY, Reference, read_reference, walk
 from petra.values import canonical
 
-_EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,200}")
+_EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,200}")
 
 
 class Objects(Protocol):

@@ -42,8 +42,12 @@ class _Schema:
                 "description": tool["description"]
             }
         self.definitions["Task"] = self._task()
+        # what has a kind is a task, and is judged as one alone: so an editor says what is wrong with it
         self.definitions["TaskItem"] = {
-            "anyOf": [{"$ref": "#/$defs/Task"}, {"$ref": "#/$defs/Sugar"}]
+            "type": "object",
+            "if": {"required": ["kind"]},
+            "then": {"$ref": "#/$defs/Task"},
+            "else": {"$ref": "#/$defs/Sugar"},
         }
         self.definitions["Sugar"] = self._sugar()
         self._short_forms(root)
@@ -126,22 +130,36 @@ class _Schema:
     def _sugar(self) -> dict[str, Any]:
         items = {"type": "array", "items": {"$ref": "#/$defs/TaskItem"}}
         guard = {"type": ["string", "boolean"]}
-        branch = {"type": "object", "properties": {"when": guard, "do": items, "else": items}}
+        branch = {
+            "type": "object",
+            "properties": {"when": guard, "do": items, "else": items},
+            "oneOf": [{"required": ["when", "do"]}, {"required": ["else"]}],
+            "additionalProperties": False,
+        }
         block = {
             "type": "object",
+            "additionalProperties": False,
             "properties": {"when": guard, "do": items, "max": {"type": "integer", "minimum": 1}},
             "required": ["when", "do"],
         }
         bodies: dict[str, Any] = dict.fromkeys(SUGAR, block)
-        bodies["choose"] = {"type": "array", "items": branch}
+        bodies["choose"] = {"type": "array", "items": branch, "minItems": 1}
         says = {
             "choose": "The first branch whose condition holds.",
             "while": "Again as long as the condition holds.",
             "until": "Again until the condition holds.",
         }
-        named = {"name": {"type": "string", "description": "The label of the block."}}
+        named = {
+            "name": {"type": "string", "description": "The label of the block."},
+            "desc": {"type": "string", "description": "For people."},
+        }
         blocks = {word: {**bodies[word], "description": says[word]} for word in SUGAR}
-        return {"type": "object", "properties": named | blocks, "minProperties": 1}
+        return {
+            "type": "object",
+            "properties": named | blocks,
+            "oneOf": [{"required": [word]} for word in SUGAR],
+            "additionalProperties": False,
+        }
 
     def _field(self, found: Field) -> dict[str, Any]:
         schema = self._shape(found.shape)

@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 GRACE_S: Final = 1.0
 """How long a thread that was asked to stop is waited for."""
+ASKED: Final = 20
+"""How often it is asked in that time."""
 CLOSE_S: Final = 0.2
 """How long a pool that closes waits for its threads."""
 
@@ -73,14 +75,21 @@ class Threads:
             return await (future if stop is None else asyncio.shield(future))
         except asyncio.CancelledError:
             if stop is not None:
-                stop()
-                await asyncio.wait([future], timeout=GRACE_S)
+                await self._stopped(future, stop)
                 if future.done() and not future.cancelled():
                     future.exception()  # seen, so that nobody reports it as forgotten
             if not back:
                 self.stuck += 1
                 back.append(False)
             raise
+
+    async def _stopped(self, future: asyncio.Future[Any], stop: Callable[[], object]) -> None:
+        """Ask a thread to stop until it does: a request that comes before the work has begun is lost."""
+        for _ in range(ASKED):
+            stop()
+            done, _ = await asyncio.wait([future], timeout=GRACE_S / ASKED)
+            if done:
+                return
 
     def close(self) -> None:
         """End the idle threads; those that are stuck are given ``CLOSE_S`` together, and left behind."""

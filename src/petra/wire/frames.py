@@ -118,6 +118,8 @@ class RunReport(Wire, frozen=True):
     iterations: list[IterationReport] = field(default_factory=list)
     part: int = 1
     more: bool = False
+    refused: str = ""
+    """Why the worker did not begin it at all, though another time it might: a secret is not there (S20)."""
 
 
 class Reports(Frame, frozen=True, tag="report"):

@@ -81,6 +81,22 @@ class Playbooks:
             self._known.popitem(last=False)
         return playbook
 
+    def forget(self, wanted: str) -> None:
+        """Drop a playbook: whoever needs it asks for it again, and it is checked again."""
+        self._known.pop(wanted, None)
+
+    def used_in(self, wanted: str, pool: str) -> frozenset[str]:
+        """Return the names of the keychain that the steps of a pool use."""
+        known = self._known[wanted]
+        found: set[str] = set()
+        for step in known.playbook.workflow:
+            undo = step.spec.compensate
+            for task in (
+                (*step.tool, *(undo.tool if undo else ())) if step.spec.pool == pool else ()
+            ):
+                found |= _uses(task, known.secrets) | set(_named(task.fields))
+        return frozenset(found) & known.secrets.names
+
     def ready(self, wanted: str, step: str, *, compensate: bool) -> Ready:
         """Return a step of a known playbook, ready to run.
 
@@ -133,6 +149,13 @@ def _uses(task: Task, secrets: Secrets) -> frozenset[str]:
             if path[0] == "keychain":
                 found |= {path[1]} if len(path) > 1 else secrets.names
     return frozenset(found)
+
+
+def _named(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the keychain that a task gives to its tool, and to the ends of a transfer."""
+    for holder in (fields, fields.get("source"), fields.get("target")):
+        if isinstance(holder, Mapping) and isinstance(holder.get("auth"), str):
+            yield holder["auth"]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -99,6 +99,7 @@ class Worker:
         self._transport: Transport | None = None
         self._queue: deque[Assignment] = deque()
         self._lacking: dict[str, list[Assignment]] = {}
+        self._unchecked: dict[str, list[Assignment]] = {}
         self._active: dict[str, tuple[Work, asyncio.Task[None]]] = {}
         self._checks: set[asyncio.Task[None]] = set()
         self._owed = 0
@@ -186,8 +187,12 @@ class Worker:
                 self._take(frame)
 
     def _free(self) -> int:
-        waiting = sum(map(len, self._lacking.values()))
+        waiting = sum(map(len, self._held_back()))
         return max(0, self.offer.slots - len(self._active) - len(self._queue) - waiting)
+
+    def _held_back(self) -> list[list[Assignment]]:
+        """Return what waits for a playbook, for a value, or for a look at its secrets."""
+        return [*self._lacking.values(), *self._unchecked.values()]
 
     def _send(self, frame: f.AnyFrame) -> bool:
         """Send a frame; False when there is no connection now."""
@@ -248,21 +253,34 @@ class Worker:
             for given in waiting:
                 self._fail(given, problem)
             return
-        check = asyncio.create_task(self._check(frame.digest, playbook))
+        needed = self._playbooks.used_in(frame.digest, self.offer.pool)
+        if needed:  # nothing of it begins before its secrets are known to be there
+            self._unchecked.setdefault(frame.digest, []).extend(waiting)
+        else:
+            self._queue.extendleft(reversed(waiting))
+            self._start()
+        check = asyncio.create_task(self._check(frame.digest, playbook, needed))
         self._checks.add(check)
         check.add_done_callback(self._checks.discard)
-        self._queue.extendleft(reversed(waiting))
-        self._start()
 
-    async def _check(self, digest: str, playbook: PlaybookModel) -> None:
+    async def _check(self, digest: str, playbook: PlaybookModel, needed: frozenset[str]) -> None:
         kinds = {task.kind for step in playbook.workflow for task in step.tool}
         problems = [
             f"this worker has no tool of kind '{kind}'"
             for kind in sorted(kinds - SERVER_KINDS)
             if kind not in self._registry
         ]
+        missing = await self._keychain.check(playbook.keychain, needed)
         problems += await self._keychain.check(playbook.keychain)
         self._send(f.Checked(digest=digest, problems=problems))
+        waiting = self._unchecked.pop(digest, [])
+        if missing:
+            self._playbooks.forget(digest)  # so that it is looked at again when somebody mended it
+            for given in waiting:
+                self._refuse(given, "; ".join(missing))
+        else:
+            self._queue.extendleft(reversed(waiting))
+            self._start()
 
     # Assignments
 
@@ -281,6 +299,9 @@ class Worker:
         """Start what has waited for a slot."""
         while self._queue and len(self._active) < self.offer.slots:
             given = self._queue.popleft()
+            if given.playbook in self._unchecked:
+                self._unchecked[given.playbook].append(given)
+                continue
             if given.playbook not in self._playbooks:
                 self._lack(given.playbook, given)
                 continue
@@ -325,6 +346,11 @@ class Worker:
     def _fail(self, given: Assignment, message: str) -> None:
         self._done(_failure(given, message))
 
+    def _refuse(self, given: Assignment, message: str) -> None:
+        """Say that an assignment was not begun: a person must look, and may have it handed out again."""
+        report = _failure(given, message)
+        self._done(msgspec.structs.replace(report, refused=message))
+
     def _put(self, report: f.RunReport) -> None:
         self._outbox.put(report)
         self._flush_soon()
@@ -352,7 +378,7 @@ class Worker:
         for lease, (work, _) in list(self._active.items()):
             if lease in leases or work.given.run in runs:
                 work.cancel(frame.reason)
-        for waiting in (self._queue, *self._lacking.values()):
+        for waiting in (self._queue, *self._held_back()):
             for given in [g for g in waiting if g.lease in leases or g.run in runs]:
                 waiting.remove(given)
                 error = Error(
@@ -388,9 +414,10 @@ class Worker:
         self._send(f.Drain())
         while self._queue:
             self._give_up(self._queue.popleft())
-        for waiting in self._lacking.values():
+        for waiting in self._held_back():
             for given in waiting:
                 self._give_up(given)
+            waiting.clear()
         self._lacking.clear()
         self._clock.call_later(self.offer.drain_s, self._leave)
         self._flush_soon()

@@ -13,11 +13,14 @@ from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
 from petra.engine import Answered, Engine
+from petra.engine.admit import InputError
 from petra.errors import PetraError
 from petra.kernel import State
 from petra.kernel import commands as c
 from petra.testing.ordeal.evidence import Asked, Evidence
+from petra.testing.ordeal.plan import Plan
 from petra.testing.ordeal.scenes import Scene
+from petra.testing.ordeal.words import Words
 
 TRIES = 12
 Reach = Callable[[], Awaitable[Engine]]
@@ -28,19 +31,27 @@ class Client:
     """Asks commands of whatever engine is up."""
 
     def __init__(
-        self, name: str, chance: Random, evidence: Evidence, reach: Reach, doubles: float
+        self,
+        name: str,
+        chance: Random,
+        evidence: Evidence,
+        reach: Reach,
+        *,
+        plan: Plan,
+        words: Words,
     ) -> None:
         self._name = name
         self._chance = chance
         self._evidence = evidence
         self._reach = reach
-        self._doubles = doubles
+        self._doubles = plan.doubles
+        self._words = words
         self._asked = 0
 
     async def start(self, execution: str, scene: Scene) -> None:
         """Start an execution."""
         asked = self._note(execution, "start")
-        workload = {"mark": asked.mark}
+        workload = {"mark": asked.mark, **self._words.data()}
 
         async def ask(engine: Engine) -> Answered:
             return await engine.start(
@@ -77,8 +88,9 @@ class Client:
 
     def _note(self, execution: str, kind: str) -> Asked:
         self._asked += 1
-        mark = f"mark-{self._name}-{self._asked}"
-        asked = Asked(f"command-{self._name}-{self._asked}", execution, kind, mark)
+        mark = self._words.mark(f"mark-{self._name}-{self._asked}", fit=kind in ("start", "cancel"))
+        command = self._words.mark(f"command-{self._name}-{self._asked}", fit=True)
+        asked = Asked(command, execution, kind, mark)
         self._evidence.journal[asked.command] = asked
         return asked
 
@@ -87,6 +99,7 @@ class Client:
     ) -> Callable[[float], c.CallerCommand] | None:
         chance = self._chance
         values: dict[str, Any] = {mark: 1, "flag": chance.random() < 0.7}
+        values |= self._words.data()
         match kind:
             case "patch":
                 return lambda now: c.PatchCtx(now=now, values=values)
@@ -125,6 +138,10 @@ class Client:
                 answered = await ask(engine)
         except TimeoutError:
             return False
+        except InputError as error:  # it was not even asked
+            durable = self._evidence.version(asked.execution)
+            asked.answers.append((asked.execution, str(error), durable))
+            return True
         except PetraError:  # a failure that is told: it may have happened or not
             await asyncio.sleep(0.5)
             return False

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from petra.engine.codec import from_row
 from petra.engine.letters import decode
 from petra.kernel import Program, Record, State, evolve
@@ -17,6 +19,7 @@ from petra.kernel import commands as c
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow, shard_of
+from petra.testing.ordeal.objects import missing, whole
 from petra.wire import Assignment
 
 
@@ -135,7 +138,23 @@ class Evidence:
     losses: int = 0
     """How often something happened that can cost a delivery: a death, a stop, a connection that broke."""
     unrested: dict[str, str] = field(default_factory=dict)
-    wanted: dict[str, Callable[[State], str]] = field(default_factory=dict)
+    wanted: dict[str, Callable[[State, dict[str, Any]], str]] = field(default_factory=dict)
+    """What must come of an execution, by its state and its ctx without references."""
+    objects: dict[str, bytes] = field(default_factory=dict)
+    """What the disk of the object store holds."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """Workloads and ctxs that went to workers by themselves."""
+
+    def whole(self, value: Any) -> Any:
+        """Return a value with what its references lead to in their place."""
+        return whole(self.objects, value)
+
+    def completed(self, given: Assignment) -> Assignment:
+        """Return an assignment with what went before it by itself."""
+        if not given.shared:
+            return given
+        shared = {name: self.shared[key] for name, key in given.shared.items()}
+        return msgspec.structs.replace(given, scope={**given.scope, **shared})
 
     def version(self, execution: str) -> int:
         """Return how far the log of an execution is durable now."""
@@ -179,6 +198,12 @@ class Witness:
             stream = self.evidence.streams[execution] = Stream(program, State(id=execution))
         for row in stored.records[len(stream.records) :]:
             record = from_row(row)
+            if b'"checksum"' in row.body:
+                lost = missing(self.evidence.objects, msgspec.to_builtins(record.event))
+                self.evidence.mishaps += [
+                    f"I26: {execution}/{record.seq} refers to {key:.200}, which is not there"
+                    for key in lost
+                ]
             stream.records.append(record)
             try:
                 evolve(stream.state, record.event, seq=record.seq, at=record.at)

@@ -10,14 +10,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
 from petra.clock import Clock
 from petra.keychain import Keychain
 from petra.kinds import KINDS, Fields
+from petra.testing.ordeal import oddities
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.evidence import Effect, Evidence
-from petra.testing.ordeal.scenes import Scene
+from petra.testing.ordeal.objects import Disk
+from petra.testing.ordeal.plan import Plan
+from petra.testing.ordeal.scenes import ROWS, Scene
 from petra.tools.base import ToolContext
 from petra.wire import Assignment, Error, Outcome
 from petra.worker import Offer, Worker
@@ -60,9 +64,17 @@ class VirtualHeart(Heart):
 class Hand(Worker):
     """The real worker; its tools know which assignment they work for."""
 
-    def __init__(self, connect: Connect, offer: Offer, tools: SeededTools, clock: Clock) -> None:
+    def __init__(
+        self, connect: Connect, offer: Offer, tools: SeededTools, clock: Clock, objects: Disk
+    ) -> None:
         super().__init__(
-            connect, offer, registry=tools, keychain=Keychain(), jitter=tools.jitter, clock=clock
+            connect,
+            offer,
+            registry=tools,
+            keychain=Keychain(),
+            jitter=tools.jitter,
+            clock=clock,
+            objects=objects,
         )
         self.heart = VirtualHeart(self._send, lambda _: None, every_s=offer.heartbeat_s)
 
@@ -79,6 +91,7 @@ class SeededTools:
         seed: int,
         evidence: Evidence,
         *,
+        plan: Plan,
         scenes: Mapping[str, Scene],
         tries: Counter[str],
         crash: Callable[[], None],
@@ -86,6 +99,7 @@ class SeededTools:
     ) -> None:
         self._seed = seed
         self._evidence = evidence
+        self._plan = plan
         self._scenes = scenes
         self._tries = tries
         self._crash = crash
@@ -102,7 +116,7 @@ class SeededTools:
         """Return the struct of every kind."""
         return KINDS
 
-    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:  # noqa: ARG002
+    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
         """Do something that is seen in the world, and take a while for it."""
         if kind == "noop":
             return Outcome(status="ok", has_result=False)
@@ -127,13 +141,33 @@ class SeededTools:
             return Outcome(status="error", error=Error(kind="cancelled", message="told to stop"))
         scene = self._scenes.get(given.execution)
         if scene is None or scene.steady or drawn < 0.75:
-            return Outcome(status="ok", result={"nonce": nonce})
+            steady = scene is None or scene.steady
+            return Outcome(
+                status="ok",
+                result=self._result(nonce, str(fields.get("code", "")), chance, steady=steady),
+            )
         if drawn < 0.97:
             error = Error(kind="server_error", message=nonce, retryable=True)
             return Outcome(status="error", error=error)
         self._crash()
         await asyncio.get_running_loop().create_future()
         raise AssertionError("the dead do not go on")
+
+    def _result(self, nonce: str, code: str, chance: Random, *, steady: bool) -> dict[str, Any]:
+        """Make a result: small, large or odd; one that is no data is for scenes that may fail."""
+        plan, made = self._plan, dict[str, Any](nonce=nonce)
+        if code == "rows":
+            pad = "x" * (plan.large // ROWS)
+            made["rows"] = [{"n": n, "pad": pad} for n in range(1, ROWS + 1)]
+        elif plan.large and chance.random() < 0.3:
+            plan.counts["large results"] += 1
+            made["pad"] = "x" * plan.large
+        if plan.odd and chance.random() < 0.3:
+            plan.counts["odd results"] += 1
+            made["said"] = oddities.value(chance)
+            if not steady and chance.random() < 0.3:
+                made["said"] = chance.choice(oddities.HALVES)
+        return made
 
     async def _take(self, seconds: float, context: ToolContext) -> None:
         """Take time, or less of it when told to stop."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from petra.engine import Engine
+from petra.engine.manners import BreachError
 from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -20,22 +21,17 @@ from petra.store.faults import FaultyStore
 from petra.testing.ordeal.chance import chance_of
 from petra.testing.ordeal.clock import JumpingClock
 from petra.testing.ordeal.ear import Ear
-from petra.testing.ordeal.evidence import (
-    Acknowledged,
-    Evidence,
-    Extended,
-    Heard,
-    Sent,
-    Witness,
-)
+from petra.testing.ordeal.evidence import Evidence, Heard, Witness
 from petra.testing.ordeal.hands import Hand, SeededTools
+from petra.testing.ordeal.listening import note
 from petra.testing.ordeal.loop import Process, VirtualLoop
 from petra.testing.ordeal.network import Connection, End, Weather
+from petra.testing.ordeal.objects import Disk, DiskFaults
 from petra.testing.ordeal.plan import Plan, StoreFaults
 from petra.testing.ordeal.scenes import Scene
 from petra.wire import frames as f
 from petra.worker import Offer
-from petra.worker.transport import ClosedError, LostError, Transport
+from petra.worker.transport import ClosedError, LostError, NonsenseError, Transport
 
 SHARD_LEASE_S = 3.0
 GRACE_S = 0.5
@@ -74,6 +70,8 @@ class Host:
         self._evidence: Evidence = witness.evidence
         self._scenes = scenes
         self._faults = StoreFaults(plan, chance_of(seed, "store"))
+        self._disk_faults = DiskFaults(plan, chance_of(seed, "disk"))
+        self._disk_chance = chance_of(seed, "disk time")
         self._chance = chance_of(seed, "host")
         self._tries: Counter[str] = Counter()
         self._weather = plan.weather
@@ -81,6 +79,7 @@ class Host:
         self._hired = 0
         self._handed_back = False
         self._up = asyncio.Event()
+        self._talking: dict[str, Connection] = {}
         self.connections: list[Connection] = []
         self.seats = [Seat(number, Process("nobody yet")) for number in range(plan.engines)]
         self.workers: dict[int, Process] = {}
@@ -123,6 +122,7 @@ class Host:
             handed_back=self._handed_back,
             holder=process.name if len(self.seats) > 1 else "",
             shard_lease_s=SHARD_LEASE_S,
+            objects=self._disk(unreachable=True),
         )
         self._handed_back = False
         engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
@@ -147,6 +147,14 @@ class Host:
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._chance.random() * self._plan.store_delay_s)
+
+    def _disk(self, *, unreachable: bool) -> Disk:
+        return Disk(
+            self._evidence.objects, self._disk_faults, self._disk_pause, unreachable=unreachable
+        )
+
+    async def _disk_pause(self) -> None:
+        await asyncio.sleep(self._disk_chance.random() * self._plan.store_delay_s)
 
     async def reach(self) -> Engine:
         """Return an engine that is up, once there is one."""
@@ -185,7 +193,7 @@ class Host:
         if self.over:
             return
         self._hired += 1
-        name = f"worker-{self._hired}"
+        name = f"worker-{self._hired}" + (100 * "👷שלום" if self._plan.odd else "")
         process = self.workers[place] = Process(name)
         process.at_death = lambda: self._worker_died(place)
         seat = self.seats[place // 2 % len(self.seats)]
@@ -209,6 +217,7 @@ class Host:
             if seat.engine is None:
                 raise LostError("no engine is up")
             own.append(self._connect(seat, seat.engine))
+            self._talking[name] = own[-1]
             return own[-1].worker
 
         def crash() -> None:
@@ -223,22 +232,28 @@ class Host:
         tools = SeededTools(
             self._seed,
             self._evidence,
+            plan=self._plan,
             scenes=self._scenes,
             tries=self._tries,
             crash=crash,
             worker=name,
         )
         offer = Offer(name=name, pool=pool, slots=self._plan.slots)
-        await Hand(connect, offer, tools, self._clock).run()
+        await Hand(connect, offer, tools, self._clock, self._disk(unreachable=False)).run()
 
     # Between them
+
+    def connection_of(self, place: int) -> Connection | None:
+        """Return the connection that the worker of a place has, if it has one."""
+        found = self._talking.get(self.workers[place].name)
+        return found if found is not None and found.whole else None
 
     def _connect(self, seat: Seat, engine: Engine) -> Connection:
         number, room = seat.started, Counter[str]()
         connection = Connection(
             chance_of(self._seed, "connection", len(self.connections)),
             self._weather,
-            lambda frame: self._sees(number, room, frame),
+            lambda frame: note(self._evidence, self._loop.time(), number, room, frame),
         )
         seat.connections.append(connection)
         self.connections.append(connection)
@@ -250,37 +265,14 @@ class Host:
             while True:
                 for frame in await end.receive():
                     await engine.receive(end, cast("f.FromWorker", frame))
+        except (BreachError, NonsenseError) as error:
+            self._evidence.mishaps.append(f"I13: an honest worker was taken for another: {error}")
+            end.close()
         except LostError:
             await asyncio.sleep(self._chance.random() * GRACE_S)
         except StoreError:
             end.close()
         engine.lost(end)
-
-    def _sees(self, engine: int, room: Counter[str], frame: f.AnyFrame) -> None:
-        evidence, at = self._evidence, self._loop.time()
-        if isinstance(frame, f.Assign):
-            for given in frame.assignments:
-                evidence.leases[given.lease] = given
-                durable = evidence.version(given.execution)
-                evidence.sent.append(Sent(at, engine, given, durable, room["offered"]))
-                room["offered"] -= 1
-        elif isinstance(frame, f.Hello | f.Credit):
-            room["offered"] += frame.credit if isinstance(frame, f.Hello) else frame.slots
-        elif isinstance(frame, f.Further):
-            further = [one.path for one in frame.iterations]
-            evidence.extended.append(Extended(frame.lease, further, self._durable(frame.lease)))
-        elif isinstance(frame, f.Reports):
-            for report in frame.reports:
-                paths = {one.path for one in report.iterations}
-                evidence.reported[report.lease, report.part] = paths
-        elif isinstance(frame, f.Ack):
-            for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
-                acknowledged = Acknowledged(at, lease, part, self._durable(lease))
-                evidence.acknowledged.append(acknowledged)
-
-    def _durable(self, lease: str) -> int:
-        given = self._evidence.leases.get(lease)
-        return self._evidence.version(given.execution) if given is not None else 0
 
     def _world(self, coro: Coroutine[Any, Any, None]) -> None:
         """Start something that no process owns."""
@@ -288,7 +280,7 @@ class Host:
 
     def calm(self) -> None:
         """Let nothing more go wrong."""
-        self._faults.calm = True
+        self._faults.calm = self._disk_faults.calm = True
         self._weather = Weather()
         for seat in self.seats:
             for connection in seat.connections:

@@ -90,7 +90,9 @@ def _effects(evidence: Evidence, asked: Asked) -> int | None:
     events = [record.event for stream in evidence.streams.values() for record in stream.records]
     match asked.kind:
         case "start":
-            started = [x.workload for x in events if isinstance(x, e.ExecutionStarted)]
+            started = [
+                evidence.whole(x.workload) for x in events if isinstance(x, e.ExecutionStarted)
+            ]
             return [workload.get("mark") for workload in started].count(asked.mark)
         case "patch":
             return sum(isinstance(x, e.CtxPatched) and asked.mark in x.values for x in events)
@@ -112,14 +114,17 @@ def answers_come_after_durability(evidence: Evidence) -> Iterator[str]:
     for asked in evidence.journal.values():
         for execution, refused, durable in asked.answers:
             stream = evidence.streams.get(execution)
-            if not refused and (stream is None or not _marked(stream, asked, durable)):
+            if not refused and (stream is None or not _marked(evidence, stream, asked, durable)):
                 yield f"{asked.command} ({asked.kind}) was acknowledged at version {durable}"
 
 
-def _marked(stream: Stream, asked: Asked, durable: int) -> bool:
+def _marked(evidence: Evidence, stream: Stream, asked: Asked, durable: int) -> bool:
     if asked.kind not in ("start", "patch", "signal", "pause", "resume"):
         return True
-    within = Evidence(streams={"": Stream(stream.program, stream.state, stream.records[:durable])})
+    within = Evidence(
+        streams={"": Stream(stream.program, stream.state, stream.records[:durable])},
+        objects=evidence.objects,
+    )
     return bool(_effects(within, asked))
 
 
@@ -225,7 +230,7 @@ def results_are_applied_once_and_under_the_current_delivery(evidence: Evidence) 
             event = record.event
             if isinstance(event, e.RunRedelivered):
                 current[event.run, event.chunk] = event.delivery
-            for run, chunk, nonce in _nonces(event):
+            for run, chunk, nonce in _nonces(evidence, event):
                 applied[nonce] += 1
                 delivery = int(nonce.split("/")[3])
                 if delivery != current[run, chunk]:
@@ -238,14 +243,15 @@ def results_are_applied_once_and_under_the_current_delivery(evidence: Evidence) 
                 yield f"{execution}: result {nonce} was applied {times} times"
 
 
-def _nonces(event: e.AnyEvent) -> Iterator[tuple[str, str, str]]:
+def _nonces(evidence: Evidence, event: e.AnyEvent) -> Iterator[tuple[str, str, str]]:
     """Yield the results that tools gave for the run of an event: run, chunk and nonce."""
     found: list[tuple[str, str, object]] = []
     if isinstance(event, e.IterationsEnded):
         found = [(event.run, event.chunk, ended.result) for ended in event.ended]
     elif isinstance(event, e.StepEnded):
         found = [(event.run, "", event.result)]
-    for run, chunk, result in found:
+    for run, chunk, given in found:
+        result = evidence.whole(given)
         nonce = result.get("nonce") if isinstance(result, dict) else None
         if nonce is not None and nonce.startswith(f"{run}/"):  # else it is the result of a child
             yield run, chunk, nonce
@@ -412,17 +418,19 @@ def rows_are_what_the_log_says(evidence: Evidence) -> Iterator[str]:
 
 
 def _out(program: Program, state: State) -> dict[tuple[str, str], Pending]:
-    """Say which assignments are out, from the state alone."""
+    """Say which assignments are out, from the state alone; an incident is not, until somebody wants it again."""
     found: dict[tuple[str, str], Pending] = {}
     for run in state.runs.values():
         plan = program.steps[run.step]
         pool = plan.step.spec.pool
         for chunk in run.chunks.values():
-            if not chunk.waits and not chunk.child and plan.mode == "worker":
+            given_up = chunk.waits or chunk.child or chunk.incident
+            if not given_up and plan.mode == "worker":
                 found[run.id, chunk.id] = Pending(
                     run=run.id, chunk=chunk.id, delivery=chunk.delivery, pool=pool
                 )
-        if run.loop is None and not run.chunks and (plan.mode == "worker" or run.compensates):
+        whole = run.loop is None and not run.chunks and not run.incident
+        if whole and (plan.mode == "worker" or run.compensates):
             found[run.id, ""] = Pending(run=run.id, delivery=run.delivery, pool=pool)
     return found
 
@@ -454,7 +462,7 @@ def what_is_done_was_done(evidence: Evidence) -> Iterator[str]:
     done = {effect.nonce: effect for effect in evidence.ledger}
     for execution, stream in evidence.streams.items():
         for record in stream.records:
-            for run, _, nonce in _nonces(record.event):
+            for run, _, nonce in _nonces(evidence, record.event):
                 if nonce not in done or done[nonce].run != run:
                     yield f"{execution}/{record.seq}: nobody did {nonce}"
 
@@ -478,7 +486,7 @@ def everything_comes_to_rest(evidence: Evidence) -> Iterator[str]:
             s for s in evidence.streams.values() if s is stream or s.state.parent == execution
         ]
         incident = any(isinstance(r.event, e.IncidentRaised) for s in family for r in s.records)
-        said = expects(stream.state)
+        said = expects(stream.state, evidence.whole(stream.state.ctx))
         if said and not incident:
             yield f"{execution}: {said}"
 

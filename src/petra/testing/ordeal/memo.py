@@ -22,6 +22,9 @@ PACKAGES = ("petra.engine.", "petra.worker.")
 EVENTS_MAX = 200
 """Events of one decision at which a random playbook that goes round on the server is stopped."""
 
+PIECE_BYTES, READ_BYTES = 16 * 1024, 96 * 1024
+"""Lists are cut while they are small, so that not much has to be moved for it."""
+
 _written: dict[int, tuple[Playbook, str]] = {}
 
 
@@ -47,6 +50,9 @@ def remembering(chance: Random) -> Iterator[None]:
         setattr(module, name, made)
 
     replace(import_module("petra.kernel.program"), "EVENTS_MAX", EVENTS_MAX)
+    for place in ("petra.kernel.lists", "petra.engine.shelf"):
+        replace(import_module(place), "PIECE_BYTES", PIECE_BYTES)
+    replace(import_module("petra.kernel.lists"), "READ_BYTES", READ_BYTES)
     replace(secrets, "token_hex", lambda size=12: f"{chance.getrandbits(8 * size):x}")
     for module in [m for name, m in list(sys.modules.items()) if name.startswith(PACKAGES)]:
         for name, true, made in (("read", read, _read), ("to_yaml", to_yaml, _to_yaml)):

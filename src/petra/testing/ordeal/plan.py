@@ -7,7 +7,7 @@ alone.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
 from petra.store.faults import Fault
@@ -37,6 +37,13 @@ class Plan:
     jumps: int = 0
     commands: int = 0
     doubles: float = 0.0
+    large: int = 0
+    """Bytes of what some tools and callers give: more than fit into an event. 0: nothing is large."""
+    disk_full: float = 0.0
+    disk_away: float = 0.0
+    odd: bool = False
+    """Whether names and values are odd texts, some of which nobody can take in."""
+    silences: int = 0
     entries_most: int = 5_000
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -76,6 +83,20 @@ def draw(chance: Random) -> Plan:
         doubles=0.3 if some(0.3) else 0.0,
         entries_most=chance.choice((1, 2, 5_000)),
     )
+
+
+def beset(plan: Plan, chance: Random) -> Plan:
+    """Draw what is hostile: sizes, characters, silent workers. Its chance is its own, so that a plan stays what it was."""
+    if chance.random() < 0.25:
+        plan.large = chance.choice((70_000, 120_000, 300_000))
+        plan.disk_full = chance.choice((0.0, 0.0, 0.1))
+        plan.disk_away = chance.choice((0.0, 0.0, 0.1))
+    plan.odd = chance.random() < 0.25
+    if chance.random() < 0.3:
+        plan.silences = chance.choice((1, 2, 4))
+    if chance.random() < 0.3:
+        plan.weather = replace(plan.weather, halves=0.2)
+    return plan
 
 
 class StoreFaults:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random  # noqa: TID251 - seeded, and only in tests
+from typing import Any
 
 from petra.kernel import State
 from petra.playbook import Playbook, read
@@ -81,6 +82,83 @@ workflow:
     tool: {kind: python, code: x}
 """,
 }
+ROWS = 6
+"""Rows that a tool with the code ``rows`` gives, numbered from 1; they are as large as the plan says."""
+_LARGE = {
+    "large-loop": """
+executor: {spec: {ctx: {sum: {reduce: sum}}}}
+workflow:
+  - step: fetch
+    tool: {kind: python, code: rows}
+    next: {arcs: [{step: each, when: "{{ event.result.rows | length == 6 and fetch.rows[5].n == 6 }}"}]}
+  - step: each
+    loop: {in: "{{ fetch.rows }}", iterator: row, spec: {mode: parallel, max_in_flight: 3}}
+    tool:
+      kind: python
+      code: rows
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {sum: "{{ iter.row.n }}"}}}}]}}
+    next: {arcs: [{step: again, when: "{{ each | length == 6 and each[5].rows[5].n == 6 }}"}]}
+  - step: again
+    loop: {in: "{{ fetch.rows | default([]) }}", iterator: row, spec: {mode: sequential}}
+    tool:
+      kind: python
+      code: x
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {sum: "{{ iter.row.n }}"}}}}]}}
+""",
+    "large-ctx": """
+executor: {spec: {ctx: {got: {reduce: append}}}}
+workflow:
+  - step: grow
+    loop: {in: [1, 2, 3, 4], iterator: n, spec: {mode: parallel, max_in_flight: 2}}
+    tool: &grow
+      kind: python
+      code: rows
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {got: "{{ outcome.result.rows }}"}}}}]}}
+    next: {arcs: [{step: more}]}
+  - step: more
+    tool: *grow
+    next: {arcs: [{step: after, when: "{{ ctx.got | length == 5 and ctx.got[4][5].n == 6 }}"}]}
+  - step: after
+    tool:
+      kind: python
+      code: x
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: 1}}}}]}}
+""",
+    "large-branches": """
+workflow:
+  - step: fetch
+    tool: {kind: python, code: rows}
+    next: {arcs: [{step: work, foreach: "{{ fetch.rows }}"}]}
+  - step: work
+    spec: {pool: other}
+    tool:
+      kind: python
+      code: x
+      spec: {policy: {rules: [{else: {then: {do: continue, set_branch: "{{ args.item }}"}}}]}}
+    next: {arcs: [{step: gather}]}
+  - step: gather
+    spec: {join: {of: fetch, mode: all, merge: {strategy: append, into: got}}}
+    tool: {kind: python, code: x}
+""",
+    "large-family": """
+executor: {spec: {ctx: {sum: {reduce: sum}}}}
+workflow:
+  - step: call
+    tool: {kind: playbook, path: ordeal-large-child}
+    next: {arcs: [{step: each}]}
+  - step: each
+    loop: {in: "{{ call.rows }}", iterator: row, spec: {mode: parallel, max_in_flight: 2}}
+    tool:
+      kind: python
+      code: x
+      spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {sum: "{{ iter.row.n }}"}}}}]}}
+""",
+}
+_LARGE_CHILD = """
+workflow:
+  - step: fetch
+    tool: {kind: python, code: rows}
+"""
 _CHILD = """
 workflow:
   - step: first
@@ -89,12 +167,22 @@ workflow:
   - step: nap
     tool: {kind: wait, for_s: 1}
 """
-_ANSWERS: dict[str, Callable[[State], bool]] = {
-    "sum": lambda state: state.ctx.get("sum") == 2 * 28,
-    "count": lambda state: state.ctx.get("n") == 9,
-    "gather": lambda state: state.ctx.get("got") == [6, 2, 4],
-    "family": lambda state: state.counts.get("done") == 2,
+_ANSWERS: dict[str, Callable[[State, dict[str, Any]], bool]] = {
+    "sum": lambda _, ctx: ctx.get("sum") == 2 * 28,
+    "count": lambda _, ctx: ctx.get("n") == 9,
+    "gather": lambda _, ctx: ctx.get("got") == [6, 2, 4],
+    "family": lambda state, _: state.counts.get("done") == 2,
+    "large-loop": lambda _, ctx: ctx.get("sum") == 2 * 21,
+    "large-ctx": lambda _, ctx: (
+        ctx.get("n") == 1 and _numbers(ctx["got"]) == [list(range(1, 7))] * 5
+    ),
+    "large-branches": lambda _, ctx: _numbers([ctx.get("got", [])]) == [list(range(1, 7))],
+    "large-family": lambda _, ctx: ctx.get("sum") == 21,
 }
+
+
+def _numbers(found: list[list[dict[str, Any]]]) -> list[list[int]]:
+    return [[row["n"] for row in rows] for rows in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +192,14 @@ class Scene:
     name: str
     playbook: Playbook
     steady: bool
-    expects: Callable[[State], str] | None = None
+    expects: Callable[[State, dict[str, Any]], str] | None = None
 
 
-def choose(chance: Random) -> Scene:
-    """Draw a scene."""
+def choose(chance: Random, *, large: bool = False) -> Scene:
+    """Draw a scene; where results are large, often one that reads them."""
     drawn = chance.random()
+    if large and drawn < 0.5:
+        return knowing(chance.choice(sorted(_LARGE)))
     if drawn < 0.4:
         return wild(chance.randrange(WILD))
     if drawn < 0.6:
@@ -135,21 +225,23 @@ def sound(number: int) -> Scene:
 def knowing(name: str) -> Scene:
     """Return a playbook whose end is known."""
 
-    def expects(state: State) -> str:
-        if not _ANSWERS[name](state):
-            return f"it ended with ctx {json.dumps(state.ctx)} and counts {state.counts}"
-        return _completes(state)
+    def expects(state: State, ctx: dict[str, Any]) -> str:
+        if not _ANSWERS[name](state, ctx):
+            return f"it ended with ctx {json.dumps(ctx):.2000} and counts {state.counts}"
+        return _completes(state, ctx)
 
-    return Scene(name, _read(f"ordeal-{name}", _KNOWING[name]), steady=True, expects=expects)
+    text = (_KNOWING | _LARGE)[name]
+    return Scene(name, _read(f"ordeal-{name}", text), steady=True, expects=expects)
 
 
 @lru_cache
 def children() -> tuple[Playbook, ...]:
     """Return the playbooks that others call."""
-    return (_read("ordeal-child", _CHILD), random_path(0).child)
+    large = _read("ordeal-large-child", _LARGE_CHILD)
+    return (_read("ordeal-child", _CHILD), random_path(0).child, large)
 
 
-def _completes(state: State) -> str:
+def _completes(state: State, _ctx: dict[str, Any]) -> str:
     return "" if state.terminal == "completed" else f"it ended {state.terminal}: {state.error}"
 
 

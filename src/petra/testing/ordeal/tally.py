@@ -37,6 +37,8 @@ class Tally:
         counts["connections cut"] += sum(not c.whole for c in ordeal.host.connections)
         counts["frames lost"] += sum(c.lost for c in ordeal.host.connections)
         counts["frames repeated"] += sum(c.repeated for c in ordeal.host.connections)
+        counts["objects stored"] += len(evidence.objects)
+        counts["workloads and ctxs sent by themselves"] += len(evidence.shared)
         counts["assignments"] += len(evidence.sent)
         counts["effects of tools"] += len(evidence.ledger)
         counts["commands"] += len(evidence.journal)

@@ -25,8 +25,10 @@ from petra.testing.ordeal.hands import SLOWEST_S
 from petra.testing.ordeal.host import SHARD_LEASE_S, Host, Seat
 from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
 from petra.testing.ordeal.memo import remembering
-from petra.testing.ordeal.plan import Plan, draw
+from petra.testing.ordeal.network import BEATS, HALF, SILENT
+from petra.testing.ordeal.plan import Plan, beset, draw
 from petra.testing.ordeal.scenes import Scene, children, choose
+from petra.testing.ordeal.words import Words
 
 RECORDS_MAX = 120
 """Records after which somebody cancels an execution: a random playbook may go round for ever."""
@@ -41,7 +43,8 @@ class Ordeal:
     def __init__(self, seed: int, *, plan: Plan | None = None) -> None:
         self.seed = seed
         self.chance = chance_of(seed)
-        self.plan = plan or draw(self.chance)
+        self.plan = plan or beset(draw(self.chance), chance_of(seed, "hostile"))
+        self._hostile = chance_of(seed, "silence")
         self.evidence = Evidence()
         self.scenes: dict[str, Scene] = {}
         self.digest = ""
@@ -76,12 +79,15 @@ class Ordeal:
             "workers that died",
             "workers that froze",
             "engines that froze",
+            "workers that fell silent",
         )
         cut = sum(not connection.whole for connection in self.host.connections)
         if self.plan.weather.slow or self.plan.engines > 1:
             return MANY  # any frame may come after its lease has run out, and any shard may move
         frozen = 2 * (
-            counts["workers that froze"] + counts["engines that froze"]
+            counts["workers that froze"]
+            + counts["engines that froze"]
+            + counts["workers that fell silent"]
         )  # one may be frozen for more than two leases
         return cut + frozen + sum(counts[name] for name in died)
 
@@ -130,8 +136,11 @@ class Ordeal:
 
     async def _client(self, number: int) -> None:
         chance = chance_of(self.seed, "client", number)
-        client = Client(str(number), chance, self.evidence, self.host.reach, self.plan.doubles)
-        execution, scene = f"execution-{number}", choose(chance)
+        words = Words(self.plan, chance_of(self.seed, "words", number))
+        client = Client(
+            str(number), chance, self.evidence, self.host.reach, plan=self.plan, words=words
+        )
+        execution, scene = words.execution(number), choose(chance, large=self.plan.large > 0)
         self._know(scene.playbook)
         self.scenes[execution] = scene
         knows = scene.expects is not None
@@ -162,6 +171,7 @@ class Ordeal:
         faults += [self._freeze_engine() for _ in range(plan.engine_freezes)]
         faults += [self._jump() for _ in range(plan.jumps)]
         faults += [self._close() for _ in range(plan.engine_closes)]
+        faults += [self._hush() for _ in range(plan.silences)]
         return [asyncio.create_task(fault) for fault in faults]
 
     async def _some_time(self) -> None:
@@ -206,6 +216,26 @@ class Ordeal:
         for _ in range(int(math.exp(self.chance.random() * 5))):
             await asyncio.sleep(0)  # between any two steps of what happens at one moment
         await self.host.close_engine(self._seat())
+
+    async def _hush(self) -> None:
+        """Let a worker fall silent without closing: it speaks again, its connection breaks, or it is never heard of."""
+        chance = self._hostile
+        await asyncio.sleep(chance.random() * self.plan.storm_s)
+        place = chance.choice(sorted(self.host.workers))
+        connection = self.host.connection_of(place)
+        if connection is None:
+            return
+        self.plan.counts["workers that fell silent"] += 1
+        connection.hush(chance.choice((SILENT, BEATS, HALF)))
+        await asyncio.sleep(self.plan.lease_s * chance.choice((0.5, 1.2, 2.5)))
+        match chance.randrange(3):
+            case 0:
+                connection.speak()
+            case 1:
+                connection.cut()
+            case _ if self.host.connection_of(place) is connection:
+                connection.vanish()
+                self.host.workers[place].kill()
 
     # Coming to rest
 
