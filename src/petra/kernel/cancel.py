@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from petra.kernel import events as e
+from petra.kernel.crowds import withdrawn
 from petra.kernel.effects import CancelChild, Stop
 from petra.kernel.state import Group, Run
 from petra.kernel.turn import Turn
@@ -23,7 +23,7 @@ def withdraw(
     by: str = "",
     groups: Iterable[str] = (),
 ) -> None:
-    """Withdraw tokens and runs in one event, and the groups that were wholly inside of what is gone."""
+    """Withdraw tokens and runs in one firing, and the groups that were wholly inside of what is gone."""
     token_ids, run_ids, group_ids = list(tokens), list(runs), list(groups)
     if not token_ids and not run_ids and not group_ids:
         return
@@ -33,7 +33,8 @@ def withdraw(
             turn.free(plan.resources)
     for run_id in run_ids:
         stop(turn, turn.state.runs[run_id], reason)
-    turn.emit(e.Withdrawn(tokens=token_ids, runs=run_ids, groups=group_ids, reason=reason, by=by))
+    for event in withdrawn(token_ids, run_ids, group_ids, reason, by):
+        turn.emit(event)
 
 
 def stop(turn: Turn, run: Run, reason: str) -> None:

@@ -256,7 +256,8 @@ class TokenDiscarded(Event, frozen=True, tag="token.discarded"):
 class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
     """``S.withdraw`` fired: tokens and runs were taken away, with everything inside them.
 
-    ``closes`` is a group of which nobody had arrived when its join was turned away.
+    ``closes`` is a group of which nobody had arrived when its join was turned away. With ``more`` the same firing
+    goes on in the next event.
     """
 
     tokens: list[str] = []
@@ -265,6 +266,30 @@ class Withdrawn(Event, frozen=True, tag="tokens.withdrawn"):
     reason: str = ""
     by: str = ""
     closes: str | None = None
+    more: bool = False
+
+
+class TokensAdded(Event, frozen=True, tag="tokens.added"):
+    """Further tokens of a fan-out that has too many for the boundary event, which says how many there are.
+
+    ``items`` and ``arcs`` are those of the same branches, as in the group. ``timers`` come after the last of them.
+    """
+
+    group: str
+    step: str
+    produced: list[Produced]
+    items: list[Any]
+    arcs: list[int]
+    timers: list[NewTimer] = []
+
+
+class TokensGathered(Event, frozen=True, tag="tokens.gathered"):
+    """Tokens that a join takes, of so many that the event of its firing, which follows, cannot name them all."""
+
+    run: str
+    step: str
+    consumed: list[str]
+    group: str | None = None
 
 
 class RunReturned(Event, frozen=True, tag="run.returned"):
@@ -493,6 +518,8 @@ AnyEvent = (
     | IterationsEnded
     | TokenDiscarded
     | Withdrawn
+    | TokensAdded
+    | TokensGathered
     | RunReturned
     | RunRedelivered
     | RunTakenBack

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.fold.crowds import tokens_added, tokens_gathered
 from petra.kernel.fold.groups import group_changed, group_timed_out, settle_groups
 from petra.kernel.fold.loops import items_added, iterations_ended, iterations_started
 from petra.kernel.fold.migration import migrated
@@ -166,6 +167,8 @@ _APPLY: dict[type, Callable[[State, Any], None]] = {
     e.IterationsEnded: iterations_ended,
     e.TokenDiscarded: discarded,
     e.Withdrawn: withdrawn,
+    e.TokensAdded: tokens_added,
+    e.TokensGathered: tokens_gathered,
     e.RunReturned: returned,
     e.RunRedelivered: _redelivered,
     e.RunTakenBack: _taken_back,

@@ -96,7 +96,7 @@ def _late_merge(turn: Turn, plan: StepPlan, group: Group, index: int, token: Tok
 def judge(turn: Turn, group_id: str) -> None:
     """Fire the join of a group, or fail it, if its verdict says so."""
     group = turn.state.groups.get(group_id)
-    if group is None or not group.decides or turn.state.phase != "normal":
+    if group is None or not group.decides or group.missing or turn.state.phase != "normal":
         return
     plan = turn.program.steps[group.join or ""]
     on_its_way = plan.joins_all and len(group.arrived) < group.size

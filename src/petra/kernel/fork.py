@@ -4,7 +4,7 @@ The past travels inside the first events of the new execution, so its log stands
 of the origin, and the two are linked by name and version.
 
 Rule 1: a past never ends between an input and what was decided about it: an answer, a signal or a timer that
-would be its last record is left out, so that it can come again.
+would be its last record is left out, so that it can come again. Nor does it end within a firing of several records.
 Rule 2: a long past is taken over in pieces, each an event of bounded size.
 Rule 3: a fork of a fork takes over one past, whose parts say whose each record was.
 """
@@ -18,6 +18,7 @@ import msgspec
 
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.kernel.crowds import complete, whole
 from petra.kernel.replay import Record
 
 Past = list[tuple[float, e.AnyEvent]]
@@ -93,6 +94,7 @@ def rerun(
 def _command(parts: list[Part], *, now: float, reason: str, decided: bool = False) -> c.Fork:
     past = [one for part in parts for one in part.past]
     size = len(past)
+    del past[complete(past) :]
     while not decided and len(past) > 1 and _is_undecided(past[-1][1]):
         past.pop()
     origin, before, own = parts[-1]
@@ -127,7 +129,14 @@ def pieces(past: Past) -> list[Past]:
 
 
 def lived(records: Iterable[Record]) -> Iterator[tuple[int, float, e.AnyEvent]]:
-    """Yield everything an execution lived through, with its version: what it took over lies before version 1."""
+    """Yield everything an execution lived through, with its version: what it took over lies before version 1.
+
+    A firing of several records is one event here, with the version of its own record.
+    """
+    return whole(_lived(records))
+
+
+def _lived(records: Iterable[Record]) -> Iterator[tuple[int, float, e.AnyEvent]]:
     left = 0
     for record in records:
         event = record.event

@@ -1,4 +1,4 @@
-"""Lists of loops: in the log while they are short, else in objects, piece by piece (S9, S18).
+"""Lists of loops and fan-outs: in the log while they are short, else in objects, piece by piece (S8, S9, S18).
 
 Rule 1: an object holds a piece of the list; the log says how many items each piece has. Nobody needs more than one
 piece at a time, however long the list is.
@@ -70,21 +70,43 @@ def listed(turn: Turn, value: Value, view: View, extra: dict[str, Any], what: st
     Raises:
         TransformError: it cannot be evaluated, or is no list.
     """
-    found = _untouched(turn, value, view, extra)
-    if found is None:
-        found = turn.hand_on(value, view, what, extra)
-    if is_reference(found):
-        if _is_far(turn, found):
-            return Listed([[]], turn.pieces(found, what))
-        found = turn.follow(found, what)
+    found = _found(turn, value, view, extra, what)
     if not isinstance(found, list):
-        raise TransformError(Error(kind="transform", message=f"{what} is not a list"))
+        return Listed([[]], turn.pieces(found, what))
     if len(_encode(found)) <= PIECE:
         return Listed([found], [])
     if not turn.objects.can_store:
         return Listed(_parts(turn, found, what), [])
     pieces = [(len(piece), turn.objects.put(piece)) for piece in cut(found)]
     return Listed([[]], pieces)
+
+
+def branched(turn: Turn, value: Value, view: View, what: str) -> list[Any]:
+    """Evaluate the list of a fan-out: its items, or where they are if the list is long and in an object.
+
+    Raises:
+        TransformError: it cannot be evaluated, or is no list.
+    """
+    found = _found(turn, value, view, {}, what)
+    if isinstance(found, list):
+        return found
+    return [
+        part_of(piece, index) for count, piece in turn.pieces(found, what) for index in range(count)
+    ]
+
+
+def _found(
+    turn: Turn, value: Value, view: View, extra: dict[str, Any], what: str
+) -> list[Any] | dict[str, Any]:
+    """Return a list, or the reference to one that is too large to be read as a whole."""
+    found = _untouched(turn, value, view, extra)
+    if found is None:
+        found = turn.hand_on(value, view, what, extra)
+    if is_reference(found) and not _is_far(turn, found):
+        found = turn.follow(found, what)
+    if isinstance(found, list) or is_reference(found):
+        return found
+    raise TransformError(Error(kind="transform", message=f"{what} is not a list"))
 
 
 def cut(items: list[Any]) -> Iterator[list[Any]]:

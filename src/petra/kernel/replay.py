@@ -88,7 +88,7 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901 - a table
+def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901, PLR0912 - a table
     """Say what an event did to the marking."""
     transition, consumed, produced, writes = "", [], [], []
     match event:
@@ -107,7 +107,12 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
         case e.TokenDiscarded():
             transition, consumed = "discard", [event.token]
         case e.Withdrawn():
-            transition, consumed = "withdraw", [*event.tokens, *event.runs]
+            transition = "" if event.more else "withdraw"
+            consumed = [*event.tokens, *event.runs]
+        case e.TokensAdded():  # of the firing before
+            produced = [made.id for made in event.produced]
+        case e.TokensGathered():  # of the firing that follows
+            consumed = event.consumed
         case e.RunReturned():
             transition, consumed, produced = "return", [event.run], [event.token.id]
         case e.GroupChanged(produced=made) if made is not None:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from petra.kernel import events as e
+from petra.kernel.lists import branched
 from petra.kernel.objects import excess
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
@@ -24,7 +25,7 @@ from petra.references import is_reference, part_of
 from petra.wire import Error
 
 FANNED_BYTES = 64 * 1024
-"""Bytes of arguments that the tokens of one firing have in its event; the items of ``foreach`` come on top."""
+"""Bytes of arguments that the tokens of one firing have in its events; the items of ``foreach`` come on top."""
 SHARED_BYTES = 128 * 1024
 """Bytes of arguments that are one object: whoever needs one of them reads no more than that."""
 PART_BYTES = 512
@@ -98,13 +99,7 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
         return [(arc, {}, None)]
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
-        items = turn.follow(
-            turn.hand_on(arc.foreach, view, f"foreach of {what}"), f"foreach of {what}"
-        )
-        if not isinstance(items, list):
-            raise TransformError(
-                Error(kind="transform", message=f"foreach of {what} is not a list")
-            )
+        items = branched(turn, arc.foreach, view, f"foreach of {what}")
         name = arc.arc.item
         found = []
         for item in items:
@@ -118,9 +113,18 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
             raise TransformError(
                 Error(kind="transform", message=f"copies of {what} is not a whole number")
             )
-        args = _args(turn, arc, view, what, {})
+        args = _same(turn, _args(turn, arc, view, what, {}), copies)
         return [(arc, args, None)] * copies
     return [(arc, _args(turn, arc, view, what, {}), None)]
+
+
+def _same(turn: Turn, args: dict[str, Any], copies: int) -> dict[str, Any]:
+    """Return the arguments of tokens that are all alike: what is heavy in them is stored once for all."""
+    heavy = _heavy(args) if args and copies > 1 and turn.objects.can_store else []
+    if not heavy or excess(args, 0) * copies <= FANNED_BYTES:
+        return args
+    whole = turn.objects.put(args)
+    return {**args, **{name: part_of(whole, name) for name in heavy}}
 
 
 def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +181,7 @@ _Made = tuple[ArcPlan, dict[str, Any], Any]
 
 
 def _light(turn: Turn, tokens: list[_Made]) -> list[_Made]:
-    """Make the arguments of many tokens fit into one event: the larger values become parts of objects they share."""
+    """Make the arguments of many tokens light: the larger values become parts of objects they share."""
     if not turn.objects.can_store or not excess([args for _, args, _ in tokens], FANNED_BYTES):
         return tokens
     found: list[_Made] = []
@@ -193,18 +197,26 @@ def _light(turn: Turn, tokens: list[_Made]) -> list[_Made]:
 
 
 def _shared(turn: Turn, tokens: list[_Made]) -> list[_Made]:
+    heavy = [_heavy(args) for _, args, _ in tokens]
+    if not any(heavy):
+        return tokens
     whole = turn.objects.put([args for _, args, _ in tokens])
     found: list[_Made] = []
     for index, (arc, args, item) in enumerate(tokens):
-        large = {
-            name: part_of(whole, index, name)
-            for name, value in args.items()
-            if excess(value, PART_BYTES) and not is_reference(value)
-        }
+        large = {name: part_of(whole, index, name) for name in heavy[index]}
         name = arc.arc.item if arc.foreach is not None else ""
         same = name in large and args[name] is item
         found.append((arc, {**args, **large}, large[name] if same else item))
     return found
+
+
+def _heavy(args: dict[str, Any]) -> list[str]:
+    """Return the arguments that are better parts of an object."""
+    return [
+        name
+        for name, value in args.items()
+        if excess(value, PART_BYTES) and not is_reference(value)
+    ]
 
 
 def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:

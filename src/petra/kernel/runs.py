@@ -15,9 +15,11 @@ import msgspec
 from petra.kernel import cancel, completion
 from petra.kernel import events as e
 from petra.kernel.admission import judge_again
+from petra.kernel.crowds import emit_in_pieces, gather
 from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
-from petra.kernel.fold.steps import activation_of, united
+from petra.kernel.fold.histories import united
+from petra.kernel.fold.steps import activation_of
 from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
@@ -72,7 +74,7 @@ def start(
         e.StepStarted(
             run=run_id,
             step=plan.name,
-            consumed=consumed,
+            consumed=gather(turn, run_id, plan.name, consumed, group),
             args=args,
             stack=list(stack) if stack is not None else None,
             group=group.id if group is not None else None,
@@ -420,7 +422,10 @@ def _record(
     recorded = _with(
         event, routed, handled=handled, stains=stains, actor=actor, administrative=administrative
     )
-    turn.emit(recorded)
+    if recorded.group is not None or recorded.consumed:
+        emit_in_pieces(turn, recorded)
+    else:
+        turn.emit(recorded)
     if turn.program.watches_steps:
         turn.step_changed(plan.name)
     if run.resources:
@@ -457,7 +462,7 @@ def _with(
     stains: bool,
     actor: str | None,
     administrative: str | None,
-) -> e.AnyEvent:
+) -> e.StepDone | e.StepFailed | e.LoopDone:
     made = msgspec.structs.replace(
         event, arcs=routed.arcs, produced=routed.produced, group=routed.group, timers=routed.timers,
         handled=handled, stains=stains, actor=actor, administrative=administrative,

@@ -237,6 +237,8 @@ class Group(Struct, gc=False):
     """Whether its join failed or was turned away: nothing is merged late."""
     empty: str = ""
     """The token that stands for a group of nobody."""
+    missing: int = 0
+    """How many of its tokens further events of the same firing are going to add."""
 
     @property
     def decides(self) -> bool:
@@ -323,6 +325,8 @@ class State(Struct, gc=False):
     inherits: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
+    gathered: dict[str, Seen] = {}
+    """By a run that the next events begin: the histories of the tokens that were taken for it already."""
     past_left: int = 0
     """How many records of a past are still to be taken over."""
     paused: bool = False

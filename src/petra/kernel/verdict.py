@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from petra.kernel.fold.steps import united
+from petra.kernel.fold.histories import united
 from petra.kernel.program import StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import Group, Stack, Token

@@ -28,6 +28,8 @@ class _Group:
     size: int
     arrived: set[int] = field(default_factory=set)
     fired: bool = False
+    around: Stack = ()
+    made: int = 0
 
 
 @dataclass(slots=True)
@@ -67,6 +69,8 @@ class Checker:
         self._reducers: dict[str, Any] = {}
         self._finals = 0
         self._once: set[str] = set()
+        self._unfinished = ""
+        self._gathered: dict[str, list[Stack]] = {}
 
     def check(self, records: Iterable[Record]) -> list[str]:
         """Read a log, or the next part of it; the faults found so far come back."""
@@ -82,6 +86,9 @@ class Checker:
             self._fault("I1", f"version {self._seq} was expected")
         if self._over:
             self._fault("I5", "something happened after the end")
+        if self._unfinished and not isinstance(record.event, e.TokensAdded):
+            self._fault("I16", f"group {self._unfinished} has not all of its tokens")
+            self._unfinished = ""
         handler = _HANDLERS.get(type(record.event))
         if handler is not None:
             getattr(self, handler)(record.event)
@@ -101,6 +108,9 @@ class Checker:
         if token not in self._ready:
             self._fault("I6", f"token {token} leaves and is not there")
         return self._ready.pop(token, ())
+
+    def _take_all(self, event: e.StepStarted | e.StepEnded) -> list[Stack]:
+        return [*(self._take(one) for one in event.consumed), *self._gathered.pop(event.run, ())]
 
     def _take_run(self, run: str) -> tuple[str, Stack]:
         if run not in self._runs:
@@ -150,7 +160,7 @@ class Checker:
     def _step_started(self, event: e.StepStarted) -> None:
         if event.run in self._runs or event.run in self._ended_runs:
             self._fault("I11", f"run {event.run} starts twice")
-        stacks = [self._take(token) for token in event.consumed]
+        stacks = self._take_all(event)
         if event.compensates:
             self._undoing.add(event.run)
         elif not event.consumed and event.group is None:
@@ -229,7 +239,7 @@ class Checker:
         if event.run in self._ended_runs:
             self._fault("I11", f"run {event.run} ends twice")
         self._ended_runs.add(event.run)
-        stacks = [self._take(token) for token in event.consumed]
+        stacks = self._take_all(event)
         if event.closes is not None:
             self._close(event.step, event.closes, stacks)
             return tuple(stacks[0][: _depth(stacks[0], event.closes)]) if stacks else ()
@@ -242,14 +252,33 @@ class Checker:
         if event.group is None and len(event.produced) > 1:
             self._fault("I7", "several tokens and no group")
         if event.group is not None:
-            self._groups[event.group.id] = _Group(event.group.size)
-            indices = [made.index for made in event.produced if not made.empty]
-            if indices != list(range(event.group.size)):
-                self._fault("I16", f"group {event.group.id} has branches {indices}")
+            group = self._groups[event.group.id] = _Group(event.group.size, around=stack)
+            self._branches(event.group.id, group, [x for x in event.produced if not x.empty])
         for made in event.produced:
             inside = made.index is not None and event.group is not None
             inner = ((event.group.id, made.index or 0),) if inside and event.group else ()
             self._made(made, (*stack, *inner))
+
+    def _branches(self, group_id: str, group: _Group, made: list[e.Produced]) -> None:
+        """Count the branches of a new group, which may come in several events."""
+        indices = [token.index for token in made]
+        begin, group.made = group.made, group.made + len(made)
+        if indices != list(range(begin, group.made)) or group.made > group.size:
+            self._fault("I16", f"group {group_id} has branches {indices}")
+        self._unfinished = group_id if group.made < group.size else ""
+
+    def _tokens_added(self, event: e.TokensAdded) -> None:
+        if event.group != self._unfinished:
+            self._fault("I16", f"tokens are added to group {event.group}, which has all of them")
+            return
+        group = self._groups[event.group]
+        self._branches(event.group, group, event.produced)
+        for made in event.produced:
+            self._made(made, (*group.around, (event.group, made.index or 0)))
+        self._arm(event.timers)
+
+    def _tokens_gathered(self, event: e.TokensGathered) -> None:
+        self._gathered.setdefault(event.run, []).extend(map(self._take, event.consumed))
 
     def _withdrawn(self, event: e.Withdrawn) -> None:
         for token in event.tokens:
@@ -421,6 +450,8 @@ _HANDLERS: dict[type, str] = {
     e.StepFailed: "_step_ended",
     e.LoopDone: "_step_ended",
     e.Withdrawn: "_withdrawn",
+    e.TokensAdded: "_tokens_added",
+    e.TokensGathered: "_tokens_gathered",
     e.TokenDiscarded: "_discarded",
     e.RunReturned: "_returned",
     e.GroupChanged: "_group_changed",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from petra.kernel import events as e
+from petra.kernel.crowds import whole
 from petra.net.compile import Compiled
 
 
@@ -41,7 +42,9 @@ def violations(compiled: Compiled, events: Iterable[e.AnyEvent]) -> list[Firing]
 def firings(events: Iterable[e.AnyEvent]) -> Iterator[Firing]:
     """Yield what fired, in the order of the log."""
     log = _Log()
-    for version, event in enumerate(events, start=1):
+    for version, _, event in whole(
+        (number, 0.0, one) for number, one in enumerate(events, start=1)
+    ):
         yield from log.take(version, event)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -59,6 +60,10 @@ def _more(event: e.AnyEvent) -> list[str]:
     match event:
         case e.StepDone() | e.StepFailed() | e.LoopDone():
             return _ended(event)
+        case e.TokensAdded():
+            return _targets(event.produced)
+        case e.TokensGathered():
+            return [f"{len(event.consumed)} tokens"]
         case e.StepStarted(merge=merge) if merge is not None:
             return writes([merge])
         case e.IterationsEnded():
@@ -103,10 +108,11 @@ def _ended(event: e.StepEnded) -> list[str]:
     found = [f"{event.error.kind}: {event.error.message}"] if event.error is not None else []
     found += _tries(event)
     found += writes(event.writes)
-    targets = dict.fromkeys(token.step for token in event.produced)
-    numbers = [sum(token.step == step for token in event.produced) for step in targets]
-    shown = [
-        step if number == 1 else f"{step} ×{number}"
-        for step, number in zip(targets, numbers, strict=True)
-    ]
-    return found + ([f"→ {', '.join(shown)}"] if shown else [])
+    return found + _targets(event.produced)
+
+
+def _targets(produced: list[e.Produced]) -> list[str]:
+    """Say where tokens went."""
+    targets = Counter(token.step for token in produced)
+    shown = [step if number == 1 else f"{step} ×{number}" for step, number in targets.items()]
+    return [f"→ {', '.join(shown)}"] if shown else []

@@ -34,6 +34,7 @@ from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, inte
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
 from petra.worker.gathering import gather, is_part
+from petra.worker.items import with_items
 from petra.worker.loaded import Loaded
 from petra.worker.pages import Pages
 from petra.worker.parts import Parts
@@ -287,7 +288,8 @@ class Runner:
 
     async def _stride(self, work: Work, strider: Strider, first: Iteration) -> None:
         """Let a thread go through some iterations, and see to those that need the loop."""
-        stride = Stride(deque([first, *work.parts.ready(STRIDE_MAX - 1)]))
+        ready = [first, *work.parts.ready(STRIDE_MAX - 1)]
+        stride = Stride(deque(await with_items(self._loaded, self._stored(work), ready)))
         tool = strider.tools[work.ready.tasks[0].kind]
         part = work.part()
         try:

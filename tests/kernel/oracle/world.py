@@ -15,6 +15,7 @@ from kernel.oracle.text import playbook
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
+from petra.kernel.crowds import whole
 from petra.kernel.decide import decide
 from petra.kernel.program import Program
 from petra.kernel.rest import rest_of
@@ -142,8 +143,8 @@ class Kernel:
 
     def send(self, command: c.AnyCommand) -> None:
         decision = decide(self.program, self.state, command)
-        for event in decision.events:
-            self.log.append(event)
+        self.log += decision.events
+        for _, _, event in whole((0, self.now, one) for one in decision.events):
             self.told.take(event, self.now)
         for effect in decision.effects:
             if isinstance(effect, f.Assign):

@@ -21,7 +21,7 @@ def settle_groups(state: State) -> list[str]:
         for index, where in touched[group_id].items():
             if index not in group.members and index not in group.arrived:
                 group.ended.setdefault(index, where)
-        if not group.members and (group.fired or group.join is None):
+        if not group.members and not group.missing and (group.fired or group.join is None):
             state.forget_group(group)
     return list(touched)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from petra.kernel import events as e
+from petra.kernel.fold.histories import history
 from petra.kernel.fold.loops import add_pieces
 from petra.kernel.fold.sums import last_error, note_failure, remember
 from petra.kernel.fold.tasks import arm
@@ -16,7 +17,6 @@ from petra.kernel.state import (
     Group,
     LoopState,
     Run,
-    Seen,
     Stack,
     State,
     Token,
@@ -72,7 +72,7 @@ def _joined_run(state: State, event: e.StepStarted) -> Run:
         step=event.step,
         args=event.args if event.args is not None else (first.args if first else {}),
         stack=stack,
-        seen=undone.seen if undone else history(state, tokens, event.group),
+        seen=undone.seen if undone else history(state, tokens, event.group, event.run),
         source=first.source if first else None,
         output=first.output if first else None,
         started_at=state.now,
@@ -103,25 +103,6 @@ def close(state: State, group: Group) -> None:
     state.decide_group(group)
     touch(state, group.stack, group.join or group.step)
     state.touched.setdefault(group.id, {})
-
-
-def history(state: State, tokens: list[Token], group_id: str | None) -> Seen:
-    """Return the history a run begins with."""
-    if len(tokens) == 1:
-        return tokens[0].seen
-    if tokens or group_id is None:
-        return united(tokens)
-    return state.groups[group_id].seen
-
-
-def united(tokens: list[Token]) -> Seen:
-    """Unite the histories of joined tokens: of each step, the activation that ended last."""
-    seen: Seen = {}
-    for token in tokens:
-        for step, activation in token.seen.items():
-            if step not in seen or seen[step].seq < activation.seq:
-                seen[step] = activation
-    return seen
 
 
 def to_stack(pairs: list[e.Pair] | None) -> Stack:
@@ -171,7 +152,9 @@ def ended_run(state: State, event: e.StepEnded) -> Run:
     stack = group.stack if group is not None else first.stack if first else ()
     if event.stack is not None:
         stack = to_stack(event.stack)
-    seen = united(tokens) if tokens else (group.seen if group else {})
+    seen = (
+        history(state, tokens, event.closes, event.run) if tokens else (group.seen if group else {})
+    )
     source = first.source if first else group.source if group else None
     return Run(
         id=event.run, step=event.step, args=first.args if first else {}, stack=stack, seen=seen, source=source,
@@ -224,12 +207,14 @@ def produce(
     seen = {**run.seen, run.step: activation}
     if event.group is not None:
         new = event.group
-        state.add_group(
-            Group(
-                id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
-                join=new.join, items=new.items, arcs=new.arcs, source=activation, since=state.seq,
-            )
+        group = Group(
+            id=new.id, step=run.step, size=new.size, stack=run.stack, seen=seen, created_at=state.now,
+            join=new.join, items=new.items, arcs=new.arcs, source=activation, since=state.seq,
         )  # fmt: skip
+        if new.size > len(event.produced):  # the others follow
+            group.missing = new.size - len(event.produced)
+            group.items, group.arcs = [*new.items], [*new.arcs]
+        state.add_group(group)
         state.touched.setdefault(new.id, {})
     for made in event.produced:
         stack = run.stack

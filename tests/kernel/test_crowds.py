@@ -1,0 +1,214 @@
+"""Crowds: a firing of very many tokens is several events, and means what it means as one (S8, S18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from kernel.oracle.compare import difference
+from kernel.oracle.draw import draw
+from kernel.paths import Watch, walk
+
+from petra.export.firings import firings_xes
+from petra.export.life import Log, life, step_runs
+from petra.kernel import Ledger, Record, State, crowds, decide, evolve, replay, verify
+from petra.kernel import events as e
+from petra.kernel.crowds import whole
+from petra.kernel.fork import fork, rerun
+from petra.kernel.snapshot import restore, snapshot
+from petra.net import compile as compile_net
+from petra.playbook import Playbook, read
+from petra.testing import Simulation
+from petra.testing.conformance import violations
+from petra.testing.story import told
+
+PIECES = e.TokensAdded | e.TokensGathered
+BOOK = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: crowd}
+workload: {rows: [], n: 0}
+workflow:
+  - step: split
+    tool: {kind: python, code: x}
+    next: {arcs: [{step: work, foreach: "{{ workload.rows }}", as: row, args: {note: "{{ row.text }}"}}]}
+  - {step: work, tool: {kind: python, code: x}, next: {arcs: [{step: join}]}}
+  - step: join
+    spec: {join: {mode: MODE, on_unreachable: UNREACHABLE, merge: {strategy: append, into: all}}}
+    tool: {kind: python, code: x}
+"""
+
+
+def book(mode: str = "all", unreachable: str = "fail") -> Playbook:
+    return read(BOOK.replace("MODE", mode).replace("UNREACHABLE", unreachable), "x").checked()
+
+
+def begun(playbook: Playbook, rows: list[Any], *, after_s: float = 1, **tools: Any) -> Simulation:
+    """Start an execution whose fan-out is a second old."""
+    work = {"ok": 7, "after_s": after_s}
+    simulation = Simulation(
+        playbook,
+        tools={"split": {"ok": 1}, "work": work, "join": {"ok": "end"}, **tools},
+        watch=Watch(),
+    )
+    simulation.start({"rows": rows})
+    return simulation
+
+
+def faults(simulation: Simulation) -> list[str]:
+    watch = simulation.watch
+    assert isinstance(watch, Watch)
+    return [*watch.faults, *(one for checker in watch.checkers.values() for one in checker.faults)]
+
+
+def events(simulation: Simulation) -> list[e.AnyEvent]:
+    return [record.event for record in simulation.root.log]
+
+
+def rows_of(count: int, size: int = 4) -> list[Any]:
+    return [{"id": index, "text": f"{index:0{size}d}"} for index in range(count)]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two or three tokens be a crowd."""
+    monkeypatch.setattr(crowds, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(crowds, "FIRST_BYTES", 1)
+    monkeypatch.setattr(crowds, "ADDED_BYTES", 400)
+    monkeypatch.setattr(crowds, "NAMED_MAX", 2)
+
+
+def _firings(simulation: Simulation) -> list[list[e.AnyEvent]]:
+    return [
+        [event for _, _, event in whole((r.seq, r.at, r.event) for r in execution.log)]
+        for execution in simulation.executions.values()
+    ]
+
+
+@pytest.mark.spec("S8", "S18")
+def test_random_paths_mean_the_same_when_their_firings_are_cut(request: Any) -> None:
+    straight = [walk(seed) for seed in range(60)]
+    request.getfixturevalue("small")
+    pieces = 0
+    for seed, (_, once, _) in enumerate(straight):
+        _, cut, wrong = walk(seed)
+        assert not wrong, (seed, wrong[:3])
+        if len(once.root.log) < 140:  # longer ones are stopped by their number of records
+            assert _firings(cut) == _firings(once), seed
+        pieces += sum(isinstance(event, PIECES) for event in events(cut))
+    assert pieces > 50
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.spec("S4", "S8", "S11")
+def test_kernel_and_oracle_agree_on_firings_that_are_cut() -> None:
+    for seed in range(40):
+        plan = draw(seed)
+        assert difference(plan) is None, seed
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.spec("S8")
+@pytest.mark.parametrize("mode", ["all", "any", "{m_of_n: 5}"])
+def test_a_join_waits_until_all_tokens_of_its_group_are_there(mode: str) -> None:
+    text = BOOK.replace("{step: work, foreach", "{step: join, foreach").replace("MODE", mode)
+    text = text.replace("UNREACHABLE", "fail").replace(
+        "  - {step: work, tool: {kind: python, code: x}, next: {arcs: [{step: join}]}}\n", ""
+    )
+    simulation = begun(read(text, "x").checked(), rows_of(9))
+    simulation.run()
+    assert simulation.root.state.terminal == "completed"
+    assert not faults(simulation)
+    kinds = [type(event) for event in events(simulation)]
+    added = [n for n, kind in enumerate(kinds) if kind is e.TokensAdded]
+    taken = [
+        n for n, kind in enumerate(kinds) if kind in {e.TokensGathered, e.StepStarted, e.Withdrawn}
+    ]
+    assert max(added) < min(n for n in taken if n > kinds.index(e.StepDone))
+    assert len(simulation.ctx["all"]) == 9  # all had arrived when it was judged
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.spec("S8", "S13")
+def test_a_join_that_fails_takes_all_that_arrived() -> None:
+    tools: dict[str, Any] = {
+        "work": [{"ok": 1, "after_s": 1}] * 8 + [{"error": {"kind": "unknown"}, "after_s": 2}]
+    }
+    text = (
+        BOOK.replace("MODE", "all")
+        .replace("UNREACHABLE", "fail")
+        .replace(
+            "  - {step: work, tool: {kind: python, code: x}, next: {arcs: [{step: join}]}}\n",
+            "  - {step: work, tool: {kind: python, code: x}, spec: {policy: {failure: {mode: best_effort}}},"
+            " next: {arcs: [{step: join, when: \"{{ event.name == 'step.done' }}\"}]}}\n",
+        )
+    )
+    simulation = begun(read(text, "x").checked(), rows_of(9), **tools)
+    simulation.run()
+    assert simulation.root.state.terminal == "failed"
+    gathered = [x for x in events(simulation) if isinstance(x, e.TokensGathered)]
+    (failed,) = [x for x in events(simulation) if isinstance(x, e.StepFailed) and x.step == "join"]
+    assert len(failed.consumed) + sum(len(x.consumed) for x in gathered) == 8
+    assert not faults(simulation)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.spec("S13", "S17")
+def test_every_prefix_replays_and_can_be_forked_but_never_within_a_firing() -> None:
+    simulation = begun(book(), rows_of(9))
+    simulation.run()
+    log = simulation.root.log
+    assert sum(isinstance(event, PIECES) for event in events(simulation)) > 5
+    assert verify(simulation.root.id, log) is None
+    state = State(id=simulation.root.id)
+    for record in log:
+        state = restore(snapshot(state))
+        evolve(state, record.event, seq=record.seq, at=record.at)
+        assert f"{state.marking:064x}" == record.receipt.after
+    assert state == replay(simulation.root.id, log) == simulation.root.state
+    for at in range(1, len(log)):
+        if isinstance(log[at - 1].event, e.ExecutionEnded | e.ExecutionEnding):
+            continue
+        command = fork(simulation.root.id, log, at, now=1.0)
+        past = State(id="fork")
+        decision = decide(simulation.root.program, past, command, simulation.shelf)
+        assert not any(group.missing for group in past.groups.values())
+        assert not past.gathered
+        ledger = Ledger("fork")
+        made = [
+            ledger.record(event, 1.0, *marking)
+            for event, marking in zip(decision.events, decision.markings, strict=True)
+        ]
+        assert verify("fork", made) is None
+    again = rerun(simulation.root.id, log, "join", now=1.0)
+    assert not isinstance(again.past[-1][1], e.TokensGathered)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.spec("S2")
+def test_readers_get_each_firing_as_a_whole() -> None:
+    simulation = begun(book(), rows_of(9))
+    simulation.run()
+    playbook = simulation.root.program.playbook
+    assert not violations(compile_net(playbook), events(simulation))
+    log = Log("e", playbook, simulation.root.log, "completed")
+    assert not any(isinstance(moment.event, PIECES) for moment in life(log.records))
+    runs = step_runs(log)
+    assert [run.branch for run in runs if run.step == "work"] == [(n,) for n in range(9)]
+    assert len(runs[-1].tokens) == 9
+    xes = firings_xes(log)
+    assert "petra:off_net" not in xes
+    assert '"petra:stands_for" value="9"' in xes
+    said = [told(event) for event in events(simulation)]
+    assert "tokens.gathered join; 2 tokens" in said
+    assert any(line.startswith("tokens.added split → work") for line in said)
+
+
+@pytest.mark.spec("S17")
+def test_a_small_fan_out_is_one_event() -> None:
+    simulation = begun(book(), rows_of(100))
+    simulation.run()
+    assert not any(isinstance(event, PIECES) for event in events(simulation))
+    stored = msgspec.json.decode(msgspec.json.encode(simulation.root.log), type=list[Record])
+    assert replay(simulation.root.id, stored) == simulation.root.state
