@@ -14,9 +14,10 @@ from engine_support import local, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from petra.engine import shelf
 from petra.engine.codec import from_row
 from petra.engine.cutting import Cutter
-from petra.errors import UnreadableError
+from petra.errors import ObjectError, UnreadableError
 from petra.kernel import Program, State, decide
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -205,5 +206,48 @@ def test_a_loop_over_a_list_in_an_object_runs_through_an_engine(tmp_path: Path) 
             started = next(one.event for one in records if isinstance(one.event, e.StepStarted))
             assert sum(count for count, _ in started.pieces) == 40_000
         await store.close()
+
+    asyncio.run(scenario())
+
+
+class Refusing(LocalObjects):
+    """Objects in a folder that has no room for the first pieces of a list, or cannot be reached."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        super().__init__(folder)
+        self._kind = kind
+        self.left = 3
+
+    async def write(self, key: str, content: bytes) -> None:
+        """Store content, once there is room."""
+        if content.startswith(b"[") and self.left:
+            self.left -= 1
+            raise ObjectError(self._kind, f"{key}: refused on purpose")
+        await super().write(key, content)
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("kind", ["quota", "connection"])
+def test_a_list_is_cut_once_its_pieces_can_be_stored(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "RETRY_S", 0.0)
+    book = playbook(
+        """
+  - step: make
+    tool: {kind: python, code: "result = {'rows': [{'cut': 'x' * 1000}] * 1100}"}
+    next: {arcs: [{step: each}]}
+  - {step: each, loop: {in: "{{ make.rows }}", iterator: row}, tool: {kind: noop}}
+"""
+    )
+
+    async def scenario() -> None:
+        store, objects = await SqliteStore.open(tmp_path / "petra.db"), Refusing(tmp_path, kind)
+        try:
+            async with local(store, objects=objects) as petra:
+                result = await petra.run(book, execution="e")
+                assert (result.status, objects.left) == ("completed", 0)
+        finally:
+            await store.close()
 
     asyncio.run(scenario())

@@ -223,7 +223,7 @@ def _close_often(plan: Plan) -> None:
 
 
 CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
-    _a_worker_that_was_told_to_stop_is_believed: _close_often
+    _a_worker_that_was_told_to_stop_is_believed: _close_often,
 }
 """Bugs that take a rare coincidence: their ordeals have more of the fault that brings it about."""
 

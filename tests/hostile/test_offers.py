@@ -9,6 +9,7 @@ from engine_support import until
 from hostile.harness import Scene, code, fake, play
 
 from petra.engine import dispatch
+from petra.store.rows import shard_of
 from petra.wire import Report
 from petra.wire import frames as f
 
@@ -61,3 +62,21 @@ def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
         play(kind, tmp_path, work, with_worker="", handed_back=True)
     else:
         play(kind, tmp_path, both, with_worker="helped")
+
+
+@pytest.mark.spec("S20")
+def test_what_was_up_when_its_shard_left_is_not_handed_out_when_the_shard_is_back(
+    tmp_path: Path,
+) -> None:
+    """Another engine may have had it done meanwhile; what is left of it is read from the store."""
+    book = code("result = 1", spec="{pool: etl}")
+
+    async def case(scene: Scene) -> None:
+        await scene.start(book, "old")
+        scene.engine.dispatcher.forget({shard_of("old")})
+        async with fake(scene) as one:
+            await one.hello(pool="etl", credit=8)
+            await scene.start(book, "new")
+            assert [each.execution for each in (await one.heard(f.Assign)).assignments] == ["new"]
+
+    play("sqlite", tmp_path, case, with_worker="")

@@ -16,7 +16,7 @@ import itertools
 import math
 import secrets
 from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -235,7 +235,8 @@ class Dispatcher:
     def _is_left(self, row: PendingRow) -> bool:
         """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
         key = (row.execution, row.pending.run)
-        up = any(one.row.pending == row.pending for one in self._offers.get(key, ()))
+        offers = self._offers.get(key, ())
+        up = any(one.row.pending == row.pending and not one.gone for one in offers)
         return not up and not self._is_out(row) and _mark(row) not in self._losing
 
     def _free(self, pool: str) -> _Worker | None:
@@ -372,6 +373,13 @@ class Dispatcher:
                 stopped.setdefault(lease.worker.link, []).append(lease_id)
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
+
+    def forget(self, shards: Collection[int]) -> None:
+        """Withdraw what was up for workers: another engine hands it out now, and it may be done when a shard comes back."""
+        for (execution, _), offers in self._offers.items():
+            if shard_of(execution) in shards:
+                for offer in offers:
+                    offer.gone = True
 
     def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""

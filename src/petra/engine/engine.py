@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Any, Self
 
 import msgspec
@@ -115,7 +116,9 @@ class Engine:
             begun=self._begun,
             lost=self._shards_lost,
             kept=self._shards_kept,
-            out=lambda: out_by_shard(self.dispatcher, self._inbox, self.entries),
+            out=lambda: out_by_shard(
+                self.dispatcher, chain(self._inbox, self._porter), self.entries
+            ),
         )
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
@@ -416,6 +419,7 @@ class Engine:
 
     def _shards_lost(self, shards: Collection[int]) -> None:
         self.entries.forget(shards)
+        self.dispatcher.forget(shards)
         self.feed.moved(shards)
 
     async def _shards_kept(self, shards: Collection[int]) -> None:

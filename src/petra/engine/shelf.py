@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 from petra.clock import Clock
@@ -180,6 +180,11 @@ class Porter:
     def __len__(self) -> int:
         return len(self._held)
 
+    def __iter__(self) -> Iterator[Request]:
+        """Go through the requests that wait for an object, or behind one that does."""
+        for held in self._held.values():
+            yield from held
+
     def holds(self, request: Request) -> bool:
         """Take a request whose execution waits for an object; False where it does not."""
         held = self._held.get(request.execution)
@@ -200,10 +205,7 @@ class Porter:
     async def _bring(self, request: Request, hand: Hand, lack: NeededError) -> None:
         try:
             if isinstance(lack, CutNeededError):
-                async with self._room:
-                    hand.take_cut(
-                        lack.reference, await self._cut(request.execution, lack.reference)
-                    )
+                hand.take_cut(lack.reference, await self._cut(request.execution, lack.reference))
                 return
             for reference in lack.references:
                 hand.take(reference, hand.refuses(reference) or await self._read(reference))
@@ -215,7 +217,21 @@ class Porter:
     async def _cut(
         self, execution: str, reference: dict[str, Any]
     ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
-        """Cut a list into pieces, each an object of the execution."""
+        """Cut a list into pieces, each an object of the execution; a store that is full or away is waited for."""
+        until = self._clock.monotonic() + BRING_S
+        while True:
+            async with self._room:
+                found = await self._cut_once(execution, reference)
+            if not isinstance(found, ObjectError) or found.kind not in ("quota", "connection"):
+                return found
+            if found.kind == "connection" and self._clock.monotonic() >= until:
+                return found
+            _log.warning("%s waits until this is over: %s", execution, found)
+            await self._clock.sleep(RETRY_S)
+
+    async def _cut_once(
+        self, execution: str, reference: dict[str, Any]
+    ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
         assert self._objects is not None
         pieces: list[tuple[int, dict[str, Any]]] = []
         try:

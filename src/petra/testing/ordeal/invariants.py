@@ -418,17 +418,19 @@ def rows_are_what_the_log_says(evidence: Evidence) -> Iterator[str]:
 
 
 def _out(program: Program, state: State) -> dict[tuple[str, str], Pending]:
-    """Say which assignments are out, from the state alone."""
+    """Say which assignments are out, from the state alone; an incident is not, until somebody wants it again."""
     found: dict[tuple[str, str], Pending] = {}
     for run in state.runs.values():
         plan = program.steps[run.step]
         pool = plan.step.spec.pool
         for chunk in run.chunks.values():
-            if not chunk.waits and not chunk.child and plan.mode == "worker":
+            given_up = chunk.waits or chunk.child or chunk.incident
+            if not given_up and plan.mode == "worker":
                 found[run.id, chunk.id] = Pending(
                     run=run.id, chunk=chunk.id, delivery=chunk.delivery, pool=pool
                 )
-        if run.loop is None and not run.chunks and (plan.mode == "worker" or run.compensates):
+        whole = run.loop is None and not run.chunks and not run.incident
+        if whole and (plan.mode == "worker" or run.compensates):
             found[run.id, ""] = Pending(run=run.id, delivery=run.delivery, pool=pool)
     return found
 
