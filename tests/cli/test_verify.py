@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -178,3 +179,30 @@ def test_a_flipped_byte_of_the_file_is_never_a_log_that_looks_right(
             named += 1
             assert "record" in result.output, (place, result.output)
     assert named > 50
+
+
+@pytest.mark.spec("S2", "S17")
+def test_a_log_is_held_against_its_net_and_decided_again(home: Path, command: Command) -> None:
+    result = command("verify", "x", "--net", "--redecide", "--home", str(home))
+    assert result.exit_code == 0, result.output
+    assert "firings of the net" in result.output
+    assert "decided again, all the same" in result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+    shown = json.loads(
+        command("verify", "x", "--net", "--redecide", "--home", str(home), "-o", "json").output
+    )
+    assert shown["net"]["firings"] > 5
+    assert shown["again"] == {"decisions": shown["again"]["decisions"], "unrecorded": {}}
+    everything = command("verify", "--net", "--redecide", "--home", str(home))
+    assert everything.exit_code == 0, everything.output
+
+
+@pytest.mark.spec("S17")
+def test_a_rule_that_has_changed_since_is_found(
+    home: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("petra.kernel.routing.derive", lambda *parts: "-".join(map(str, parts)))
+    assert command("verify", "x", "--home", str(home)).exit_code == 0
+    result = command("verify", "x", "--redecide", "--home", str(home))
+    assert result.exit_code == 1
+    assert "record 3" in result.output

@@ -60,14 +60,14 @@ def _denied_starts_anyway(patch: pytest.MonkeyPatch) -> None:
 
 
 def _timer_fires_twice(patch: pytest.MonkeyPatch) -> None:
-    true = decide._fire_timer
+    true = decide.fire_timer
 
     def fire(turn: Any, timer: Any) -> None:
         true(turn, timer)
         if not turn.state.terminal:
             turn.emit(e.TimerFired(timer=timer.id))
 
-    patch.setattr(decide, "_fire_timer", fire)
+    patch.setattr(decide, "fire_timer", fire)
 
 
 def _the_end_is_not_the_end(patch: pytest.MonkeyPatch) -> None:

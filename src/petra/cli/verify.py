@@ -12,18 +12,24 @@ import apsw
 import click
 import msgspec
 
+from petra.cli.held_against import (
+    Again,
+    OnNet,
+    Stored,
+    decided_again,
+    definitions,
+    on_net,
+    read_all,
+)
 from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json
 from petra.embedded import OBJECTS
 from petra.engine.authority import may_read
-from petra.engine.codec import DamagedError, from_row, proved
+from petra.engine.codec import DamagedError, proved
 from petra.engine.entries import Entries, Entry
 from petra.engine.references import references_of
 from petra.errors import ObjectError, UsageError
-from petra.kernel import Program, Record, verify
-from petra.kernel.events import ExecutionMigrated, ExecutionStarted
-from petra.kernel.fork import lived
-from petra.kernel.on_net import walk
+from petra.kernel import Record, verify
 from petra.kernel.replay import BadRecord
 from petra.objects import LocalObjects, Reference, read_reference
 from petra.store.anchor import Lost
@@ -36,13 +42,6 @@ from petra.store.sqlite import SqliteStore
 _PAGE = 5_000
 
 
-class OnNet(msgspec.Struct, frozen=True):
-    """How many records are firings of the net, and how many are exempt from being one, and why."""
-
-    firings: int
-    exempt: dict[str, int] = {}
-
-
 class Finding(msgspec.Struct, frozen=True):
     """What came of one execution; ``lost`` are records that somebody accepted to be lost."""
 
@@ -52,18 +51,21 @@ class Finding(msgspec.Struct, frozen=True):
     objects: int = 0
     lost: list[Lost] = []
     net: OnNet | None = None
+    again: Again | None = None
 
 
 @click.command("verify")
 @click.argument("execution", metavar="[ID]", required=False)
 @click.option("--net", is_flag=True, help="Replay every record as a firing of the playbook's net.")
+@click.option("--redecide", is_flag=True, help="Decide every recorded input again, and compare.")
 @home_option
 @as_json
-def command(execution: str | None, home: Path, output: str, *, net: bool) -> None:
+def command(execution: str | None, home: Path, output: str, *, net: bool, redecide: bool) -> None:
     """Prove that logs are as they were written: one, or all of them and the store itself.
 
     Recomputes the hash chain and the markings and names the first bad record; looks for records that had been
-    stored and are lost; reads every object that a log refers to.
+    stored and are lost; reads every object that a log refers to. With --net and --redecide the log is also held against
+    the net of its playbook, and against what is decided today; the first record that does not fit is named.
     """
 
     async def asking(store: Store, entries: Entries) -> tuple[list[Finding], list[str]]:
@@ -72,8 +74,11 @@ def command(execution: str | None, home: Path, output: str, *, net: bool) -> Non
             found = [await _judged(home, store, entries, execution, lost)]
         else:
             found = [one async for one in _all(home, store, entries, lost)]
-        if net:
-            found = [await _on_net(store, entries, one) for one in found]
+        if net or redecide:
+            found = [
+                await _held_against(home, store, entries, one, net=net, again=redecide)
+                for one in found
+            ]
         return found, await store.verify() if execution is None else []
 
     findings, problems = look(home, asking)
@@ -101,43 +106,31 @@ def _show(one: Finding) -> None:
     mark = click.style("✓", fg="green")
     objects = f", {count(one.objects, 'object')}" if one.objects else ""
     click.echo(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
-    if one.net is not None:
-        click.echo(f"  {count(one.net.firings, 'firing')} of the net{_exempt(one.net)}")
+    for words in (one.net, one.again):
+        if words is not None:
+            click.echo(f"  {words}")
     for lost in one.lost:
         when = datetime.fromtimestamp(lost.at or 0.0, UTC)
         click.echo(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
 
 
-def _exempt(net: OnNet) -> str:
-    words = [f"{number} × {why}" for why, number in sorted(net.exempt.items())]
-    return f"; exempt: {', '.join(words)}" if words else ""
-
-
-async def _on_net(store: Store, entries: Entries, one: Finding) -> Finding:
-    """Walk a log whose chain holds on the net of its playbook."""
+async def _held_against(
+    home: Path, store: Store, entries: Entries, one: Finding, *, net: bool, again: bool
+) -> Finding:
+    """Hold a log whose chain holds against the net of its playbook, and against what is decided today."""
     if one.bad is not None or not one.records:
         return one
-    records = await _records(store, one.execution)
+    records = await read_all(store, one.execution)
     programs = await definitions(entries, records)
-    walked = await asyncio.to_thread(walk, records, lambda digest: programs[digest].playbook)
-    found = OnNet(walked.firings, dict(walked.exempt))
-    return msgspec.structs.replace(one, bad=walked.bad, net=found)
-
-
-async def _records(store: Store, execution: str) -> list[Record]:
-    found: list[Record] = []
-    while rows := await store.read(execution, after=len(found), limit=_PAGE):
-        found += map(from_row, rows)
-    return found
-
-
-async def definitions(entries: Entries, records: Sequence[Record]) -> dict[str, Program]:
-    """Return every definition that an execution had."""
-    found = {}
-    for _, _, event in lived(records):
-        if isinstance(event, ExecutionStarted | ExecutionMigrated):
-            found[event.digest] = await entries.program(event.digest)
-    return found
+    if net:
+        walked, bad = await asyncio.to_thread(on_net, records, programs)
+        one = msgspec.structs.replace(one, bad=bad, net=walked)
+    if again and one.bad is None:
+        objects = LocalObjects(home / OBJECTS)
+        shelf = Stored(objects, asyncio.get_running_loop())
+        made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
+        one = msgspec.structs.replace(one, bad=bad, again=made)
+    return one
 
 
 async def _judged(
