@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from petra.clock import Clock, SystemClock
 from petra.embedded import Local
@@ -19,7 +20,9 @@ from petra.keychain import Keychain
 from petra.objects import Objects
 from petra.playbook import Playbook, read
 from petra.store.base import Store
+from petra.store.memory import MemoryStore
 from petra.store.postgres import PostgresStore
+from petra.store.sqlite import SqliteStore
 from petra.tools.registry import Registry
 from petra.worker import Offer, Transport, Worker, in_process
 from petra.worker.transport import ClosedError
@@ -70,6 +73,22 @@ class Ear:
 
     def end(self, why: PetraError) -> None:
         self.told.append(str(why))
+
+
+@asynccontextmanager
+async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
+    """Open a store: in memory, in a file of a folder, or in the database of an address."""
+    store: Store
+    if kind.startswith("postgresql:"):
+        store = await PostgresStore.open(kind)
+    elif kind == "memory":
+        store = MemoryStore(clock=SystemClock().now)
+    else:
+        store = await SqliteStore.open(folder / "petra.db")
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

@@ -31,6 +31,7 @@ LARGE_FILES = {
     "src/petra/kernel/events.py": "every event of the log on one page",
     "src/petra/kernel/human.py": "a table of acts, one function each",
     "src/petra/kernel/program.py": "everything that is compiled once",
+    "src/petra/kernel/turn.py": "all that a chapter may ask of the decision under way",
     "src/petra/kernel/runs.py": "the life of a run, from start to boundary event",
     "src/petra/kernel/tasks.py": "the kinds that the server runs itself, which share attempts and policy",
     "src/petra/kernel/state.py": "the whole state on one page",

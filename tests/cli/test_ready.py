@@ -65,3 +65,23 @@ def test_run_shows_warnings_before_it_starts(command: Command, tmp_path: Path) -
     assert "x.yaml:5:" in ran.stderr
     assert "[P202]" in ran.stderr
     assert json.loads(ran.stdout)["status"] == "completed"
+
+
+CROSSED = """\
+  - {step: out, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}
+  - step: a
+    spec: {policy: {admit: {rules: [{when: "{{ done('b') }}", then: {allow: true}}]}}}
+    tool: {kind: noop}
+  - step: b
+    spec: {policy: {admit: {rules: [{when: "{{ done('a') }}", then: {allow: true}}]}}}
+    tool: {kind: noop}
+"""
+
+
+def test_gates_that_may_wait_for_each_other_are_not_called_proved_sound(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + CROSSED)
+    (tmp_path / "y.yaml").write_text(HEAD + "  - {step: a, tool: {kind: noop}}\n")
+    assert "sound if guards allow" in command("check", "x.yaml").output
+    assert "proved sound" in command("check", "y.yaml").output

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from engine_support import chain, local, playbook
+from engine_support import chain, local, opened, playbook
 
 from petra.clock import SystemClock
 from petra.embedded import CLOSED, Local, result_of
@@ -18,33 +17,9 @@ from petra.kernel import commands as c
 from petra.kernel import replay, verify
 from petra.store.base import Committed, Store
 from petra.store.memory import MemoryStore
-from petra.store.postgres import PostgresStore
 from petra.store.rows import Batch, ExecutionFilter, WorkItemFilter
-from petra.store.sqlite import SqliteStore
 
 Opener = Callable[[Path], "AsyncIterator[Store]"]
-
-
-@asynccontextmanager
-async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
-    store: Store
-    if kind.startswith("postgresql:"):
-        store = await PostgresStore.open(kind)
-    elif kind == "memory":
-        store = MemoryStore(clock=SystemClock().now)
-    else:
-        store = await SqliteStore.open(folder / "petra.db")
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("new_database")())
-    return str(request.param)
 
 
 def test_a_chain_runs_to_its_end_and_its_log_verifies(kind: str, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from engine_support import Ear, chain, local, playbook
+from engine_support import Ear, chain, local, opened, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,11 +34,8 @@ from petra.errors import PetraError
 from petra.kernel import Record
 from petra.kernel.notices import notices
 from petra.kernel.replay import encode_body
-from petra.store.base import Store
 from petra.store.memory import MemoryStore
-from petra.store.postgres import PostgresStore
 from petra.store.rows import Batch, Change, ExecutionRow, WorkItemRow
-from petra.store.sqlite import SqliteStore
 from petra.testing import Simulation
 from petra.wire import Attempt
 from petra.wire.frames import Retrying
@@ -46,28 +43,6 @@ from petra.wire.frames import Retrying
 QUEUE = 4
 WHY = PetraError("that was all")
 ASK = playbook("  - step: ask\n    tool: {kind: human, title: Sure?}\n")
-
-
-@asynccontextmanager
-async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
-    store: Store
-    if kind.startswith("postgresql:"):
-        store = await PostgresStore.open(kind)
-    elif kind == "memory":
-        store = MemoryStore(clock=SystemClock().now)
-    else:
-        store = await SqliteStore.open(folder / "petra.db")
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("new_database")())
-    return str(request.param)
 
 
 # Any interleaving

@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from engine.test_engine import opened
-from engine_support import local, playbook
+from engine_support import local, opened, playbook
 
 from petra.desk import Branch, Move
 from petra.errors import UsageError
@@ -27,13 +26,6 @@ AFTER = """
   - {step: check, tool: {kind: python, code: "result = 'checked'"}, next: {arcs: [{step: pay}]}}
   - {step: pay, tool: {kind: python, code: "result = 'paid, ' + check", args: {check: "{{ check }}"}}}
 """
-
-
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("new_database")())
-    return str(request.param)
 
 
 def move(name: str = "m1", **given: object) -> Move:

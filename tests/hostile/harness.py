@@ -30,6 +30,7 @@ from petra.embedded import Local
 from petra.embedded.hands import begun, starter
 from petra.engine import Engine
 from petra.engine.codec import from_row
+from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import LogFiles
 from petra.engine.plight import explained
 from petra.kernel import Record
@@ -107,6 +108,17 @@ class Scene:
         found = explained(self.engine.dispatcher, await self.engine.view(execution))
         return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])
 
+    async def is_explained(self) -> None:
+        """See that ``explain`` says what has come of the hostile execution, if there is one: its end, or its incidents."""
+        try:
+            state = (await self.engine.view(HOSTILE)).state
+        except UnknownExecutionError:
+            return
+        said = await self.explained()
+        assert not state.terminal or f"is {state.terminal}" in said
+        assert state.error is None or not state.terminal or state.error.message in said
+        assert all("incident" in said and why in said for why in state.incidents.values())
+
 
 def play(  # noqa: PLR0913 - each is a choice of its own
     kind: str,
@@ -125,6 +137,7 @@ def play(  # noqa: PLR0913 - each is a choice of its own
         ) as scene:
             await case(scene)
             scene.engine.check()
+            await scene.is_explained()
             if with_worker:
                 await scene.bystander("last")
 

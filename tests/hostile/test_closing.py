@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from engine_support import Ear, chain, local, playbook, until
+from engine_support import Ear, chain, local, opened, playbook, until
 
 from petra.clock import FakeClock, SystemClock, settle
 from petra.embedded import Local
@@ -27,22 +26,8 @@ from petra.store.base import Committed, Store
 from petra.store.faults import Fault, FaultyStore
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch
-from petra.store.sqlite import SqliteStore
 
 ASK = playbook("  - step: ask\n    tool: {kind: human, title: Sure?}\n")
-
-
-@asynccontextmanager
-async def opened(kind: str, folder: Path) -> AsyncIterator[Store]:
-    store: Store
-    if kind == "memory":
-        store = MemoryStore(clock=SystemClock().now)
-    else:
-        store = await SqliteStore.open(folder / "petra.db")
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -12,17 +12,21 @@ from kernel.paths import Watch, walk
 
 from petra.export.firings import firings_xes
 from petra.export.life import Log, life, step_runs
-from petra.kernel import Ledger, Record, State, crowds, decide, evolve, replay, verify
+from petra.kernel import Ledger, Program, Record, State, crowds, decide, evolve, replay, verify
+from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.crowds import whole
 from petra.kernel.fork import fork, rerun
+from petra.kernel.objects import Objects, Plain
 from petra.kernel.snapshot import restore, snapshot
 from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
 from petra.testing import Simulation
 from petra.testing.conformance import violations
 from petra.testing.story import told
+from petra.wire import Report
 
+EVENT_MAX = 256 * 1024
 PIECES = e.TokensAdded | e.TokensGathered
 BOOK = """
 apiVersion: petra/v1
@@ -203,6 +207,60 @@ def test_readers_get_each_firing_as_a_whole() -> None:
     said = [told(event) for event in events(simulation)]
     assert "tokens.gathered join; 2 tokens" in said
     assert any(line.startswith("tokens.added split → work") for line in said)
+
+
+def _driven(mode: str, rows: list[Any], ends: str) -> tuple[State, list[Record], Plain]:
+    """Live through a fan-out by hand: joined, cancelled, or with one branch overridden."""
+    program, state, shelf, ledger = Program(book(mode)), State(id="e"), Plain(), Ledger("e")
+    log: list[Record] = []
+
+    def send(command: c.AnyCommand) -> None:
+        made = decide(program, state, command, shelf)
+        for event, marking in zip(made.events, made.markings, strict=True):
+            log.append(ledger.record(event, command.now, *marking))
+
+    send(c.Start(now=0.0, workload={"rows": rows}))
+    (run,) = state.runs
+    send(c.StepReport(now=1.0, run=run, report=Report(status="ok", result=1)))
+    assert len(state.runs) == len(rows)
+    if ends == "cancelled":
+        send(c.Cancel(now=2.0, reason="enough"))
+    elif ends == "overridden":
+        send(c.Override(now=2.0, step="work", result=7))
+    while not state.terminal:
+        for run in list(state.runs):
+            send(c.StepReport(now=3.0, run=run, report=Report(status="ok", result=7)))
+    return state, log, shelf
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("ends", ["joined", "cancelled", "overridden"])
+def test_no_event_of_20_000_branches_is_larger_than_an_event_may_be(ends: str) -> None:
+    mode = "all" if ends == "joined" else "any"
+    state, log, shelf = _driven(mode, rows_of(20_000, 1_000), ends)
+    assert state.terminal == ("aborted" if ends == "cancelled" else "completed")
+    assert max(len(msgspec.json.encode((x.event, x.receipt))) for x in log) <= EVENT_MAX
+    assert verify("e", log) is None
+    stored = msgspec.json.decode(msgspec.json.encode(log), type=list[Record])
+    assert replay("e", stored) == state
+    if ends == "joined":
+        assert Objects("e", shelf).whole(state.ctx["all"]) == [7] * 20_000
+
+
+@pytest.mark.spec("S18")
+def test_copies_with_a_heavy_argument_store_it_once() -> None:
+    text = BOOK.replace("MODE", "all").replace("UNREACHABLE", "fail")
+    fan_out = 'foreach: "{{ workload.rows }}", as: row, args: {note: "{{ row.text }}"}'
+    assert fan_out in text
+    alike = 'copies: 100, args: {note: "{{ workload.rows }}"}'
+    simulation = begun(read(text.replace(fan_out, alike), "x").checked(), rows_of(50))
+    stored = len(simulation.shelf)
+    simulation.run()
+    assert simulation.root.state.terminal == "completed"
+    assert not faults(simulation)
+    assert len(simulation.shelf) - stored == 1
+    assert max(len(msgspec.json.encode(event)) for event in events(simulation)) <= EVENT_MAX
 
 
 @pytest.mark.spec("S17")

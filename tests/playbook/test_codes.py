@@ -125,8 +125,6 @@ KEYS = [
         step("tool: ☞7")),
     row("P103", "S5", "a kind alone is no task", "'tool' must be a task or a list of tasks, not the text 'noop'; write 'kind: noop'",
         step("tool: ☞noop")),
-    row("P103", "S22", "a body that is an object is JSON", "'body' must be text, not a mapping; say 'json'",
-        task("kind: http, url: x, body: ☞{a: 1}")),
     row("P103", "S15", "any_of is not empty", "'any_of' is empty; add at least one entry", task("kind: wait, any_of: ☞[]")),
     row("P103", "S14", "actions are not empty", "'actions' is empty", task("kind: human, actions: ☞[]")),
     row("P103", "S5", "a retry tries at least once", "attempts' is 0; at least 1", action("do: retry, attempts: ☞0")),

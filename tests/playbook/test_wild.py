@@ -31,7 +31,7 @@ SAID = {
     "executor-kind": "P208:5",
     "executor-profile": "P208:5 P208:6 P208:7 P208:11 P208:12",
     "http-form": "P205:10 P207:13 P208:14 P208:15",
-    "jinja-heavy": "P125:11 P201:13 P207:21 P119:24 P205:31 P205:32 P119:33",
+    "jinja-heavy": "P125:11 P201:13 P128:17 P128:17 P128:20 P128:20 P207:21 P128:21 P128:23 P119:24 P128:27 P128:28 P128:29 P128:30 P205:31 P205:32 P119:33",
     "jump-across": "P109:13 P110:15 P108:17",
     "keychain-kinds": "P208:6 P208:16 P208:25",
     "label-as-key": "P112:8 P112:19",
@@ -53,10 +53,11 @@ SAID = {
     "step-level-set-ctx": "P101:7 P101:12",
     "tabs": "P004:4",
     "templates-in-numbers": "P103:26",
-    "transfer-ends": "P208:10 P207:12 P106:12 P207:17 P208:21",
+    "transfer-ends": "P208:10 P207:12 P208:12 P128:13 P207:17 P208:21",
     "type-steps": "P102:1 P207:1 P101:3 P101:4 P210:6 P207:10 P101:13 P207:15 P207:17 P206:23 P101:24 P115:24 P207:29 P208:30 P208:31",
     "typo-in-arc": "P104:9",
     "typo-in-key": "P101:5 P201:7 P101:8 P101:9",
+    "unknown-in-tasks": "P208:5 P208:6 P208:9 P208:10 P119:12 P208:15 P119:15 P208:18",
     "unknown-kind-petra": "P115:7 P115:11",
     "unknown-kinds": "P115:7 P115:13 P115:14 P115:17",
     "unquoted-template": "P007:12",
@@ -67,7 +68,7 @@ SAID = {
     "workbook-types": "P102:14 P208:15 P208:16 P207:24 P208:26",
     "workflow-as-map": "P103:5",
 }
-SOFTENED = frozenset({"P102", "P115", "P125", "P128"})
+SOFTENED = frozenset({"P102", "P115", "P119", "P125", "P128"})
 
 
 def reading(name: str) -> Reading:

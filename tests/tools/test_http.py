@@ -78,6 +78,7 @@ def test_the_result_is_status_headers_and_parsed_json() -> None:
         ({"json": False}, b"false", "application/json"),
         ({"data": {"a": 1}}, b'{"a":1}', "application/json"),
         ({"data": "a=b"}, b"a=b", None),
+        ({"body": {"a": 1}}, b'{"a":1}', "application/json"),
         (
             {"form": {"a": "x y", "b": [1, 2]}},
             b"a=x+y&b=1&b=2",

@@ -125,6 +125,7 @@ def _as_data(checked: Checked) -> dict[str, Any]:
     if checked.proof is not None:
         proof = checked.proof
         notes = [proof.note] if proof.note else []
+        notes += ["sound if guards allow"] if proof.gated else []
         found["soundness"] = _soundness(
             proof.verdict, proof.states, checked.milliseconds, proof.counterexample, notes
         )
@@ -205,5 +206,7 @@ def _summary(playbooks: list[Checked]) -> None:
     mark = click.style("✗", fg="red") if errors else click.style("✓", fg="green")
     files = playbooks[0].name if len(playbooks) == 1 else count(len(playbooks), "file")
     sound = all(one.proof is not None and one.proof.verdict == "sound" for one in playbooks)
-    ending = ", proved sound" if sound else ""
+    gated = any(one.proof is not None and one.proof.gated for one in playbooks)
+    words_of_proof = "sound if guards allow" if gated else "proved sound"
+    ending = f", {words_of_proof}" if sound else ""
     click.echo(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")

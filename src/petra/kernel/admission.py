@@ -119,7 +119,7 @@ def passes(
     admit = plan.step.spec.policy.admit
     if admit is None:
         return True
-    if runs_no_more(turn, plan):
+    if admit.once and runs_no_more(turn, plan):
         _discard(turn, tokens, "the step runs once", group)
         return False
     if admits(turn, plan, view):

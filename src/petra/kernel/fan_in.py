@@ -99,9 +99,6 @@ def judge(turn: Turn, group_id: str) -> None:
     if group is None or not group.decides or group.missing or turn.state.phase != "normal":
         return
     plan = turn.program.steps[group.join or ""]
-    on_its_way = plan.joins_all and len(group.arrived) < group.size
-    if on_its_way and not (group.ended or group.timed_out or group.forced):
-        return  # the common case: others are still on their way
     if plan.join is None or plan.pairs_arcs:
         return
     try:

@@ -121,13 +121,10 @@ class Guard:
     text: str
     template: Template | None
     always: bool
+    names: frozenset[tuple[str, ...]] = frozenset()
+    """The paths it reads."""
     ctx: frozenset[str] = frozenset()
     """The ctx keys it reads, for the receipt of the firing that it decides."""
-
-    @property
-    def names(self) -> frozenset[tuple[str, ...]]:
-        """The paths it reads."""
-        return self.template.reads if self.template is not None else frozenset()
 
 
 def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors write
@@ -137,7 +134,8 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     template = compile_template(when, Profile.SERVER)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
-    return Guard(text=when, template=template, always=False, ctx=_ctx_keys(template.reads))
+    names = template.reads
+    return Guard(text=when, template=template, always=False, names=names, ctx=_ctx_keys(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,9 @@ class StepPlan:
     gated: bool = field(init=False)
     """Whether a token must be admitted before it starts."""
     plain: bool = field(init=False)
-    """Whether a run of it begins with nothing but its token: no list, no wait, no time limit."""
+    """Whether a run of it begins with nothing but its token and perhaps a time limit: no list, no wait."""
+    timed: bool = field(init=False)
+    """Whether a run of it begins with a time limit."""
     straight: bool = field(init=False)
     """Whether a success goes one way, whatever it came to: along the first arc, or nowhere."""
 
@@ -241,9 +241,9 @@ class StepPlan:
         self.pairs_arcs = mode in ("arcs", "or")
         self.joins_all = mode == "all"
         self.gated = bool(self.rules) or spec.policy.admit is not None
-        timed = self.timeout_s is not None or spec.policy.lifecycle is not None
+        self.timed = self.timeout_s is not None or spec.policy.lifecycle is not None
         serves = self.mode not in ("router", "worker")
-        self.plain = self.loop is None and not serves and not timed and not self.resources
+        self.plain = self.loop is None and not serves and not self.resources
         first = self.arcs[0] if self.arcs else None
         goes = first is None or (first.guard.template is None and first.guard.always and first.bare)
         self.straight = goes and not self.step.inclusive

@@ -53,9 +53,7 @@ def start(
     run_id = run_id_of(tokens, group)
     consumed = [token.id for token in tokens]
     if plan.plain and group is None and stack is None and go:
-        turn.emit(e.StepStarted(run=run_id, step=plan.name, consumed=consumed, args=args))
-        _after_start(turn, plan, run_id)
-        _go(turn, plan, turn.state.runs[run_id])
+        _start_plain(turn, plan, run_id, consumed, args)
         return
     view = _view(turn, plan, tokens, stack, args, group)
     held = _acquire(turn, plan, view)
@@ -98,6 +96,28 @@ def start(
         end(turn, turn.state.runs[run_id], Report(status="error", error=trouble))
     elif go:
         _go(turn, plan, turn.state.runs[run_id])
+
+
+def _start_plain(
+    turn: Turn, plan: StepPlan, run_id: str, consumed: list[str], args: dict[str, Any] | None
+) -> None:
+    """Start what begins with nothing but its token: what most starts are."""
+    turn.emit(
+        e.StepStarted(
+            run=run_id,
+            step=plan.name,
+            consumed=consumed,
+            args=args,
+            timers=_timers(turn, plan, run_id) if plan.timed else [],
+            reads=turn.take_reads() if turn.reads else [],
+        )
+    )
+    if turn.program.watches_steps or plan.cancels:
+        _after_start(turn, plan, run_id)
+    if plan.mode == "worker":
+        turn.effects.append(Assign(run=run_id))
+    else:
+        end(turn, turn.state.runs[run_id], Report(status="ok"))
 
 
 def _loop_started(turn: Turn, run: Run) -> None:
@@ -263,9 +283,49 @@ def end(
         and plan.step.spec.cancels.on == "done"
     ):
         cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run.id)
+    if ok and plan.straight and not loop_done and turn.state.phase == "normal":
+        _end_straight(turn, plan, run, report, counts, actor, administrative)
+        return
     event = _boundary(plan, run, report, counts, loop_done=loop_done)
     routed, event = _route(turn, plan, run, event)
     _record(turn, plan, run, event, routed, actor=actor, administrative=administrative)
+
+
+def _end_straight(
+    turn: Turn,
+    plan: StepPlan,
+    run: Run,
+    report: Report,
+    counts: dict[str, int] | None,
+    actor: str | None,
+    administrative: str | None,
+) -> None:
+    """Record a success of a step that goes one way: what most boundary events are, made in one go."""
+    routed = onward(turn, plan, run)
+    has_branch = report.branch is not _UNSET
+    turn.emit(
+        e.StepDone(
+            run=run.id,
+            step=run.step,
+            result=report.result,
+            has_result=report.result is not None or bool(run.merged),
+            attempts=report.attempts,
+            writes=report.writes,
+            branch=report.branch if has_branch else None,
+            has_branch=has_branch,
+            counts=counts,
+            actor=actor,
+            arcs=routed.arcs,
+            produced=routed.produced,
+            timers=routed.timers,
+            undoable=plan.step.spec.compensate is not None,
+            administrative=administrative,
+            left_out=report.left_out,
+        )
+    )
+    _go_on(turn, plan, run, routed)
+    if plan.step.spec.terminate:
+        completion.terminate(turn, plan.name)
 
 
 def taken(
@@ -426,18 +486,23 @@ def _record(
         emit_in_pieces(turn, recorded)
     else:
         turn.emit(recorded)
-    if turn.program.watches_steps:
-        turn.step_changed(plan.name)
-    if run.resources:
-        turn.free(run.resources)
-    for made in routed.produced:
-        turn.agenda.add(turn.state.ready[made.id])
+    _go_on(turn, plan, run, routed)
     if final:
         completion.final_ended(turn, event)
     elif not ok and not handled and not plan.best_effort:
         completion.fail(turn, event.error or Error(), plan.name)
     elif ok and plan.step.spec.terminate:
         completion.terminate(turn, plan.name)
+
+
+def _go_on(turn: Turn, plan: StepPlan, run: Run, routed: Routed) -> None:
+    """See to what the end of a run means for other tokens, and to its own."""
+    if turn.program.watches_steps:
+        turn.step_changed(plan.name)
+    if run.resources:
+        turn.free(run.resources)
+    for made in routed.produced:
+        turn.agenda.add(turn.state.ready[made.id])
 
 
 def _unless_unmatched(

@@ -43,7 +43,7 @@ def scope(
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make the values of the names that an expression reads."""
-    found: dict[str, Any] = dict(extra or {})
+    found: dict[str, Any] = {**extra} if extra else {}
     for path in names:
         first = path[0]
         if first in found:

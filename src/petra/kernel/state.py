@@ -446,10 +446,16 @@ class State(Struct, gc=False):
 
     def add_timer(self, timer: Timer) -> None:
         """Arm a timer; one of the same id is replaced."""
-        self.drop_timer(timer.id)
-        timer.arrival = self.arrive()
+        if timer.id in self.timers:
+            self.drop_timer(timer.id)
+        self.arrivals = timer.arrival = self.arrivals + 1
         self.timers[timer.id] = timer
-        self.timers_of.setdefault(timer.run or timer.group, {})[timer.id] = None
+        owner = timer.run or timer.group
+        owned = self.timers_of.get(owner)
+        if owned is None:
+            self.timers_of[owner] = {timer.id: None}
+        else:
+            owned[timer.id] = None
         self.limits += timer.kind in LIMITS
         heappush(self.due, (timer.due, timer.arrival, timer.id))
 
@@ -459,6 +465,12 @@ class State(Struct, gc=False):
         """Disarm the timers of a run or a group: all, those of some kinds, or those of one chunk."""
         owned = self.timers_of.get(owner)
         if owned is None:
+            return
+        if kinds is None and group is None:
+            del self.timers_of[owner]
+            for timer_id in owned:
+                self.limits -= self.timers.pop(timer_id).kind in LIMITS
+            self._forget_disarmed()
             return
         for timer_id in list(owned):
             timer = self.timers[timer_id]

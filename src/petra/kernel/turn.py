@@ -39,6 +39,12 @@ class TransformError(Exception):
         self.error = error
 
 
+def _trouble(what: str, error: ExpressionError | UnreadableError) -> TransformError:
+    if isinstance(error, UnreadableError):
+        return TransformError(unreadable(what, error))
+    return TransformError(transform(what, error))
+
+
 class RefusedError(Exception):
     """A command cannot be taken; nothing has happened."""
 
@@ -121,12 +127,18 @@ class Turn:
         else:
             self.reads |= keys
 
+    def take_reads(self) -> list[str]:
+        """Return the ctx keys that were read on the way to this firing."""
+        if not self.reads:
+            return []
+        found, self.reads = sorted(self.reads), None
+        return found
+
     def emit(self, event: e.AnyEvent) -> None:
         """Record an event and apply it; a firing tells which ctx keys it was decided by."""
         state = self.state
         if self.reads and isinstance(event, _FIRINGS):
-            event = structs.replace(event, reads=sorted(self.reads))
-            self.reads = None
+            event = structs.replace(event, reads=self.take_reads())
         before, marking = state.ctx, state.marking
         touched = evolve(state, event, seq=state.seq + 1, at=self.now)
         self.events.append(event)
@@ -144,10 +156,15 @@ class Turn:
             self._note_ctx(before)
 
     def judge(self, group_id: str) -> None:
-        """Have a group judged, if it is undecided."""
+        """Have a group judged, if it is undecided and others are not simply on their way."""
         group = self.state.groups.get(group_id)
-        if group is not None and not group.fired:
-            heappush(self.judged, (group.since, group_id))
+        if group is None or group.fired or group.join is None:
+            return
+        if len(group.arrived) < group.size and not (group.ended or group.timed_out or group.forced):
+            plan = self.program.steps.get(group.join)
+            if plan is not None and plan.joins_all:
+                return  # the common case
+        heappush(self.judged, (group.since, group_id))
 
     def next_judged(self) -> str:
         """Take the group to judge next: that which was made first."""
@@ -184,10 +201,8 @@ class Turn:
             self.read(guard.ctx)
         try:
             return guard.template.test(self._scope(guard.names, view, extra))
-        except ExpressionError as error:
-            raise TransformError(transform(f"the condition '{guard.text}'", error)) from None
-        except UnreadableError as error:
-            raise TransformError(unreadable(f"the condition '{guard.text}'", error)) from None
+        except (ExpressionError, UnreadableError) as error:
+            raise _trouble(f"the condition '{guard.text}'", error) from None
 
     def render(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
@@ -199,10 +214,8 @@ class Turn:
             self.read(value.ctx)
         try:
             return value.render(self._scope(value.names, view, extra))
-        except ExpressionError as error:
-            raise TransformError(transform(what, error)) from None
-        except UnreadableError as error:
-            raise TransformError(unreadable(what, error)) from None
+        except (ExpressionError, UnreadableError) as error:
+            raise _trouble(what, error) from None
 
     def hand_on(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
@@ -214,10 +227,8 @@ class Turn:
             self.read(value.ctx)
         try:
             return value.hand_on(self._scope(value.names, view, extra))
-        except ExpressionError as error:
-            raise TransformError(transform(what, error)) from None
-        except UnreadableError as error:
-            raise TransformError(unreadable(what, error)) from None
+        except (ExpressionError, UnreadableError) as error:
+            raise _trouble(what, error) from None
 
     def names(self, value: Value, view: View, extra: dict[str, Any]) -> dict[str, Any]:
         """Return what the names that a value reads stand for."""
@@ -226,9 +237,8 @@ class Turn:
     def _scope(
         self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
     ) -> dict[str, Any]:
-        found = scope(self.state, names, view, extra)
-        found[FOLLOW] = self.objects
-        return found
+        follow = {FOLLOW: self._objects or self.objects}
+        return scope(self.state, names, view, {**extra, **follow} if extra else follow)
 
     # Large values (S18)
 

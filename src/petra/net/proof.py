@@ -16,6 +16,7 @@ from petra.net.blame import Blame, blame, names, path_of
 from petra.net.budget import Budget, SpentError
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.contexts import pairs_arcs
+from petra.net.gates import has_gates
 from petra.net.guards import Boundary, decided
 from petra.net.independent import is_plainly_sound
 from petra.net.prove import MARKINGS_MAX, Searched, dead_steps, search
@@ -50,6 +51,8 @@ class Proof:
     states: int
     counterexample: tuple[str, ...] = ()
     note: str = ""
+    gated: bool = False
+    """Whether steps have gates that may stay shut: the proof takes every guard as open, so it says less then."""
 
 
 def prove(reading: Reading, limit: int = MARKINGS_MAX, budget: Budget | None = None) -> Proof:
@@ -61,7 +64,7 @@ def prove(reading: Reading, limit: int = MARKINGS_MAX, budget: Budget | None = N
     budget = budget or Budget()
     playbook = reading.checked()
     if sum(step.inclusive for step in playbook.workflow) > FEW and is_plainly_sound(playbook):
-        return Proof("sound", (), len(playbook.workflow))
+        return Proof("sound", (), len(playbook.workflow), gated=has_gates(playbook))
     try:
         compiled = compile(playbook, budget)
     except SpentError:
@@ -98,7 +101,7 @@ class _Author:
             shown = tuple(self.counterexample or ())
             return Proof("unsound", problems, states, shown)
         if self.space.complete:
-            return Proof("sound", (), states)
+            return Proof("sound", (), states, gated=has_gates(self.compiled.playbook))
         more = f" ({MORE_EFFORT})" if self.budget.is_spent else ""
         note = f"no violation up to {states} markings; the rest is open{more}"
         return Proof("undecided", (), states, note=note)

@@ -27,8 +27,14 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 
 
+# What an end of a transfer is; other engines have more of them.
+_ENDS = (("source", "kind"), ("target", "kind"))
+
+
 class Keys(Protocol):
-    """Knows about keys that are no field of a struct."""
+    """Knows about keys that are no field of a struct, and whether the document is another engine's."""
+
+    foreign: bool
 
     def enter(self, struct: type[msgspec.Struct], node: Map, path: Path, at: Mark) -> None:
         """Look at a mapping before it is decoded."""
@@ -166,6 +172,9 @@ class Decoder:
         shown = ", ".join(f"'{choice}'" for choice in shape.choices)
         if len(shape.choices) == 1 and path[-1] == "mode":
             self._reserved(at, path)
+        elif isinstance(node, str) and self.keys.foreign and path[-2:] in _ENDS:
+            words = f"{where(path)} is '{_short(node)}', which Petra does not know"
+            self.problems.warn("P208", at, words, "this task cannot run here without a plug-in")
         elif isinstance(node, str):
             self.problems.error(
                 "P106",
@@ -284,8 +293,6 @@ def _advice_here(path: Path, node: Tree) -> str:
         return f"give it a name: 'args: {{data: {node}}}'"
     if path[-1:] == ("loop",) and isinstance(node, str):
         return f"write 'in: {node}' and 'iterator: item' under 'loop:'"
-    if path[-1:] == ("body",) and isinstance(node, dict):
-        return "say 'json' for a body that is sent as JSON"
     if path[-2:-1] == ("arcs",) and isinstance(node, str):
         return f"write '- step: {node}'"
     return ""

@@ -13,8 +13,10 @@ from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
-from petra.playbook.tree import Map, as_seq, rename
+from petra.playbook.tree import Map, Seq, as_seq, rename
 
+UNSAID = "unsaid"
+"""The kind of a keychain entry that has none: nobody can read it."""
 _WHEN = "say 'when'; it is the one word for a condition"
 _POLICY = "what to do with an outcome belongs to a task: spec.policy.rules"
 _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
@@ -91,6 +93,8 @@ class UnknownKeys:
         self.mend(struct, node, path)
         if struct is model.Task:
             self._kind(node, path, at)
+        if self.foreign:
+            self._soften(struct, node)
         if struct is model.Credential:
             self._credential_kind(node)
         if self.foreign and struct in _WITH_AUTH and isinstance(node.get("auth"), Map):
@@ -99,6 +103,20 @@ class UnknownKeys:
                 "P208", node.value_at("auth"), "'auth' as a mapping is ignored", hint
             )
             del node["auth"]
+
+    def _soften(self, struct: type[msgspec.Struct], node: Map) -> None:
+        """Ignore, with a warning, what other engines take and Petra does not know."""
+        args = node.get("args")
+        if struct in (model.Task, model.Arc) and isinstance(args, Seq | str):
+            hint = "arguments have names: write a mapping"
+            self.problems.warn(
+                "P208", node.value_at("args"), "'args' without names is ignored", hint
+            )
+            del node["args"]
+        if struct is model.Credential and node.get("kind") is None:
+            words = f"keychain entry '{node.get('name')}' has no 'kind' and is ignored"
+            self.problems.warn("P208", node.mark, words, "say where it comes from: 'kind: env'")
+            node.write("kind", UNSAID, node.mark, node.mark)
 
     def mend_early(self, document: Map) -> None:
         """Mend the keys that the dialects look for, before they do."""
@@ -177,7 +195,7 @@ class UnknownKeys:
 
     def _credential_kind(self, node: Map) -> None:
         kind = node.get("kind")
-        if not isinstance(kind, str) or not kind or kind in model.CREDENTIAL_KINDS:
+        if not isinstance(kind, str) or kind in ("", UNSAID) or kind in model.CREDENTIAL_KINDS:
             return
         at, words = node.value_at("kind"), f"unknown keychain kind '{kind}'"
         if self.foreign:

@@ -114,6 +114,8 @@ _STATUSES = (
 class _NoExtraKeys:
     """Test files have no keys of other grammars."""
 
+    foreign = False
+
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
 

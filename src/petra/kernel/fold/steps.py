@@ -25,7 +25,7 @@ from petra.kernel.state import (
 
 def step_started(state: State, event: e.StepStarted) -> None:
     """Tokens became a run."""
-    if len(event.consumed) == 1 and event.group is None:
+    if len(event.consumed) == 1 and event.group is None and not state.gathered:
         run = _run_of(state, event, take_token(state, event.consumed[0]))
     else:
         run = _joined_run(state, event)

@@ -100,7 +100,10 @@ class _Templates:
         if isinstance(template, ExpressionError):
             at = self._place(path, text, template.offset or 0)
             hint = template.hint or "for braces of another language write \"{{ '{{' }}\""
-            self.problems.error("P119", at, template.message, hint)
+            # a worker fails of it when it renders this field; the server could not even begin
+            softer = use is Use.TASK and self.document.is_foreign
+            report = self.problems.warn if softer else self.problems.error
+            report("P119", at, template.message, hint)
             return
         if path[-1] == "when" and not template.is_native:
             self.problems.error(
