@@ -16,9 +16,11 @@ from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.on_net import Walked, walk
+from petra.kernel.redecide import redecide
 from petra.kernel.replay import Ledger, Record
 from petra.playbook import Playbook
 from petra.testing import Simulation
+from petra.testing.ordeal import Ordeal
 
 pytestmark = pytest.mark.spec("S2")
 
@@ -170,3 +172,16 @@ def test_after_a_migration_the_walk_goes_on_in_the_other_net() -> None:
     assert found.exempt == {"migration": 1}
     stayed = walk(records(world), lambda _: before.playbook)
     assert stayed.bad is not None
+
+
+@pytest.mark.slow
+def test_every_log_of_an_ordeal_is_a_run_of_its_net_and_is_decided_again() -> None:
+    for seed in range(4):
+        evidence = Ordeal(seed).run()
+        assert evidence.streams
+        for execution, stream in evidence.streams.items():
+            programs = {**stream.program.versions, stream.program.digest: stream.program}
+            books = {digest: program.playbook for digest, program in programs.items()}
+            assert walk(stream.records, books.get).bad is None, (seed, execution)
+            made = redecide(execution, stream.records, programs.__getitem__)
+            assert made.bad is None, (seed, execution)

@@ -15,6 +15,7 @@ from petra.clock import FakeClock
 from petra.errors import ExpressionError
 from petra.expr import Profile, compile_template
 from petra.keychain import FileCredentials, Keychain, KeychainError
+from petra.keychain.material import postgres
 from petra.playbook.model import Credential
 
 CANARY = "can4ry-secret-value"
@@ -356,3 +357,21 @@ def test_a_provider_with_a_bug_is_a_provider_that_does_not_answer_and_its_words_
         resolve(keychain, "x", entry("x", "secret_manager", provider="broken"))
     assert caught.value.kind == "connection"
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.spec("S20")
+@pytest.mark.parametrize(
+    ("url", "host", "port", "made"),
+    [
+        ("postgresql:///shop?host=/run/pg", "/run/pg", 5432, "postgresql://%2Frun%2Fpg:5432/shop"),
+        (
+            "postgresql://ada@/shop?host=db.example.com&port=5433&sslmode=require",
+            "db.example.com",
+            5433,
+            "postgresql://ada@db.example.com:5433/shop?sslmode=require",
+        ),
+    ],
+)
+def test_a_url_may_name_its_host_as_libpq_has_it(url: str, host: str, port: int, made: str) -> None:
+    found = postgres("db", None, url)
+    assert (found["host"], found["port"], found["url"]) == (host, port, made)

@@ -120,8 +120,8 @@ def _reports(event: e.StepEnded | e.Iterated) -> Iterator[Report]:
     failed = isinstance(event, e.StepFailed) or (isinstance(event, e.Iterated) and not event.ok)
     if failed:
         yield Report(
-            status="error", error=event.error, attempts=event.attempts, writes=event.writes, branch=branch,
-            left_out=event.left_out,
+            status="error", result=event.result, error=event.error, attempts=event.attempts, writes=event.writes,
+            branch=branch, left_out=event.left_out,
         )  # fmt: skip
     yield Report(
         status="ok", result=event.result, attempts=event.attempts, writes=event.writes, branch=branch,
@@ -245,7 +245,7 @@ def _overrides(now: float, event: e.StepEnded, words: str) -> Iterator[c.AnyComm
     asked: dict[str, Any] = {"now": now, "step": event.step, "reason": reason, "by": by.rstrip(")")}
     asked["actor"] = "" if actor == "operator" else actor
     if isinstance(event, e.StepFailed):
-        yield c.Override(**asked, ok=False, error=event.error)
+        yield c.Override(**asked, ok=False, result=event.result, error=event.error)
     yield c.Override(**asked, result=event.result)
 
 

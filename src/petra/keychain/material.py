@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 
@@ -140,6 +140,12 @@ def _from_url(name: str, url: str) -> dict[str, Any]:
     parts = {
         "host": found.hostname, "port": port, "user": unquote(found.username or ""),
         "password": unquote(found.password or ""), "database": unquote(found.path.lstrip("/")),
-        "query": found.query,
     }  # fmt: skip
+    settings = parse_qsl(found.query)
+    for key, value in settings:  # as libpq reads them: they win over what stands before
+        if (part := _POSTGRES.get(key, key)) in _PARTS:
+            parts[part] = int(value) if part == "port" and value.isdecimal() else value
+    parts["query"] = urlencode(
+        [one for one in settings if _POSTGRES.get(one[0], one[0]) not in _PARTS]
+    )
     return {key: value for key, value in parts.items() if value}
