@@ -41,7 +41,7 @@ CASES: dict[str, tuple[Playbook, int, dict[str, Any]]] = {
     "a loop in a thread": (code("while True: pass"), 1, {}),
     "a step that kills its worker": (code("import os\nos._exit(7)"), 1, {}),
     "a bare BaseException": (code("raise BaseException('bare')"), 4, {}),
-    "a million lines": (code("for n in range(10**6): print('ab')"), 1, {}),
+    "a million lines": (code("for n in range(10**6): print('ab')\nresult = 1"), 1, {}),
     "a result of 30 MB": (code("result = ['x' * 1000] * 30_000"), 2, {}),
     "16 workloads of 5 MiB": (code("result = 1", "workload: {pad: ''}\n"), 16, {"pad": "x" * FIVE_MIB}),
 }  # fmt: skip
