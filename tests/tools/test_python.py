@@ -46,9 +46,10 @@ def test_code_without_main_sets_result(where: str) -> None:
 
 
 @pytest.mark.spec("S22")
-def test_context_is_the_whole_scope_with_the_args() -> None:
-    outcome = python("def main(context): return context", args={"a": 1}, scope={"ctx": {"k": 2}})
-    assert good(outcome) == {"ctx": {"k": 2}, "args": {"a": 1}}
+def test_context_is_the_whole_scope_with_the_args_and_keys_of_ctx_where_they_are_free() -> None:
+    scope = {"ctx": {"k": 2, "workload": 9}, "workload": {"x": 1}}
+    outcome = python("def main(context): return context", args={"a": 1}, scope=scope)
+    assert good(outcome) == {**scope, "k": 2, "args": {"a": 1}}
 
 
 @pytest.mark.spec("S22")

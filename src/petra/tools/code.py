@@ -228,8 +228,11 @@ def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
         return fresh(scope[name])
     if name == "args":
         return fresh(dict(args))
-    if name == "context":
-        return fresh({**scope, "args": dict(args)})
+    if (
+        name == "context"
+    ):  # keys of ctx are there by their own names, where nothing else has them (S22)
+        own = scope.get("ctx")
+        return fresh({**(own if isinstance(own, Mapping) else {}), **scope, "args": dict(args)})
     return _MISSING
 
 

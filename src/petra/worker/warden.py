@@ -85,7 +85,10 @@ def _watch(worker: int, leash: int, parent: int, *, connection: int) -> NoReturn
     signal.signal(signal.SIGUSR1, over)
     signal.signal(signal.SIGTERM, lambda number, _: _kill(worker, signal.Signals(number)))
     _die_with(parent, signal.SIGUSR1)
-    os.write(leash, b"%d\n" % worker)
+    with contextlib.suppress(
+        OSError
+    ):  # whoever held the other end is gone: the leash says so below
+        os.write(leash, b"%d\n" % worker)
     poll = select.poll()
     poll.register(leash, select.POLLIN | select.POLLHUP)
     poll.register(woken, select.POLLIN)
