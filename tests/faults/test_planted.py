@@ -93,7 +93,7 @@ def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_worker_that_was_told_to_stop_is_believed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Dispatcher, "disowns", lambda *_: False)
+    patch.setattr(Dispatcher, "holds", lambda *_: True)
 
 
 def _recovery_finds_nothing(patch: pytest.MonkeyPatch) -> None:

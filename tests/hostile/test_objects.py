@@ -17,6 +17,7 @@ from petra.engine.authority import may_read
 from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.playbook import read
+from petra.store.rows import ExecutionFilter
 from petra.store.sqlite import SqliteStore
 
 BIG = """
@@ -39,14 +40,17 @@ async def made(home: Path) -> dict[str, Any]:
     async with Local.open(home) as local:
         done = await local.run(playbook(BIG), execution="victim")
         assert done.status == "completed", done
-        output: dict[str, Any] = done.output
+        output: dict[str, Any] = (await local.engine.view("victim")).state.output
         return output
 
 
 async def told(home: Path, given: dict[str, Any]) -> None:
     """Run an execution whose result is what it is given."""
     async with Local.open(home) as local:
-        await local.run(playbook(TELLS), {"given": given}, execution="thief")
+        pairs = [
+            list(pair) for pair in given.items()
+        ]  # as data: in a workload it would be looked through
+        await local.run(playbook(TELLS), {"given": pairs}, execution="thief")
 
 
 def ask(home: Path, *words: str) -> Result:
@@ -116,7 +120,8 @@ def test_what_a_child_handed_back_is_its_parents_too(home: Path) -> None:
                 playbook(CALLS), execution="parent", until=lambda found: found.status != "waiting"
             )
             assert done.status == "completed", done
-            return str(done.output["key"]).partition("/")[0]
+            page = await local.engine.store.executions(ExecutionFilter())
+            return next(one.row.id for one in page.rows if one.row.parent == "parent")
 
     child = asyncio.run(running())
     assert child != "parent"

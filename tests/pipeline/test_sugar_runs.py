@@ -42,7 +42,7 @@ UNTIL = """
 - step: s
   tool:
     - until:
-        when: "{{ poll.ready }}"
+        when: "{{ poll.data.ready }}"
         do: [{name: poll, kind: http, url: u}]
         max: 3
     - {name: last, kind: http, url: u}
@@ -111,7 +111,7 @@ def test_an_error_inside_sugar_fails_the_run() -> None:
 @pytest.mark.spec("S5", "S1")
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_until_tests_after_each_round(rounds: int) -> None:
-    polls = [ok({"ready": n == rounds}) for n in range(1, rounds + 1)]
+    polls = [ok({"data": {"ready": n == rounds}}) for n in range(1, rounds + 1)]
     names, report = run(UNTIL, *polls, ok())
     assert names == ["poll"] * rounds + ["last"]
     assert report.status == "ok"
@@ -120,5 +120,5 @@ def test_until_tests_after_each_round(rounds: int) -> None:
 
 @pytest.mark.spec("S5", "S1")
 def test_until_fails_when_its_rounds_are_used_up() -> None:
-    names, report = run(UNTIL, *(ok({"ready": False}) for _ in range(3)))
+    names, report = run(UNTIL, *(ok({"data": {"ready": False}}) for _ in range(3)))
     assert (names, report.status) == (["poll"] * 3, "error")

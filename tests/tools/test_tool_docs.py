@@ -30,7 +30,8 @@ kind: Playbook
 metadata: {name: example}
 workload: {price: 2}
 keychain:
-  - {name: api, kind: bearer, token: x}
+  - {name: key, kind: env, var: KEY}
+  - {name: api, kind: bearer, token: key}
   - {name: db, kind: postgres_credential, url: "postgresql://localhost/shop"}
 workflow:
 """
