@@ -92,10 +92,6 @@ def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(decide._COMMANDS, decide.c.StepReport, report)
 
 
-def _a_worker_that_was_told_to_stop_is_believed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Dispatcher, "holds", lambda *_: True)
-
-
 def _recovery_finds_nothing(patch: pytest.MonkeyPatch) -> None:
     async def find(*_: object, **__: object) -> None:
         return
@@ -206,7 +202,7 @@ def _texts_are_normalised(patch: pytest.MonkeyPatch) -> None:
 PLANTED: list[Plant] = [
     _told_before_it_is_durable, _a_report_is_acknowledged_when_it_arrives,
     _a_store_that_refused_counts_as_one_that_stored, _an_old_delivery_is_taken,
-    _a_worker_that_was_told_to_stop_is_believed, _recovery_finds_nothing, _recovery_forgets_what_it_could_not_do,
+    _recovery_finds_nothing, _recovery_forgets_what_it_could_not_do,
     _every_engine_believes_that_the_last_one_closed_in_order, _wake_ups_are_not_stored,
     _rows_show_the_first_status_for_ever, _a_run_that_ended_stays_out,
     _assignments_are_made_from_what_is_not_durable, _children_are_never_told, _the_clock_is_a_minute_ahead,
@@ -217,13 +213,13 @@ PLANTED: list[Plant] = [
 ]  # fmt: skip
 
 
-def _close_often(plan: Plan) -> None:
-    """Have engines that share a store close in order while workers are busy."""
-    plan.engines, plan.engine_closes, plan.engine_kills, plan.storm_s = 2, 3, 0, 20.0
+def _come_back_often(plan: Plan) -> None:
+    """Have engines killed again and again on a store that is away every now and then."""
+    plan.engine_kills, plan.engine_closes, plan.unavailable, plan.storm_s = 3, 0, 0.3, 20.0
 
 
 CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
-    _a_worker_that_was_told_to_stop_is_believed: _close_often,
+    _recovery_forgets_what_it_could_not_do: _come_back_often,
 }
 """Bugs that take a rare coincidence: their ordeals have more of the fault that brings it about."""
 
