@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -9,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from engine_support import playbook
 
 import petra
+from petra.embedded import Local
 from petra.playbook import InvalidPlaybookError
 
 
@@ -39,3 +42,17 @@ def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Pat
     with pytest.raises(InvalidPlaybookError, match="is empty"):
         petra.run(bad, home=tmp_path / "home")
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.spec("S22")
+def test_code_takes_the_result_of_a_step_by_its_name(tmp_path: Path) -> None:
+    book = playbook(
+        "  - {step: alpha, tool: {kind: python, code: 'result = [1, 2, 3]'}, next: {arcs: [{step: total}]}}\n"
+        "  - {step: total, tool: {kind: python, code: 'def main(alpha): return sum(alpha)'}}\n"
+    )
+
+    async def scenario() -> None:
+        async with Local.open(tmp_path) as petra:
+            assert (await petra.run(book)).output == 6
+
+    asyncio.run(scenario())

@@ -555,6 +555,10 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
                 found.add(name)
         if "step" in text:
             found.add(_ANY)
+    for task in tasks:  # code takes results by the names of their steps (S22)
+        code = task.fields.get("code")
+        if isinstance(code, str):
+            found.update(name for name in steps if name in code)
     return frozenset(found)
 
 
