@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from shop import Shop
 
-from petra.cli.run import tell
+from petra.cli.follow import Plain, Showing
 from petra.cli.show import summary
 from petra.embedded import Local, Result
 from petra.engine.codec import from_row
@@ -39,25 +39,30 @@ def shell(*arguments: str) -> None:
 async def tour(home: Path, url: str) -> Result:
     playbook = read_bytes(TOUR.read_bytes(), "tour.yaml").checked()
     async with Local.open(home) as petra:
-        tell(petra, "tour-1")
         await petra.engine.start(playbook, {"api": url}, execution="tour-1")
-        await petra.rest("tour-1", lambda found: found.counts.get("done", 0) >= 2)
-        assert petra.keeper.worker is not None
-        await asyncio.sleep(0.15)
-        click.secho("  ☠ kill -9 of the worker, in the middle of the loop", fg="red")
-        petra.keeper.worker.kill()
-        await petra.rest("tour-1")
-        entry = await petra.engine.entries.load("tour-1")
-        for waiting in explain(entry.program, entry.state).waiting:
-            click.echo(f"  ☺ {waiting.sentence} Unblocked by {waiting.unblocked_by}.")
-        click.echo("$ petra task complete tour-1 approve approve --as ada")
-        item = next(one for one in entry.state.items.values() if one.is_open)
-        await petra.engine.ask(
-            "tour-1",
-            lambda now: c.Act(now=now, item=item.id, act="complete", actor="ada", action="approve"),
-        )
-        result = await petra.rest("tour-1")
-        records = [from_row(row) for row in await petra.engine.store.read("tour-1")]
+        showing = Showing("tour-1", Plain("tour-1"), fresh=True)
+        async with showing.of(petra.engine.feed, petra.engine.store):
+            await petra.rest("tour-1", lambda found: found.counts.get("done", 0) >= 2)
+            assert petra.keeper.worker is not None
+            await asyncio.sleep(0.15)
+            click.secho("  ☠ kill -9 of the worker, in the middle of the loop", fg="red")
+            petra.keeper.worker.kill()
+            rests = await petra.rest("tour-1")
+            await showing.reached(rests.version)
+            entry = await petra.engine.entries.load("tour-1")
+            for waiting in explain(entry.program, entry.state).waiting:
+                click.echo(f"  ☺ {waiting.sentence} Unblocked by {waiting.unblocked_by}.")
+            click.echo("$ petra task complete tour-1 approve approve --as ada")
+            item = next(one for one in entry.state.items.values() if one.is_open)
+            await petra.engine.ask(
+                "tour-1",
+                lambda now: c.Act(
+                    now=now, item=item.id, act="complete", actor="ada", action="approve"
+                ),
+            )
+            result = await petra.rest("tour-1")
+            await showing.reached(result.version)
+            records = [from_row(row) for row in await petra.engine.store.read("tour-1")]
     started = [record.event.run for record in records if isinstance(record.event, e.StepStarted)]
     ended = [record.event.run for record in records if isinstance(record.event, e.StepEnded)]
     cut = [
