@@ -29,7 +29,7 @@ _VERBS = MappingProxyType(
         "migrate": "Rewrite an older playbook into canonical words.",
         "test": "Run test files: in virtual time, without a server.",
         "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
-        "schema": "Print the JSON Schema of playbooks, for editors.",
+        "schema": "Print the JSON Schema of playbooks or test files, for editors.",
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
         "ps": "List executions.",
