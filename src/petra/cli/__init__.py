@@ -30,6 +30,7 @@ _VERBS = MappingProxyType(
         "test": "Run test files: in virtual time, without a server.",
         "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks or test files, for editors.",
+        "lsp": "Serve editors: problems, words and places while you type.",
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
         "ps": "List executions.",

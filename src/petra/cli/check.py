@@ -84,7 +84,11 @@ def command(
 
 def check_file(path: Path, effort: float = EFFORT_S) -> Checked:
     """Read a playbook and, when it has no errors, prove it sound or find out why not, with so much effort."""
-    reading = load(path)
+    return check_reading(load(path), effort)
+
+
+def check_reading(reading: Reading, effort: float = EFFORT_S) -> Checked:
+    """Prove a playbook that was read sound or find out why not; one with errors is left as it is."""
     if not reading.ok:
         return Checked(reading, None, 0.0)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
