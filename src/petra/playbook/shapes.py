@@ -8,17 +8,16 @@ so that the rest of it is still checked.
 
 from __future__ import annotations
 
-from petra.expr.scopes import BUILT_IN
 from petra.playbook import walk
 from petra.playbook.grammar import fields_of
 from petra.playbook.model import Action, Allow, Step
 from petra.playbook.problems import Mark, Problems
+from petra.playbook.step_patches import PATCHES, step_patches
 from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
 
 ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
 # The keys of a step, in any dialect.
-PATCHES = ("set_ctx", "set_iter")
 _STEP_WORDS = frozenset(fields_of(Step)) | {"when", "bind", "case", "input", "set", *PATCHES}
 _RULE_WORDS = frozenset({"when", "then", "else"})
 
@@ -38,7 +37,7 @@ def normalise(document: Map, problems: Problems) -> None:
         name = walk.short_name(step)
         _single_keys(step)
         _cursor(step, problems)
-        _step_patches(step, problems)
+        step_patches(step, problems)
         if "tool" in step:
             _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
         undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))
@@ -84,48 +83,6 @@ def _cursor(step: Map, problems: Problems) -> None:
     spec.pop("frame", None)
     if spec.get("mode") == "cursor":
         spec["mode"] = "sequential"
-
-
-def _step_patches(step: Map, problems: Problems) -> None:
-    """What a step sets is set by its last task; what that one sets itself wins.
-
-    The step's own name is what it has just come to.
-    """
-    own = step.get("step")
-    for word in PATCHES:
-        if word not in step:
-            continue
-        at = step.key_at(word)
-        if own not in BUILT_IN:
-            walk.edit_strings(
-                step[word],
-                lambda text: walk.renamed(
-                    text, lambda path: ("outcome", "result") if path == (own,) else None
-                ),
-            )
-        last = _last_task(step.get("tool"))
-        if last is None:
-            problems.error(
-                "P114", at, f"a step sets something when its last task went well: '{word}' has none here",
-                f"put '{word}' beside the 'kind' of the task that it waits for",
-            )  # fmt: skip
-        elif not isinstance(given := step[word], Map) or not isinstance(last.get(word), Map):
-            if word not in last:
-                last.write(word, given, at, step.value_at(word))
-        else:
-            for key in given:
-                if key not in last[word]:
-                    last[word].write(key, given[key], given.key_at(key), given.value_at(key))
-        del step[word]
-
-
-def _last_task(tool: Tree) -> Map | None:
-    """Return the task that a pipeline ends with, if there is one; a block of sugar may end with any."""
-    last = tool[-1] if isinstance(tool, Seq) and tool else tool
-    if not isinstance(last, Map) or any(word in last and "kind" not in last for word in walk.SUGAR):
-        return None
-    labelled = walk.labelled(last)
-    return labelled if isinstance(labelled, Map) else last
 
 
 def _bare_kind(step: Map, problems: Problems) -> None:
