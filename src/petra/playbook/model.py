@@ -163,6 +163,8 @@ class Task(Part, frozen=True):
     args: Annotated[
         dict[str, Any] | None, Meta(description="Arguments, by name.", extra={"use": Use.TASK})
     ] = None
+    set_ctx: Annotated[Patch | None, says("Changes of ctx, made when the task went well.")] = None
+    set_iter: Annotated[Patch | None, says("Changes of iter, made when the task went well.")] = None
     spec: TaskSpec = field(default_factory=TaskSpec)
     fields: dict[str, Any] = {}
 
