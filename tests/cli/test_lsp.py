@@ -14,6 +14,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
 from petra.cli.check import check_reading
+from petra.library import beside
 from petra.playbook import read
 
 pytestmark = pytest.mark.slow
@@ -132,7 +133,7 @@ def test_problems_are_those_of_petra_check_with_ranges_codes_and_fixes(tmp_path:
     async def story(editor: Editor, uri: str) -> None:
         editor.open(uri, ORDERS)
         found = await editor.problems(uri)
-        checked = check_reading(read(ORDERS)).problems
+        checked = check_reading(read(ORDERS), beside(tmp_path / "orders.yaml")).problems
         assert [(d.code, d.range.start.line + 1, d.range.start.character + 1) for d in found] == [
             (problem.code, problem.line, problem.column) for problem in checked
         ]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from texts import corpus
 
 from petra.editor.complete import complete
+from petra.editor.entry import Entry
 from petra.editor.hover import hover
 from petra.editor.names import Text
-from petra.editor.outline import Entry, outline
+from petra.editor.outline import outline
 from petra.playbook.problems import Problems
 from petra.playbook.tree import Map, Seq, Tree
 from petra.playbook.yaml12 import parse

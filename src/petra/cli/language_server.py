@@ -10,31 +10,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from petra import __version__
-from petra.cli.check import check_reading
 from petra.cli.files import learn_kinds
+from petra.cli.open_document import Document, diagnostics
 from petra.editor.complete import Suggestion, complete
-from petra.editor.fixes import Edit, extent, fix
 from petra.editor.hover import hover
-from petra.editor.names import Name, Text, text_of
-from petra.editor.positions import Positions
-from petra.playbook import Problem, read
+from petra.editor.names import Name
 from petra.playbook.codes import CODES
-from petra.playbook.problems import line_starts
-from petra.testing.suite import suite_problems
 
 CALM_S = 0.15
 """How long nobody has typed before problems are looked for."""
-EFFORT_S = 0.5
-"""How much work a proof may be while somebody types."""
-_SEVERITIES = {"error": lsp.DiagnosticSeverity.Error, "warning": lsp.DiagnosticSeverity.Warning}
 _ITEM_KINDS = {
     "key": lsp.CompletionItemKind.Property,
     "word": lsp.CompletionItemKind.EnumMember,
@@ -43,59 +33,6 @@ _ITEM_KINDS = {
     "name": lsp.CompletionItemKind.Variable,
     "filter": lsp.CompletionItemKind.Operator,
 }
-
-
-class _Document:
-    """One open document at one moment."""
-
-    def __init__(self, uri: str, source: str, encoding: str) -> None:
-        self.uri = uri
-        self.text = text_of(source)
-        self.positions = Positions(source, encoding)
-
-    @property
-    def path(self) -> Path:
-        return Path(to_fs_path(self.uri) or "untitled.yaml")
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it is a playbook or a test file, or on its way to be one; an editor may send other YAML too."""
-        root = self.text.root
-        version = root.text("apiVersion")
-        return (
-            root.text("kind") in ("Playbook", "Test")
-            or version.startswith(("petra/", "noetl.io/"))
-            or root.find("workflow") is not None
-        )
-
-    def problems(self) -> tuple[Problem, ...]:
-        if not self.is_ours:
-            return ()
-        if self.text.is_test:
-            return suite_problems(self.path, self.text.text)
-        return tuple(check_reading(read(self.text.text, str(self.path)), EFFORT_S).problems)
-
-    def range(self, start: int, end: int) -> lsp.Range:
-        return lsp.Range(self._position(start), self._position(end))
-
-    def _position(self, offset: int) -> lsp.Position:
-        return lsp.Position(*self.positions.position(offset))
-
-    def offset(self, position: lsp.Position) -> int:
-        return self.positions.offset(position.line, position.character)
-
-    def location(self, start: int, end: int) -> lsp.Location:
-        return lsp.Location(self.uri, self.range(start, end))
-
-    def tested(self) -> Text | None:
-        """Return the playbook that a test file names, if it is one beside it."""
-        given = self.text.root.text("playbook")
-        if not self.text.is_test or not given:
-            return None
-        try:
-            return text_of((self.path.parent / given).read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
 
 
 class PetraServer(LanguageServer):
@@ -107,10 +44,10 @@ class PetraServer(LanguageServer):
         )
         self._checks: dict[str, asyncio.Task[None]] = {}
 
-    def document(self, uri: str) -> _Document:
+    def document(self, uri: str) -> Document:
         """Return a document as it is now."""
         source = self.workspace.get_text_document(uri).source
-        return _Document(uri, source, str(self.workspace.position_encoding or "utf-16"))
+        return Document(uri, source, str(self.workspace.position_encoding or "utf-16"))
 
     def check_soon(self, uri: str) -> None:
         """Look for the problems of a document, once nobody types."""
@@ -130,39 +67,10 @@ class PetraServer(LanguageServer):
         await asyncio.sleep(CALM_S)
         document = self.document(uri)
         version = self.workspace.get_text_document(uri).version
-        found = await asyncio.to_thread(lambda: _diagnostics(document))
+        found = await asyncio.to_thread(lambda: diagnostics(document))
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, found, version=version)
         )
-
-
-def _diagnostics(document: _Document) -> list[lsp.Diagnostic]:
-    starts = line_starts(document.text.text)
-    return [_diagnostic(document, problem, starts) for problem in document.problems()]
-
-
-def _diagnostic(document: _Document, problem: Problem, starts: list[int]) -> lsp.Diagnostic:
-    words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-    return lsp.Diagnostic(
-        range=document.range(*extent(document.text, problem, starts)),
-        message=words,
-        severity=_SEVERITIES[problem.severity],
-        code=problem.code,
-        source="petra",
-        data=_edit_data(document, fix(document.text, problem, starts)),
-    )
-
-
-def _edit_data(document: _Document, edit: Edit | None) -> dict[str, object] | None:
-    """Send the edit along with its problem, so that it comes back when the editor asks for it."""
-    if edit is None:
-        return None
-    place = document.range(edit.start, edit.end)
-    return {
-        "title": edit.title,
-        "text": edit.text,
-        "range": [place.start.line, place.start.character, place.end.line, place.end.character],
-    }
 
 
 def serve() -> None:
@@ -231,7 +139,7 @@ def _complete(server: PetraServer, params: lsp.CompletionParams) -> lsp.Completi
     )
 
 
-def _item(document: _Document, found: Suggestion, number: int) -> lsp.CompletionItem:
+def _item(document: Document, found: Suggestion, number: int) -> lsp.CompletionItem:
     return lsp.CompletionItem(
         label=found.label,
         kind=_ITEM_KINDS[found.kind],
@@ -242,7 +150,7 @@ def _item(document: _Document, found: Suggestion, number: int) -> lsp.Completion
     )
 
 
-def _named(server: PetraServer, uri: str, at: lsp.Position) -> tuple[_Document, Name | None]:
+def _named(server: PetraServer, uri: str, at: lsp.Position) -> tuple[Document, Name | None]:
     document = server.document(uri)
     return document, document.text.name_at(document.offset(at))
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from petra.editor.entry import Entry
 from petra.editor.names import Text
-from petra.editor.outline import Entry
 from petra.editor.place import Place, keys_of
 from petra.editor.words import NAMES, PARTS, STATES, filters, tests
 from petra.expr import FUNCTIONS, SCOPES, Use

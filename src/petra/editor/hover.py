@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from petra.editor.entry import Entry
 from petra.editor.names import Name, Text
-from petra.editor.outline import Entry
 from petra.editor.words import NAMES, STATES, filters, tests
 from petra.kinds import KINDS
 from petra.playbook.codes import CODES

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from petra.editor.outline import Entry, outline
+from petra.editor.entry import Entry
+from petra.editor.outline import outline
 from petra.editor.place import ROOT, Place, inside
 
 Kind = Literal["step", "task", "credential", "workbook"]

@@ -9,8 +9,9 @@ hold the two against each other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from petra.editor.brackets import Brackets
+from petra.editor.entry import Entry, bare_words, match_end
 
 _INDENT = re.compile(r"[ \t]*")
 _DASH = re.compile(r"-(?:[ \t]+|$)")
@@ -19,58 +20,7 @@ _PLAIN_KEY = re.compile(r"([^\s\"'\[\]{}#|>,&*!%@`][^\n]*?)[ \t]*:(?=\s|$)")
 _PROPERTY = re.compile(r"[&!][^\s,\[\]{}]*[ \t]*")
 _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\n]*)?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#")
-_FLOW_WORD = re.compile(r"(?:\{\{[^\n]*?\}\}|\{%[^\n]*?%\}|:(?![\s,\[\]{}]|$)|[^,:\[\]{}\n#]|(?<!\s)#)+", re.MULTILINE)  # fmt: skip
 _MARKERS = ("---", "...")
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """A key with what stands under it, an item of a list, or words that are neither yet (``bare``)."""
-
-    key: str | None
-    start: int
-    end: int
-    level: int
-    parent: Entry | None = None
-    bare: bool = False
-    value: str = ""
-    value_start: int = -1
-    value_end: int = -1
-    style: str = ""
-    """How the value is written: plain, quoted, block, flow; empty where there is none."""
-    entries: list[Entry] = field(default_factory=list)
-
-    @property
-    def is_item(self) -> bool:
-        """Whether it is an item of a list."""
-        return self.key is None
-
-    @property
-    def ancestors(self) -> list[Entry]:
-        """The entries around it and itself, from the outside; the document itself is not one."""
-        found: list[Entry] = []
-        entry: Entry | None = self
-        while entry is not None and entry.parent is not None:
-            found.append(entry)
-            entry = entry.parent
-        return found[::-1]
-
-    def find(self, key: str) -> Entry | None:
-        """Return the entry under a key."""
-        return next((entry for entry in self.entries if entry.key == key and not entry.bare), None)
-
-    def text(self, key: str) -> str:
-        """Return the scalar under a key; empty where there is none."""
-        found = self.find(key)
-        return found.value if found is not None else ""
-
-    def walk(self) -> Iterator[Entry]:
-        """Yield every entry inside, in the order of the text."""
-        waiting = [*reversed(self.entries)]
-        while waiting:
-            entry = waiting.pop()
-            yield entry
-            waiting += reversed(entry.entries)
 
 
 def outline(text: str) -> Entry:
@@ -94,7 +44,7 @@ class _Outliner:
     def _line(self, start: int) -> int:
         """Read one line, or as many as its value takes; where the next begins."""
         end = self._line_end(start)
-        indent = _match(_INDENT, self.text, start, end)
+        indent = match_end(_INDENT, self.text, start, end)
         at = indent
         if at == end or self.text[at] == "#" or self.text.startswith(_MARKERS, start):
             return end + 1
@@ -107,7 +57,7 @@ class _Outliner:
         column = at - start
         key = _QUOTED_KEY.match(self.text, at, end) or _PLAIN_KEY.match(self.text, at, end)
         if key is not None and not _COMMENT.search(key[1]):
-            entry = self._push(Entry(_bare_words(key[1]), at, key.end(1), 2 * column))
+            entry = self._push(Entry(bare_words(key[1]), at, key.end(1), 2 * column))
             return self._value(entry, key.end(), end, column)
         if item is not None:
             return self._value(item, at, end, column - 1)
@@ -129,7 +79,7 @@ class _Outliner:
 
     def _value(self, entry: Entry, at: int, end: int, column: int) -> int:
         """Read what stands behind a key or a dash; where the next line begins."""
-        at = _match(_INDENT, self.text, at, end)
+        at = match_end(_INDENT, self.text, at, end)
         while found := _PROPERTY.match(self.text, at, end):
             at = found.end()
         if at >= end or self.text[at] == "#":
@@ -147,7 +97,7 @@ class _Outliner:
 
     def _set(self, entry: Entry, start: int, end: int, style: str) -> None:
         entry.value_start, entry.value_end, entry.style = start, end, style
-        entry.value = _bare_words(self.text[start:end]) if style == "quoted" else self.text[start:end]  # fmt: skip
+        entry.value = bare_words(self.text[start:end]) if style == "quoted" else self.text[start:end]  # fmt: skip
 
     def _block(self, entry: Entry, start: int, column: int) -> int:
         at = start
@@ -187,7 +137,7 @@ class _Outliner:
 
     def _flow(self, entry: Entry, at: int, column: int) -> int:
         """Read what stands in brackets, up to the closing one or a line that cannot belong to it."""
-        flow = _Flow(self.text, entry, at)
+        flow = Brackets(self.text, entry, at)
         while True:
             stop = self._line_end(flow.at)
             if flow.read(stop) or stop >= len(self.text):
@@ -201,7 +151,7 @@ class _Outliner:
     def _is_outside(self, start: int, column: int, *, closing: bool = False) -> bool:
         """Tell whether a line is indented too little to belong to a value of that column."""
         end = self._line_end(start)
-        at = _match(_INDENT, self.text, start, end)
+        at = match_end(_INDENT, self.text, start, end)
         if at >= end:
             return False
         return at - start <= column and not (closing and self.text[at] in "]}")
@@ -209,117 +159,3 @@ class _Outliner:
     def _line_end(self, at: int) -> int:
         found = self.text.find("\n", at)
         return found if found >= 0 else len(self.text)
-
-
-class _Flow:
-    """Reads brackets, line by line."""
-
-    def __init__(self, text: str, entry: Entry, at: int) -> None:
-        self.text = text
-        self.at = at
-        self.done = False
-        self.open: list[tuple[Entry, str]] = []
-        self.waiting: Entry | None = entry
-
-    def read(self, stop: int) -> bool:
-        """Go on up to ``stop``, or to the end of the outermost bracket; whether that was reached."""
-        while self.at < stop and not self.done:
-            sign = self.text[self.at]
-            if sign in "{[" and not self.text.startswith(("{{", "{%"), self.at):
-                self._enter(sign)
-            elif sign in "}]":
-                self._leave(sign)
-            elif sign == "#":
-                self.at = stop
-            elif sign in " \t\r,:":
-                if sign == "," and self.open:
-                    self.waiting = None
-                self.at += 1
-            else:
-                self._word(stop)
-        return self.done
-
-    def _enter(self, sign: str) -> None:
-        holder = self.waiting if self.waiting is not None else self._item(self.at)
-        holder.style = "flow"
-        holder.value_start = self.at
-        self.open.append((holder, sign))
-        self.waiting = None
-        self.at += 1
-
-    def _leave(self, sign: str) -> None:
-        opening = "{" if sign == "}" else "["
-        self.at += 1
-        while self.open:
-            holder, opened = self.open.pop()
-            holder.value_end = self.at
-            if opened == opening:
-                break
-        self.waiting = None
-        self.done = not self.open
-
-    def _word(self, stop: int) -> None:
-        start = self.at
-        quoted = self.text[start] in "\"'"
-        end = self._quote_end(start, stop) if quoted else self._word_end(start, stop)
-        self.at = end
-        word = _bare_words(self.text[start:end]) if quoted else self.text[start:end]
-        if self.waiting is not None:
-            entry, self.waiting = self.waiting, None
-            entry.value, entry.value_start, entry.value_end = word, start, end
-            entry.style = "quoted" if quoted else "plain"
-        elif self.open and self.open[-1][1] == "{":
-            self._key(word, start, end, stop)
-        else:
-            item = self._item(start)
-            item.value, item.value_start, item.value_end = word, start, end
-            item.style = "quoted" if quoted else "plain"
-
-    def _key(self, word: str, start: int, end: int, stop: int) -> None:
-        after = _match(_INDENT, self.text, end, stop)
-        is_key = after < stop and self.text[after] == ":"
-        parent = self.open[-1][0]
-        entry = Entry(word, start, end, parent.level + 1, parent, bare=not is_key)
-        parent.entries.append(entry)
-        if is_key:
-            entry.value_start = entry.value_end = self.at = after + 1
-            self.waiting = entry
-
-    def _item(self, at: int) -> Entry:
-        parent = self.open[-1][0]
-        item = Entry(None, at, at, parent.level + 1, parent)
-        parent.entries.append(item)
-        return item
-
-    def _quote_end(self, start: int, stop: int) -> int:
-        sign = self.text[start]
-        at = start + 1
-        while at < stop:
-            if self.text[at] == "\\" and sign == '"':
-                at += 1
-            elif self.text[at] == sign:
-                if sign == "'" and self.text.startswith("''", at):
-                    at += 1
-                else:
-                    return at + 1
-            at += 1
-        return stop
-
-    def _word_end(self, start: int, stop: int) -> int:
-        found = _FLOW_WORD.match(self.text, start, stop)
-        if found is None:
-            return start + 1
-        return start + max(1, len(found[0].rstrip()))
-
-
-def _match(pattern: re.Pattern[str], text: str, at: int, end: int) -> int:
-    found = pattern.match(text, at, end)
-    return found.end() if found is not None else at
-
-
-def _bare_words(written: str) -> str:
-    """Return a scalar without its quotes; escapes stay as they are written."""
-    if written[:1] in ("'", '"') and written:
-        inner = written[1:-1] if len(written) > 1 and written[-1] == written[0] else written[1:]
-        return inner.replace("''", "'") if written[0] == "'" else inner
-    return written

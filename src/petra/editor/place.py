@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from petra.editor.outline import Entry
+from petra.editor.entry import Entry
 from petra.expr.scopes import Use
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, says
 from petra.playbook import model
