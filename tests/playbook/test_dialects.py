@@ -66,11 +66,7 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: x
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a task's own set patches on success",
         ),
@@ -89,11 +85,7 @@ SEEDS = Path(__file__).parent / "seeds"
                 - name: two
                   kind: python
                   code: y
-                  spec:
-                    policy:
-                      rules:
-                        - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                        - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                  set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a step's set is that of its last task",
         ),
@@ -160,15 +152,10 @@ SEEDS = Path(__file__).parent / "seeds"
             - step: a_to_b
               tool:
                 kind: noop
-                spec:
-                  policy:
-                    rules:
-                      - else:
-                          then:
-                            set_ctx: {n: "{{ args.set_ctx.n }}", sure: true, deep.er: "{{ args.set_ctx['deep.er'] }}"}
+                set_ctx: {n: "{{ args.set_ctx.n }}", sure: true, deep.er: "{{ args.set_ctx['deep.er'] }}"}
               next: {arcs: [{step: b, args: {k: "{{ args.k }}", m: "{{ args.m }}", o: "{{ args.o }}", item: "{{ args.item }}"}}]}
             - step: a_to_b_2
-              tool: {kind: noop, spec: {policy: {rules: [{else: {then: {set_ctx: {sure: false}}}}]}}}
+              tool: {kind: noop, set_ctx: {sure: false}}
               next: {arcs: [{step: b}]}
             - step: b
               tool: {kind: noop}
@@ -231,11 +218,8 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: "result = input['output.data']"
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: 1}, set_iter: {m: 2}}}
+                set_ctx: {n: 1}
+                set_iter: {m: 2}
             """,
             id="code is left alone, and a set may be nested",
         ),

@@ -37,14 +37,6 @@ _HALF = 90
 """A name of two names has half the room for each."""
 
 
-def writing(patch: AnyMap, mark: Mark, *, like: AnyMap) -> AnyMap:
-    """Return the spec of a task that does nothing but change ctx."""
-    action = new_map({"do": "continue", "set_ctx": patch}, mark, like=like)
-    closing = new_map({"else": new_map({"then": action}, mark, like=like)}, mark, like=like)
-    rules = new_seq([closing], mark, like=like)
-    return new_map({"policy": new_map({"rules": rules}, mark, like=like)}, mark, like=like)
-
-
 def write_on_the_way(step: AnyMap, arc: AnyMap, changes: AnyMap, taken: set[str]) -> AnyMap:
     """Lead an arc of a step over a step that writes ctx, and return that one; its name is none of those taken.
 
@@ -65,8 +57,7 @@ def write_on_the_way(step: AnyMap, arc: AnyMap, changes: AnyMap, taken: set[str]
         put(read, key, _read("args", parcel, key) if key in computed else value, at)
     if computed:
         put(args, parcel, computed, mark)
-    spec = writing(read, mark, like=step)
-    tool = new_map({"kind": "noop", "spec": spec}, mark, like=step)
+    tool = new_map({"kind": "noop", "set_ctx": read}, mark, like=step)
     handed = {key: _read("args", key) for key in handed_on}
     onward = _arc(target, value_mark(arc, "step"), handed, mark, like=step)
     if not args:

@@ -25,7 +25,7 @@ from typing import get_args
 from petra.expr.scopes import RESERVED
 from petra.kinds import KINDS, KNOBS
 from petra.playbook import walk
-from petra.playbook.detours import Binding, bind_ahead, writing
+from petra.playbook.detours import Binding, bind_ahead
 from petra.playbook.dialects import patch_on_success, workbook_tasks
 from petra.playbook.grammar import fields_of
 from petra.playbook.notes import Notes
@@ -155,7 +155,7 @@ class Legacy:
         for number, names in enumerate(_in_order(bound)):
             patch = new_map({name: bound[name] for name in names}, mark, like=step)
             name = f"bind_{number}" if number else "bind"
-            task = {"name": name, "kind": "noop", "spec": writing(patch, mark, like=step)}
+            task = {"name": name, "kind": "noop", "set_ctx": patch}
             tasks.append(new_map(task, mark, like=step))
         if step.get("loop") is None:
             self._pipeline(step, mark, first=tasks)
