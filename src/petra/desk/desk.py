@@ -54,7 +54,7 @@ class Desk:
 
     # Starting
 
-    async def run(
+    async def run(  # noqa: PLR0913 - each is a choice of its own
         self,
         who: Principal,
         playbook: Playbook,
@@ -62,10 +62,13 @@ class Desk:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        allow_unsound: bool = False,
     ) -> Result:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests; ``allow_unsound`` passes over what its net does wrong."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen)
+        answered = await self._begin(
+            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
+        )
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -77,6 +80,7 @@ class Desk:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        allow_unsound: bool = False,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
@@ -84,10 +88,13 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen))
+        answered = await self._begin(
+            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
+        )
+        _accepted(answered)
         return chosen
 
-    async def _begin(
+    async def _begin(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
@@ -95,11 +102,13 @@ class Desk:
         *,
         execution: str,
         command: str = "",
+        allow_unsound: bool = False,
     ) -> Answered:
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
-            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by
-        )
+            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
+            allow_unsound=allow_unsound,
+        )  # fmt: skip
 
     # Looking and waiting
 
@@ -261,13 +270,15 @@ class Desk:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
                 answered = await self._begin(
-                    who, playbook, request.workload, execution=request.execution, command=request.id
-                )
+                    who, playbook, request.workload, execution=request.execution, command=request.id,
+                    allow_unsound=request.allow_unsound,
+                )  # fmt: skip
                 if answered.refused:
-                    refused = refusal(request.execution, playbook.metadata.name, answered.refused)
-                    return Reply(refused=answered.refused, result=result_data(refused))
+                    return _refused(request, playbook.metadata.name, answered.refused)
             case Branch():
                 answered = await branch(self.engine, who, request)
+                if answered.refused:
+                    return _refused(request, "", answered.refused)
             case Move():
                 answered = await move(self.engine, who, request)
             case Ask():
@@ -283,6 +294,11 @@ class Desk:
         waits = self.rest_for_long if request.rest else self.get
         result = await waits(who, request.execution)
         return Reply(refused=answered.refused, result=result_data(result))
+
+
+def _refused(request: Begin | Branch, playbook: str, why: str) -> Reply:
+    """Return the reply to who wanted to begin an execution that does not begin."""
+    return Reply(refused=why, result=result_data(refusal(request.execution, playbook, why)))
 
 
 def _accepted(answered: Answered) -> None:

@@ -78,7 +78,8 @@ def _asked(item: WorkItem) -> dict[str, Any]:
 
 def refusal(execution: str, playbook: str, why: str) -> Result:
     """Return what a start that was refused has come to."""
-    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
+    error = {"kind": "schema", "code": None, "message": why, "retryable": False}
+    return Result(execution, playbook, "refused", why, None, {}, {}, [], error)
 
 
 def result_data(result: Result) -> dict[str, Any]:
