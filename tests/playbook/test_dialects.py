@@ -66,11 +66,7 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: x
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a task's own set patches on success",
         ),
@@ -89,11 +85,7 @@ SEEDS = Path(__file__).parent / "seeds"
                 - name: two
                   kind: python
                   code: y
-                  spec:
-                    policy:
-                      rules:
-                        - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                        - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                  set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a step's set is that of its last task",
         ),
@@ -179,11 +171,8 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: "result = input['output.data']"
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: 1}, set_iter: {m: 2}}}
+                set_ctx: {n: 1}
+                set_iter: {m: 2}
             """,
             id="code is left alone, and a set may be nested",
         ),

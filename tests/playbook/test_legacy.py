@@ -68,11 +68,7 @@ REST = """
               tool:
                 kind: python
                 code: x
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {r: '{{ outcome.result }}'}}}
+                set_ctx: {r: '{{ outcome.result }}'}
               next: {arcs: [{step: b, when: '{{ ctx.r.n }}'}, {step: c}]}
             """,
             1,
@@ -86,11 +82,7 @@ REST = """
               tool:
                 kind: python
                 code: x
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {r: '{{ outcome.result.rows[0] }}'}}}
+                set_ctx: {r: '{{ outcome.result.rows[0] }}'}
               next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
             """,
             2,
@@ -198,7 +190,7 @@ REST = """
         ),
         pytest.param(
             "- {step: a, tool: {kind: python, code: x, result: {as: b}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ b.ok }}'}, {step: c}]}}",
-            "- {step: a, tool: {kind: python, code: x, spec: {policy: {rules: [{when: \"{{ outcome.status == 'error' }}\", then: {do: fail}}, {else: {then: {set_ctx: {b: '{{ outcome.result }}'}}}}]}}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.b.ok }}'}, {step: c}]}}",
+            "- {step: a, tool: {kind: python, code: x, set_ctx: {b: '{{ outcome.result }}'}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.b.ok }}'}, {step: c}]}}",
             1,
             id="a result with the name of a step is ctx all the same",
         ),
@@ -230,11 +222,7 @@ def test_collect_becomes_a_set_ctx_with_the_reducer_append() -> None:
           tool:
             kind: python
             code: x
-            spec:
-              policy:
-                rules:
-                  - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                  - else: {then: {do: continue, set_ctx: {all: "{{ outcome.result }}"}}}
+            set_ctx: {all: "{{ outcome.result }}"}
     """)
     assert model(legacy) == model(canonical)
 

@@ -50,7 +50,7 @@ SAID = {
     "secrets-on-server": "P118:11 P118:12 P118:17",
     "shell-cmds": "P207:11 P125:12 P207:19 P128:21 P128:23 P207:26 P207:27 P207:29 P208:29 P207:30 P207:32",
     "step-level-command": "P103:6 P207:16",
-    "step-level-set-ctx": "P101:7 P101:12",
+    "step-level-set-ctx": "P101:12",
     "tabs": "P004:4",
     "templates-in-numbers": "P103:26",
     "transfer-ends": "P208:10 P207:12 P208:12 P128:13 P207:17 P208:21",

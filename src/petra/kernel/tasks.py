@@ -75,9 +75,7 @@ def attempt_over(
     scope = _scope(turn, plan, run, chunk, outcome)
     jitter = _jitter(turn, run, chunk, number)
     try:
-        decision = decide(
-            task.policy, outcome, scope, task=task.name, attempt=number, jitter=jitter
-        )
+        decision = decide(task, outcome, scope, attempt=number, jitter=jitter)
     except UnreadableError as error:
         decision = Decision(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
     attempt = Attempt(

@@ -1,7 +1,8 @@
 """The renamed dialect: ``input``, ``output``, ``set`` become ``args``, ``outcome``, ``set_ctx`` (S1).
 
 Rule 1: the two dialects may be mixed in one file; canonical words are left alone.
-Rule 2: a task's own ``set`` patches on success only; a step's ``set`` does so on its last task.
+Rule 2: a task's own ``set`` is its ``set_ctx`` and ``set_iter``, which patch on success only; a step's ``set`` is that
+of its last task.
 Rule 3: templates are rewritten where the old names meant something: ``output`` in a task policy is the
 outcome, in an arc it is the boundary event.
 """
@@ -20,8 +21,6 @@ from petra.playbook.tree import (
     as_seq,
     child,
     key_mark,
-    new_map,
-    new_seq,
     put,
     rename,
     value_mark,
@@ -30,8 +29,6 @@ from petra.playbook.tree import (
 Path = tuple[str, ...]
 
 _OLD_NAMES = ("output", "input", "execution_id")
-OK = "{{ outcome.status == 'ok' }}"
-ERROR = "{{ outcome.status == 'error' }}"
 
 
 def rewrite_renamed(document: AnyMap, notes: Notes) -> None:
@@ -89,7 +86,7 @@ def _task(task: AnyMap, notes: Notes) -> None:
             _add_patches(action, found, mark)
     if "set" in task:
         mark = key_mark(task, "set")
-        notes.renamed(mark, "set on a task", "patches of its policy, on success")
+        notes.renamed(mark, "set on a task", "set_ctx, set_iter")
         found = patches(task.pop("set"), task, notes)
         patch_on_success(task, found, mark)
     walk.edit_strings(task, lambda text: _renamed(text, _args))
@@ -217,37 +214,8 @@ def patches(given: Tree, holder: AnyMap, notes: Notes) -> dict[str, dict[str, Tr
 
 
 def patch_on_success(task: AnyMap, found: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:
-    """Add patches to whatever the policy of a task does with a good outcome."""
-    if not found:
-        return
-    policy = child(child(task, "spec", mark), "policy", mark)
-    rules = as_seq(policy.get("rules"))
-    if rules is None:
-        rules = new_seq([], mark, like=task)
-        put(policy, "rules", rules, mark)
-        fail = new_map({"do": "fail"}, mark, like=task)
-        _append(rules, new_map({"when": ERROR, "then": fail}, mark, like=task), mark)
-    touched = False
-    for rule in rules:
-        action = walk.action_of(rule) if as_map(rule) is not None else None
-        about_errors = "'error'" in str(rule.get("when", "")) if action is not None else True
-        if action is not None and not about_errors and action.get("do") not in ("retry", "fail"):
-            _add_patches(action, found, mark)
-            touched = True
-    if not touched:
-        action = new_map({"do": "continue"}, mark, like=task)
-        _add_patches(action, found, mark)
-        closing = new_map({"then": action}, mark, like=task)
-        has_rules = len(rules) > 1
-        rule = {"when": OK, "then": action} if has_rules else {"else": closing}
-        _append(rules, new_map(rule, mark, like=task), mark)
-
-
-def _append(rules: Tree, rule: AnyMap, mark: Mark) -> None:
-    if hasattr(rules, "write"):
-        rules.write(rule, mark)
-    else:
-        rules.append(rule)
+    """Have a task set this when it went well."""
+    _add_patches(task, found, mark)
 
 
 def _add_patches(action: AnyMap, found: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:

@@ -79,6 +79,12 @@ class _Schema:
             "description": "Steps or regions that it withdraws.",
             "anyOf": [short, cancels],
         }
+        own = fields_of(model.Task)
+        for word, what in (("set_ctx", "ctx"), ("set_iter", "iter")):
+            self.definitions["Step"]["properties"][word] = {
+                **self._field(own[word]),
+                "description": f"Changes of {what}, made when the last task went well.",
+            }
         loop = fields_of(model.LoopSpec)
         for word in ("mode", "max_in_flight"):
             self.definitions["LoopPolicy"]["properties"][word] = self._field(loop[word])
