@@ -5,7 +5,6 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, assert_never
 
@@ -13,6 +12,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.desk.branching import branch
+from petra.desk.ids import new_id
 from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
@@ -23,6 +23,7 @@ from petra.desk.result import (
     Result,
     records_of,
     refusal,
+    refused,
     result_data,
     result_of,
 )
@@ -274,11 +275,11 @@ class Desk:
                     allow_unsound=request.allow_unsound,
                 )  # fmt: skip
                 if answered.refused:
-                    return _refused(request, playbook.metadata.name, answered.refused)
+                    return refused(request, playbook.metadata.name, answered.refused)
             case Branch():
                 answered = await branch(self.engine, who, request)
                 if answered.refused:
-                    return _refused(request, "", answered.refused)
+                    return refused(request, "", answered.refused)
             case Move():
                 answered = await move(self.engine, who, request)
             case Ask():
@@ -296,17 +297,6 @@ class Desk:
         return Reply(refused=answered.refused, result=result_data(result))
 
 
-def _refused(request: Begin | Branch, playbook: str, why: str) -> Reply:
-    """Return the reply to who wanted to begin an execution that does not begin."""
-    return Reply(refused=why, result=result_data(refusal(request.execution, playbook, why)))
-
-
 def _accepted(answered: Answered) -> None:
     if answered.refused:
         raise UsageError(answered.refused)
-
-
-def new_id(clock: Clock) -> str:
-    """Make an id for an execution: time first, so that ids sort by age."""
-    stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
-    return f"{stamp}-{os.urandom(6).hex()}"

@@ -65,8 +65,7 @@ class Post:
         self._looking = asyncio.Event()
         self._errand = errand
         self._unfit = unfit
-        self._beginning: set[str] = set()
-        """Executions of which it is not clear yet whether they begin; other letters to them wait."""
+        self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False
 
     # Taking
@@ -81,8 +80,8 @@ class Post:
         execution = letter.execution
         if self._stopped or letter.id in self._open or not self._shards.owns(execution):
             return
-        if execution in self._beginning:
-            return  # it is found again when that is clear
+        if execution in self._beginning:  # it is found again when that is clear
+            return
         self._open.add(letter.id)
         try:
             await self._take(letter)
