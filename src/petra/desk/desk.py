@@ -18,15 +18,7 @@ from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.result import (
-    REST,
-    Result,
-    records_of,
-    refusal,
-    refused,
-    result_data,
-    result_of,
-)
+from petra.desk.result import REST, Result, records_of, refusal, refused, result_data, result_of
 from petra.engine import Answered, Engine
 from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
