@@ -278,6 +278,7 @@ class Runner:
             take=lambda run: taken(run, self._reads(run)),
             clean=self._clean,
             scrub=self._scrubber.scrub,
+            written=ready.written,
             measure=lambda r: (
                 None
                 if r.writes and work.adds_to_large(r)
@@ -472,6 +473,7 @@ class Runner:
             scrub=self._scrubber.scrub,
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
+            written=work.ready.written.get(run.task.name, {}),
         )
         attempt = self._tools.attempt(run.task.kind, run.fields, context)
         limit = run.spec.get("timeout_s")
