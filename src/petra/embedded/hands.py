@@ -7,6 +7,7 @@ import contextlib
 from asyncio import Task
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from signal import Signals
 from typing import Final
 
 from petra.embedded.pulse import Pulse
@@ -62,6 +63,13 @@ async def end(child: Child) -> int:
     if cancelled:
         raise asyncio.CancelledError
     return gone.result()
+
+
+def how_ended(code: int) -> str:
+    """Say how a process ended."""
+    if code < 0:
+        return f"was killed by {Signals(-code).name}"
+    return f"ended with exit code {code}"
 
 
 class Hand:

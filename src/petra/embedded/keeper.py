@@ -17,11 +17,10 @@ import math
 from asyncio import Task
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from signal import Signals
 from typing import Final
 
 from petra.clock import Clock
-from petra.embedded.hands import Hand, Start, end
+from petra.embedded.hands import Hand, Start, end, how_ended
 from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_hung
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
@@ -147,7 +146,9 @@ class Keeper:
             self._tell(f"worker {hand.child.pid} was killed: {hand.killed}")
         elif code or not hand.greeted:
             when = "" if hand.greeted else " before it said hello"
-            self._tell(f"worker {hand.child.pid} {_how(code)}{when}{': ' if said else ''}{said}")
+            self._tell(
+                f"worker {hand.child.pid} {how_ended(code)}{when}{': ' if said else ''}{said}"
+            )
 
     def _tell(self, trouble: str) -> None:
         self.trouble = self._engine.dispatcher.troubles[POOL] = trouble
@@ -294,9 +295,3 @@ class Keeper:
                 hand.leave("it drains")
             case _:
                 pass
-
-
-def _how(code: int) -> str:
-    if code < 0:
-        return f"was killed by {Signals(-code).name}"
-    return f"ended with exit code {code}"
