@@ -263,10 +263,10 @@ class Dispatcher:
             del self._offers[key]
         if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
             return None
-        assert offer.program is not None, "an assignment is made with its playbook at hand"
-        if given.playbook not in worker.playbooks:
-            worker.playbooks.add(given.playbook)
-            text = to_yaml(offer.program.playbook)
+        program = self._entries.latest(given.playbook, offer.program)
+        if (told := (given.playbook, program.playbook.origins.key)) not in worker.playbooks:
+            worker.playbooks.add(told)
+            text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = next(self._names)
         if row.execution not in worker.served:

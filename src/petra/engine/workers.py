@@ -41,7 +41,7 @@ class WorkerSeen:
     name: str
     pool: str
     credit: int
-    playbooks: set[str] = field(default_factory=set)
+    playbooks: set[tuple[str, str]] = field(default_factory=set)
     shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
