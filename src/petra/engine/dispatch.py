@@ -33,7 +33,7 @@ from petra.engine.limits import (
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
-from petra.engine.parcels import Parcels, batches, size_of, unfit
+from petra.engine.parcels import Parcels, further_frames, size_of, unfit
 from petra.engine.workers import ALONE, Lease, Link, Offer, WorkerSeen, remember, unguessable
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
@@ -129,6 +129,11 @@ class Dispatcher:
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
         return sum(len(one.leases) for one in self._workers.values() if one.pool == pool)
+
+    def executions_at(self, link: Link) -> int:
+        """Return of how many executions a worker has runs."""
+        worker = self._workers.get(link)
+        return len({self._leases[one].row.execution for one in worker.leases}) if worker else 0
 
     async def pump(self) -> None:
         """Send what workers have room for."""
@@ -264,7 +269,7 @@ class Dispatcher:
         if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
             return None
         program = self._entries.latest(given.playbook, offer.program)
-        if (told := (given.playbook, program.playbook.origins.key)) not in worker.playbooks:
+        if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
@@ -315,7 +320,8 @@ class Dispatcher:
             if lease.row.pending == row.pending:
                 lease.out.update((one.path, one) for one in further)
                 lease.more = more
-                _send_further(lease.worker.link, lease_id, further, more=more)
+                for frame in further_frames(lease_id, further, more=more):
+                    lease.worker.link.send(frame)
 
     def keep(self, link: Link, overdue: Callable[[], None]) -> None:
         """A worker is kept: one of its leases that runs out is not lost before ``overdue`` has ended the worker."""
@@ -336,7 +342,9 @@ class Dispatcher:
             worker.leases.add(lease_id)
             remember(worker.served, lease.row.execution)
             if lease.out:  # what was sent on the last connection may be lost
-                _send_further(link, lease_id, list(lease.out.values()), more=lease.more)
+                out = list(lease.out.values())
+                for frame in further_frames(lease_id, out, more=lease.more):
+                    link.send(frame)
         if lost:
             for lease_id in lost:
                 remember(worker.past, lease_id)
@@ -510,12 +518,3 @@ class Dispatcher:
 def _mark(row: PendingRow) -> str:
     pending = row.pending
     return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"
-
-
-def _send_further(link: Link, lease: str, iterations: list[Iteration], *, more: bool) -> None:
-    """Send iterations in as many frames as they need; only the last can say that there are no more."""
-    parts = list(batches(iterations)) or [[]]
-    for number, part in enumerate(parts):
-        link.send(
-            frames.Further(lease=lease, iterations=part, more=more or number < len(parts) - 1)
-        )

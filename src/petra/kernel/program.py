@@ -272,6 +272,8 @@ class Program:
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest(to_plain(playbook))
+        self.origins_key = playbook.origins.key
+        """What tells two readings of the same playbook apart: where its code was written."""
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
@@ -563,9 +565,13 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
         if "step" in text:
             found.add(_ANY)
     for task in tasks:  # code takes results by the names of their steps (S22)
-        code = task.fields.get("code")
-        if isinstance(code, str):
-            found.update(name for name in steps if name in code)
+        function, modules = task.fields.get("function"), task.fields.get("modules") or {}
+        texts = [text for text in (task.fields.get("code"), *modules.values()) if text]
+        for text in texts:
+            found.update(name for name in steps if name in text)
+        unknown = function is not None and str(function).partition(":")[0] not in modules
+        if unknown or any("context" in text for text in texts):
+            found.add(_ANY)
     return frozenset(found)
 
 
