@@ -91,7 +91,7 @@ class Plain:
 
 def is_live() -> bool:
     """Tell whether a tree can be drawn: on a terminal that can move its cursor."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @contextmanager
