@@ -26,6 +26,7 @@ MOST: Final = 2_000
 _SHORTEST_BASE64: Final = 6
 _SHORTEST_ANCHOR: Final = 3
 _SHORTEST_LINE: Final = 16
+_SPELT: Final = 8  # characters that one of a secret may be spelt with
 _PLAIN: Final = re.compile(r"[A-Za-z0-9]+")
 _NAMED: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _ENTITIES: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -61,11 +62,32 @@ class Scrubber:
         """Return the text without any secret."""
         if not self._values:
             return text
+        return self._compiled().sub(HIDDEN, text)
+
+    def part(self, text: str) -> tuple[str, str]:
+        """Split a text that goes on: what of it may go now, scrubbed, and the rest, which waits for what follows.
+
+        The rest may be the beginning of a secret: at the end of a line that is one of several lines, within a line any.
+        """
+        if not self._values:
+            return text, ""
+        values = tuple(self._values)  # others may add to them meanwhile
+        waits = max((_begun(text, value) for value in values if "\n" in value), default=0)
+        if not text.endswith("\n"):
+            waits = max(waits, _SPELT * max(map(len, values)))
+        cut = max(0, len(text) - waits)
+        for found in self._compiled().finditer(text):
+            if found.start() < cut < found.end():
+                cut = found.start()
+        return self.scrub(text[:cut]), text[cut:]
+
+    def _compiled(self) -> re.Pattern[str]:
         if self._pattern is None:
-            longest_first = sorted(self._values, key=len, reverse=True)
+            longest_first = sorted(tuple(self._values), key=len, reverse=True)
             forms = [form for value in longest_first for form in _forms(value)]
-            self._pattern = re.compile("|".join(forms))
-        return self._pattern.sub(HIDDEN, text)
+            self._pattern = made = re.compile("|".join(forms))
+            return made
+        return self._pattern
 
     def clean(self, value: Any) -> Any:
         """Return a JSON value without any secret, in keys and strings at any depth."""
@@ -81,7 +103,15 @@ class Scrubber:
 
     def suspects(self, raw: bytes) -> bool:
         """Tell quickly whether encoded data may hold a secret; never wrong when it says no."""
-        return any(trace in raw for traces in self._values.values() for trace in traces)
+        return any(trace in raw for traces in tuple(self._values.values()) for trace in traces)
+
+
+def _begun(text: str, secret: str) -> int:
+    """Return how much of the end of a text is the beginning of a secret, but not all of it."""
+    for length in range(min(len(text), len(secret) - 1), 0, -1):
+        if text.endswith(secret[:length]):
+            return length
+    return 0
 
 
 def _traces(text: str) -> Iterator[bytes]:
