@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr import FILTERS, FUNCTIONS, METHODS, PREDICATES, Profile, compile_template
@@ -236,7 +237,7 @@ SHAPES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=few(300), deadline=None)
 @given(shape=SHAPES, name=st.sampled_from(sorted(FILTERS)), a=VALUES, b=VALUES)
 def test_any_filter_over_any_value_is_the_same(shape: str, name: str, a: Json, b: Json) -> None:
     source = "{{ " + shape.format(f=name) + " }}"

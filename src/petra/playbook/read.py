@@ -89,7 +89,13 @@ def read(text: str, name: str = "playbook.yaml", *, checks: bool = True) -> Read
     Without ``checks`` only what cannot be read is a problem.
     """
     problems = Problems()
-    tree = parse(text, problems)
+    return read_tree(parse(text, problems), text, name, problems, checks=checks)
+
+
+def read_tree(
+    tree: Tree, text: str, name: str, problems: Problems, *, checks: bool = True
+) -> Reading:
+    """Read a playbook that was parsed from ``text``, or from a part of it; the tree is rewritten on the way."""
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
         _not_a_playbook(tree, problems)
         return Reading(name, text, None, tuple(problems))

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from petra.errors import PetraError
-from petra.playbook import Playbook, Problem, Reading, read, read_bytes
+from petra.playbook import Playbook, Problem, Reading, read_bytes
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.grammar import fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 from petra.testing.case_names import CaseNames
@@ -157,6 +158,8 @@ class _Reader:
         self.problems = Problems()
         self.more: list[str] = []
         self.readings: dict[Path, Reading] = {}
+        self.inline: dict[int, Reading] = {}
+        """By the node that holds the playbook: a reading rewrites it, so it is read once."""
 
     def suite(self) -> Suite:
         tree = parse(self.text, self.problems)
@@ -298,13 +301,21 @@ class _Reader:
 
     def _playbook(self, given: Tree, at: Mark) -> Reading | None:
         if isinstance(given, Map):
-            return self._usable(_inline(given), at)
+            return self._usable(self._inline(given), at)
         if not isinstance(given, str):
             self.problems.error(
                 "P103", at, "a playbook is a file or the playbook itself", "write its file name"
             )
             return None
         return self._usable(self._file(self.path.parent / given), at)
+
+    def _inline(self, given: Map) -> Reading:
+        """Read a playbook that stands inside the test file: its problems are told where they stand there."""
+        known = self.inline.get(id(given))
+        if known is None:
+            known = read_tree(given, self.text, INLINE, Problems())
+            self.inline[id(given)] = known
+        return known
 
     def _file(self, path: Path) -> Reading:
         known = self.readings.get(path)
@@ -326,12 +337,13 @@ class _Reader:
     def _usable(self, reading: Reading, at: Mark) -> Reading | None:
         if reading.ok:
             return reading
-        place = f"{self.path}:{at.line}:{at.column}:"
-        self.more += [
-            f"{place} {headline(problem, reading.name)}"
-            for problem in reading.problems
-            if problem.severity == "error"
-        ]
+        errors = [problem for problem in reading.problems if problem.severity == "error"]
+        if reading.name == INLINE:
+            found = [headline(problem, str(self.path)) for problem in errors]
+        else:
+            place = f"{self.path}:{at.line}:{at.column}:"
+            found = [f"{place} {headline(problem, reading.name)}" for problem in errors]
+        self.more += [told for told in found if told not in self.more]
         return None
 
     def _library(self, holder: Map) -> list[Reading]:
@@ -352,11 +364,3 @@ def _by_path(readings: Iterable[Reading]) -> dict[str, Playbook]:
         if book.metadata.path:
             found[book.metadata.path] = book
     return found
-
-
-def _inline(given: Map) -> Reading:
-    """Read a playbook that stands inside a test file; it is written out so that it is read like any other."""
-    from yaml import safe_dump  # noqa: PLC0415 - only inline playbooks need it
-
-    text = safe_dump(plain(given), sort_keys=False, allow_unicode=True)
-    return read(text, INLINE)
