@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -33,11 +34,12 @@ _ENTITIES: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class Scrubber:
-    """Knows the secrets of one worker, and removes them."""
+    """Knows the secrets of one worker, and removes them; any thread may ask it to."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[bytes, ...]] = {}
         self._pattern: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
 
     @property
     def is_empty(self) -> bool:
@@ -48,6 +50,10 @@ class Scrubber:
         """Remember a secret; a text of several lines also line by line."""
         if len(text) < SHORTEST or text in self._values:
             return
+        with self._lock:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
         self._values[text] = tuple(_traces(text))
         lines = text.splitlines()
         if len(lines) > 1:
@@ -82,12 +88,13 @@ class Scrubber:
         return self.scrub(text[:cut]), text[cut:]
 
     def _compiled(self) -> re.Pattern[str]:
-        if self._pattern is None:
-            longest_first = sorted(tuple(self._values), key=len, reverse=True)
-            forms = [form for value in longest_first for form in _forms(value)]
-            self._pattern = made = re.compile("|".join(forms))
-            return made
-        return self._pattern
+        pattern = self._pattern
+        if pattern is None:
+            with self._lock:  # so that a secret that comes meanwhile is not forgotten
+                longest_first = sorted(self._values, key=len, reverse=True)
+                forms = [form for value in longest_first for form in _forms(value)]
+                self._pattern = pattern = re.compile("|".join(forms))
+        return pattern
 
     def clean(self, value: Any) -> Any:
         """Return a JSON value without any secret, in keys and strings at any depth."""
