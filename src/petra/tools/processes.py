@@ -46,23 +46,9 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
     Raises:
         ToolError: it cannot be started.
     """
-    loop = asyncio.get_running_loop()
-    try:
-        transport, output = await _started(
-            loop.subprocess_exec(
-                lambda: _Output(max_stdout, max_stderr, heard),
-                *argv,
-                env=env,
-                cwd=cwd,
-                start_new_session=True,
-            )
-        )
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
-    except PermissionError as error:
-        raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
-    except (OSError, ValueError) as error:
-        raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
+    transport, output = await _begun(
+        argv, lambda: _Output(max_stdout, max_stderr, heard), env=env, cwd=cwd
+    )
     try:
         _feed(transport, stdin)
         await output.exited.wait()
@@ -77,6 +63,26 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
         kill_group(transport.get_pid())
         await _reaped(output)
         transport.close()
+
+
+async def _begun(
+    argv: Sequence[str],
+    output: Callable[[], _Output],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None,
+) -> _Started:
+    loop = asyncio.get_running_loop()
+    try:
+        return await _started(
+            loop.subprocess_exec(output, *argv, env=env, cwd=cwd, start_new_session=True)
+        )
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
+    except PermissionError as error:
+        raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
 
 
 _Started = tuple[asyncio.SubprocessTransport, "_Output"]
