@@ -73,11 +73,12 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = starter(
+        workers = starter(
             "--slots", str(slots), "--objects", str(folder.objects),
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
+            workers as start,
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
