@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -73,6 +74,16 @@ def cut(text: str) -> str:
     if not sys.stdout.isatty() or len(text) <= width():
         return text
     return text[: width() - 1] + "…"
+
+
+_COLOURING = re.compile(r"\x1b\[[0-9;]*m")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """Return what a program printed without what would steer the terminal of whoever reads it."""
+    text = _COLOURING.sub("", text)
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def folded(text: str, hang: str = "    ") -> str:
