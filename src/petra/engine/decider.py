@@ -25,10 +25,9 @@ from petra.engine.draft import (
     Request,
     answer_of,
     known_answer,
-    note_released,
     refused_act,
 )
-from petra.engine.effects import note
+from petra.engine.effects import note, note_released
 from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
@@ -430,7 +429,7 @@ class Decider:
         status, reason = draft.entry.shown
         if not feed.changed(execution, status):
             return
-        feed.say(execution, draft.records(), status, reason)
+        feed.appended(execution, draft.records(), status, reason)
         if change.row is not None:
             feed.listed((change.row,))
         feed.listed(change.items)

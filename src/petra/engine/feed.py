@@ -212,8 +212,7 @@ class Feed:
 
     def changed(self, execution: str, status: str) -> bool:
         """Ring for an execution that has gone on, durably; return whether anybody would hear more than that."""
-        bells = self._bells.get(execution)
-        if bells is not None:
+        if (bells := self._bells.get(execution)) is not None:
             for bell in tuple(bells):
                 bell.ring(status)
         return bool(self._sinks)
@@ -221,12 +220,7 @@ class Feed:
     def appended(
         self, execution: str, records: Sequence[Record], status: str, reason: str = ""
     ) -> None:
-        """Records are durable, and the execution is as they say."""
-        if self.changed(execution, status):
-            self.say(execution, records, status, reason)
-
-    def say(self, execution: str, records: Sequence[Record], status: str, reason: str) -> None:
-        """Say which records of an execution are durable now."""
+        """Records are durable, and the execution is as they say: what ``changed`` could not say."""
         head = Head(version=records[-1].seq, status=status, reason=reason)
         message = Appended(execution=execution, records=records, head=head)
         self.tell(execution, message)
@@ -235,8 +229,8 @@ class Feed:
     def listed(self, rows: Collection[ExecutionRow | WorkItemRow]) -> None:
         """What lists show has changed."""
         for row in rows:
-            is_item = isinstance(row, WorkItemRow)
-            self.tell(Topic.WORK_ITEMS if is_item else Topic.EXECUTIONS, Listed(row=row))
+            topic = Topic.WORK_ITEMS if isinstance(row, WorkItemRow) else Topic.EXECUTIONS
+            self.tell(topic, Listed(row=row))
 
     def told(self, message: Told) -> None:
         """Somebody should hear of a work item."""
