@@ -96,10 +96,19 @@ def executions(
         narrow("since", since=wanted.since)
     if wanted.until is not None:
         narrow("until", until=wanted.until)
+    if wanted.ended_until is not None:
+        narrow("ended_until", ended_until=wanted.ended_until)
+    for number, (key, value) in enumerate(wanted.labels[1:]):
+        where.append(_SQL["executions_label"].format(n=number))
+        values |= {f"key{number}": key, f"value{number}": value}
     if cursor is not None:
         started, name = read_cursor(cursor, tuple[float, str])
         narrow("behind", started=started, id=name)
-    sql = _SQL["executions"].format(where=" AND ".join(where) or "true")
+    query = "executions"
+    if wanted.labels:  # the first of them leads to what is looked at
+        query = "executions_labelled"
+        values["key"], values["value"] = wanted.labels[0]
+    sql = _SQL[query].format(where=" AND ".join(where) or "true")
     rows = [execution_of(row) for row in connection.execute(sql, values)]
     more = len(rows) > limit
     last = rows[limit - 1].row if more else None
@@ -235,6 +244,12 @@ def find_playbook(connection: apsw.Connection, path: str, version: str | None) -
 def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[Playbook]:
     """List the current playbook of every path."""
     rows = connection.execute(_SQL["playbooks"], (after, limit))
+    return [found for row in rows if (found := _playbook(row)) is not None]
+
+
+def playbook_versions(connection: apsw.Connection, path: str, limit: int) -> list[Playbook]:
+    """List the playbooks that were applied under a path."""
+    rows = connection.execute(_SQL["playbook_versions"], (path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
 
 
