@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/reference/errors"
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# No text brings these about: a missing file and bytes that are no text.
-WITHOUT_TEXT = ("P001", "P002")
+# No text brings these about: a missing file, bytes that are no text, and a missing playbook.
+WITHOUT_TEXT = ("P001", "P002", "P401")
 # Its example is too large to print.
 GROWN = ("P003",)
 WITH_EXAMPLE = [code for code in CODES if code not in (*WITHOUT_TEXT, *GROWN)]

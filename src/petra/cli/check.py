@@ -12,6 +12,7 @@ import click
 
 from petra.cli.files import load, playbook_files
 from petra.cli.output import as_json, count, print_json, print_problem, problem_data
+from petra.library import Library, beside, missing
 from petra.playbook import Problem, Reading
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN_PER_FILE = 50
 EFFORT_S = 2.0
+HOME = Path(".petra")
 PATIENCE = 3
 """So many times the effort goes by on the clock, at most."""
 
@@ -32,6 +34,8 @@ class Checked:
     reading: Reading
     proof: Proof | None
     milliseconds: float
+    missing: tuple[Problem, ...] = ()
+    """What it calls and nobody finds."""
 
     @property
     def name(self) -> str:
@@ -41,7 +45,11 @@ class Checked:
     @property
     def problems(self) -> list[Problem]:
         """All problems in the order of the text."""
-        found = [*self.reading.problems, *(self.proof.problems if self.proof else ())]
+        found = [
+            *self.reading.problems,
+            *self.missing,
+            *(self.proof.problems if self.proof else ()),
+        ]
         return sorted(found, key=lambda problem: (problem.mark, problem.severity, problem.code))
 
 
@@ -57,9 +65,19 @@ class Checked:
     "--effort", type=click.FloatRange(min=0), default=EFFORT_S, show_default=True, metavar="SECONDS",
     help="How much work the proof of a file may be: about so many seconds.",
 )  # fmt: skip
+@click.option(
+    "--home", type=click.Path(path_type=Path), default=HOME, envvar="PETRA_HOME", show_envvar=True,
+    help="Where playbooks that others call may have been run.",
+)  # fmt: skip
 @as_json
 def command(
-    paths: tuple[str, ...], *, strict: bool, final: Path | None, effort: float, output: str
+    paths: tuple[str, ...],
+    *,
+    strict: bool,
+    final: Path | None,
+    effort: float,
+    home: Path,
+    output: str,
 ) -> None:
     """Check playbooks: every problem, with its place and its fix, and whether they can get stuck.
 
@@ -68,7 +86,8 @@ def command(
     """
     begin = perf_counter()
     files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
-    playbooks = [check_file(path, effort) for path in files]
+    libraries = {path.parent: beside(path) for path in files}
+    playbooks = [check_file(path, effort, home, libraries[path.parent]) for path in files]
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
         raise click.UsageError(
@@ -82,16 +101,32 @@ def command(
     sys.exit(1 if failed or not all(net.is_well for net in nets) else 0)
 
 
-def check_file(path: Path, effort: float = EFFORT_S) -> Checked:
-    """Read a playbook and, when it has no errors, prove it sound or find out why not, with so much effort."""
+def check_file(
+    path: Path, effort: float = EFFORT_S, home: Path = HOME, library: Library | None = None
+) -> Checked:
+    """Read a playbook and, when it has no errors, prove it sound or find out why not, with so much effort.
+
+    What it calls is looked for in the library, which is its folder unless another one is given, and in the home.
+    """
     reading = load(path)
+    unfound = _missing(reading, library or beside(path), home)
     if not reading.ok:
-        return Checked(reading, None, 0.0)
+        return Checked(reading, None, 0.0, unfound)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
 
     begin = perf_counter()
     proof = prove(reading, budget=budget_of(effort))
-    return Checked(reading, proof, (perf_counter() - begin) * 1000)
+    return Checked(reading, proof, (perf_counter() - begin) * 1000, unfound)
+
+
+def _missing(reading: Reading, library: Library, home: Path) -> tuple[Problem, ...]:
+    found = missing(reading, library)
+    if found:
+        from petra.cli.catalogue import catalogue_of  # noqa: PLC0415 - most call nothing, or what lies beside them
+
+        catalogue = catalogue_of(home)
+        found = missing(reading, library, catalogue) if catalogue is not None else found
+    return tuple(found)
 
 
 def budget_of(seconds: float) -> Budget:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from petra.cli.check import check_file
+from petra.cli.check import HOME, check_file
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem, problem_data
 from petra.embedded import Result
@@ -20,14 +20,17 @@ from petra.playbook import Playbook, Problem, Reading
 _SHOWN = 10
 
 
-def checked(file: Path, output: str = "text", *, allow_unsound: bool = False) -> Playbook:
+def checked(
+    file: Path, output: str = "text", *, home: Path = HOME, allow_unsound: bool = False
+) -> Playbook:
     """Read a playbook that may be started; otherwise say why not and leave."""
-    found = check_file(file)
+    found = check_file(file, home=home)
     ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
     errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
     playbook = found.reading.playbook
     if playbook is None or errors:
-        _refuse(found.reading, errors, output, of_net=found.proof is not None)
+        of_net = found.proof is not None and set(errors) <= set(found.proof.problems)
+        _refuse(found.reading, errors, output, of_net=of_net)
     _warn([one for one in found.problems if one not in errors], found.reading)
     return playbook
 

@@ -74,7 +74,7 @@ def command(
         _resume(home, output, waits=waits)
         return
     given = workload_of(workload, sets)
-    playbook = checked(file, output, allow_unsound=allow_unsound)
+    playbook = checked(file, output, home=home, allow_unsound=allow_unsound)
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     begin = Begin(

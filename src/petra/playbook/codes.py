@@ -1,7 +1,8 @@
 """The codes of problems: one stable code for one kind of mistake.
 
 Each has a page under docs/reference/errors with its cause and its fix. A code is never reused for
-another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net.
+another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net;
+P4: what stands around the file.
 """
 
 from __future__ import annotations
@@ -67,5 +68,6 @@ CODES = MappingProxyType(
         "P302": "Tokens that can pile up without end",
         "P303": "A way that never ends",
         "P304": "A step that no run can reach",
+        "P401": "A playbook that cannot be found",
     }
 )
