@@ -145,7 +145,7 @@ playbook = :playbook
 parent = :parent
 
 -- name: executions_child
-parent = :parent AND parent <> ''
+parent <> ''
 
 -- name: executions_text
 instr(search, :text) > 0
