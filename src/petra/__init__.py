@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
     from petra.embedded import Local, Result
@@ -27,9 +28,11 @@ def run(
     *,
     home: str | Path = ".petra",
     store: str | None = None,
+    library: Sequence[str | Path] = (),
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
 
+    It may call playbooks beside its file, in the folders of ``library``, and those that were applied in ``home``.
     ``store`` may be the address of a PostgreSQL database, which several programs may share.
 
     Raises:
@@ -38,17 +41,23 @@ def run(
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 
-    return run_file(Path(file), workload, home=Path(home), store=store)
+    folders = [Path(folder) for folder in library]
+    return run_file(Path(file), workload, home=Path(home), store=store, library=folders)
 
 
 def open(  # noqa: A001 - petra.open, as in "open the folder"
-    home: str | Path = ".petra", *, store: str | None = None, keep_s: float | None = None
+    home: str | Path = ".petra",
+    *,
+    store: str | None = None,
+    keep_s: float | None = None,
+    library: Sequence[str | Path] = (),
 ) -> AbstractAsyncContextManager[Local]:
     """Open a folder of executions in an application: ``async with petra.open() as local: …``.
 
     ``store`` may be the address of a PostgreSQL database, which several programs may share. With ``keep_s``,
-    executions that ended so many seconds ago are deleted.
+    executions that ended so many seconds ago are deleted. ``library`` are folders with playbooks that others call.
     """
     from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
 
-    return Local.open(Path(home), store=store, keep_s=keep_s)
+    folders = [Path(folder) for folder in library]
+    return Local.open(Path(home), store=store, keep_s=keep_s, library=folders)

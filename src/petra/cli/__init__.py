@@ -30,6 +30,8 @@ _VERBS = MappingProxyType(
         "test": "Run test files: in virtual time, without a server.",
         "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks, for editors.",
+        "apply": "Store playbooks, for those that call them.",
+        "playbooks": "List the playbooks that are applied.",
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
         "ps": "List executions.",
@@ -61,6 +63,7 @@ _VERBS = MappingProxyType(
 _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
+        "playbooks": ("apply", "playbooks"),
         **{
             verb: ("executions", verb)
             for verb in (

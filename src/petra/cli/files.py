@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import click
+
 from petra.playbook import Reading, read_bytes
 from petra.playbook.problems import START, Problems
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
@@ -33,6 +35,12 @@ def _is_playbook(path: Path) -> bool:
         and not _SKIPPED & set(path.parts)
         and path.is_file()
     )
+
+
+library_option = click.option(
+    "--library", type=click.Path(exists=True, file_okay=False, path_type=Path), multiple=True, metavar="DIR",
+    help="Where playbooks that are called may lie too; with the folders in it.",
+)  # fmt: skip
 
 
 @cache

@@ -6,25 +6,50 @@ Errors refuse the start, warnings are told before it. Errors of the net alone ma
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from petra.cli.check import HOME, check_file
+from petra.cli.files import load
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem, problem_data
 from petra.embedded import Result
+from petra.library import Gathered, beside, gather
 from petra.playbook import Playbook, Problem, Reading
 
 _SHOWN = 10
 
 
+def ready(
+    file: Path,
+    output: str = "text",
+    *,
+    home: Path = HOME,
+    allow_unsound: bool = False,
+    library: Sequence[Path] = (),
+) -> tuple[Playbook, Gathered]:
+    """Read a playbook that may be started, with what it may call; otherwise say why not and leave."""
+    playbook = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
+    around = gather(file, playbook, library, read=load)
+    for reading in around.faulty:
+        errors = [one for one in reading.problems if one.severity == "error"]
+        _refuse(reading, errors, output, of_net=False)
+    return playbook, around
+
+
 def checked(
-    file: Path, output: str = "text", *, home: Path = HOME, allow_unsound: bool = False
+    file: Path,
+    output: str = "text",
+    *,
+    home: Path = HOME,
+    allow_unsound: bool = False,
+    library: Sequence[Path] = (),
 ) -> Playbook:
     """Read a playbook that may be started; otherwise say why not and leave."""
-    found = check_file(file, home=home)
+    found = check_file(file, home=home, library=beside(file, library))
     ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
     errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
     playbook = found.reading.playbook

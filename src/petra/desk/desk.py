@@ -6,18 +6,19 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, assert_never
 
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.beside import gathered
 from petra.desk.branching import branch
 from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply
+from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply
 from petra.desk.result import (
     REST,
     Result,
@@ -27,6 +28,7 @@ from petra.desk.result import (
     result_of,
 )
 from petra.engine import Answered, Engine
+from petra.engine.catalogue import applied_data
 from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
@@ -35,6 +37,7 @@ from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.commands import at
+from petra.library import Gathered
 from petra.playbook import Playbook, read
 from petra.store.base import PAGE
 from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
@@ -54,7 +57,7 @@ class Desk:
 
     # Starting
 
-    async def run(
+    async def run(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
@@ -62,21 +65,27 @@ class Desk:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        labels: dict[str, str] | None = None,
+        beside: Gathered | None = None,
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen)
+        answered = await self._begin(
+            who, playbook, workload, execution=chosen, labels=labels, beside=beside
+        )
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
 
-    async def start(
+    async def start(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        labels: dict[str, str] | None = None,
+        beside: Gathered | None = None,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
@@ -84,10 +93,14 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen))
+        _accepted(
+            await self._begin(
+                who, playbook, workload, execution=chosen, labels=labels, beside=beside
+            )
+        )
         return chosen
 
-    async def _begin(
+    async def _begin(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
@@ -95,11 +108,19 @@ class Desk:
         *,
         execution: str,
         command: str = "",
+        labels: dict[str, str] | None = None,
+        beside: Gathered | None = None,
     ) -> Answered:
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
-            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by
-        )
+            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
+            labels=labels, gathered=beside,
+        )  # fmt: skip
+
+    async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths; return what became of each."""
+        who.must(May.APPLY)
+        return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
     # Looking and waiting
 
@@ -261,8 +282,9 @@ class Desk:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
                 answered = await self._begin(
-                    who, playbook, request.workload, execution=request.execution, command=request.id
-                )
+                    who, playbook, request.workload, execution=request.execution, command=request.id,
+                    labels=request.labels, beside=gathered(request.beside),
+                )  # fmt: skip
                 if answered.refused:
                     refused = refusal(request.execution, playbook.metadata.name, answered.refused)
                     return Reply(refused=answered.refused, result=result_data(refused))
@@ -274,6 +296,9 @@ class Desk:
                 answered = await self.ask(
                     who, request.execution, request.command, request=request.id
                 )
+            case Apply():
+                found = [read(text, "the playbook").checked() for text in request.playbooks]
+                return Reply(result={"applied": await self.apply(who, found)})
             case Look():
                 if request.execution:
                     await self.get(who, request.execution)  # who may not see it is told so

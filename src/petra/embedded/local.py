@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
 from petra.kernel import Record
 from petra.kernel import commands as c
+from petra.library import Gathered, gather
 from petra.playbook import Playbook, read_bytes
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
@@ -38,8 +39,15 @@ SLOTS = 64
 class Local:
     """An engine with its own store and worker."""
 
-    def __init__(self, engine: Engine, clock: Clock, who: Principal | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        who: Principal | None = None,
+        library: Sequence[Path] = (),
+    ) -> None:
         """Make one for whoever uses it: the owner of the folder, unless told otherwise."""
+        self.library = tuple(library)
         self.who = who or owner()
         self.engine = engine
         self.clock = clock
@@ -48,7 +56,7 @@ class Local:
 
     @classmethod
     @asynccontextmanager
-    async def open(
+    async def open(  # noqa: PLR0913 - how it may be opened
         cls,
         home: Path,
         *,
@@ -56,6 +64,7 @@ class Local:
         store: Store | str | None = None,
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
+        library: Sequence[Path] = (),
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
@@ -80,7 +89,7 @@ class Local:
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
-            local = cls(engine, clock)
+            local = cls(engine, clock, library=library)
             async with (
                 local.keeper.keeping(first, start),
                 _heard_by_others(folder, local),
@@ -96,13 +105,24 @@ class Local:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        labels: dict[str, str] | None = None,
     ) -> Result:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests; it may call what lies beside its file."""
+        model, beside = self._read(playbook)
         return await self._whole(
             await self.desk.run(
-                self.who, _model(playbook), workload, execution=execution, until=until
+                self.who, model, workload, execution=execution, until=until, labels=labels, beside=beside
             )
-        )
+        )  # fmt: skip
+
+    def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
+        if isinstance(playbook, Playbook):
+            return playbook, Gathered()
+        return read_around(Path(playbook), self.library)
+
+    async def apply(self, *playbooks: Playbook | str | Path) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths, for all that call them; return what became of each."""
+        return await self.desk.apply(self.who, [self._read(one)[0] for one in playbooks])
 
     async def start(
         self,
@@ -110,13 +130,17 @@ class Local:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        labels: dict[str, str] | None = None,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
         Raises:
             UsageError: it was refused; the message says why.
         """
-        return await self.desk.start(self.who, _model(playbook), workload, execution=execution)
+        model, beside = self._read(playbook)
+        return await self.desk.start(
+            self.who, model, workload, execution=execution, labels=labels, beside=beside
+        )
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
@@ -187,8 +211,17 @@ def read_file(file: Path) -> Playbook:
     return read_bytes(file.read_bytes(), str(file)).checked()
 
 
-def _model(playbook: Playbook | str | Path) -> Playbook:
-    return playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gathered]:
+    """Read a playbook that may run, with what lies around its file and may be called (S16).
+
+    Raises:
+        InvalidPlaybookError: it has errors, or what it calls has.
+    """
+    playbook = read_file(file)
+    found = gather(file, playbook, library)
+    for reading in found.faulty:
+        reading.checked()
+    return playbook, found
 
 
 def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:
@@ -202,6 +235,7 @@ def run_file(
     *,
     home: Path,
     store: str | None = None,
+    library: Sequence[Path] = (),
 ) -> Result:
     """Run a playbook file until it ends or waits for the world.
 
@@ -209,10 +243,10 @@ def run_file(
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
     """
-    playbook = read_file(file)
+    read_around(file, library)  # what is wrong with it is said before anything is opened
 
     async def running() -> Result:
-        async with Local.open(home, store=store) as local:
-            return await local.run(playbook, workload)
+        async with Local.open(home, store=store, library=library) as local:
+            return await local.run(file, workload)
 
     return asyncio.run(running())

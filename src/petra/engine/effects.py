@@ -48,9 +48,10 @@ def _start(state: State, effect: f.StartChild) -> Message:
         parent=state.id,
         depth=effect.depth,
         inherits=effect.inherit_artifacts,
+        company=effect.company,
     )
     wanted = None if effect.version is None else str(effect.version)
-    return Message(command=start, path=effect.path, version=wanted)
+    return Message(command=start, path=effect.path, version=wanted, digest=effect.digest)
 
 
 def _ended(state: State) -> Message:

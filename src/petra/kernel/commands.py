@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from petra.kernel.events import AnyEvent
+from petra.playbook.company import Company
 from petra.wire import Error, Report
 
 
@@ -32,12 +33,17 @@ class Asked(Command, frozen=True, kw_only=True):
 
 
 class Start(Asked, frozen=True, kw_only=True, tag="start"):
-    """Start the execution; with ``inherits`` it may read what its parent stored."""
+    """Start the execution; with ``inherits`` it may read what its parent stored.
+
+    ``company`` are the playbooks that it may call because they lay beside it; ``labels`` come to those of its playbook.
+    """
 
     workload: dict[str, Any] = {}
     parent: str = ""
     inherits: bool = False
     depth: int = 0
+    company: Company | None = None
+    labels: dict[str, str] = {}
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
@@ -54,6 +60,7 @@ class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
     digest: str = ""
     renamed: dict[str, str] = {}
     workload: dict[str, Any] | None = None
+    company: Company | None = None
 
 
 class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):
@@ -66,6 +73,7 @@ class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):
     renamed: dict[str, str] = {}
     at: int | None = None
     reason: str = ""
+    company: Company | None = None
 
 
 class StepReport(Command, frozen=True, tag="report"):

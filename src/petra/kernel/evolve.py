@@ -49,6 +49,8 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.parent = event.parent
     state.inherits = event.inherits
     state.depth = event.depth
+    state.company = event.company
+    state.labels = event.labels
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")
 
