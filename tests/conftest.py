@@ -8,14 +8,25 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from thoroughness import few
 
 from petra.testing.ordeal.tally import Tally
 
 ROOT = Path(__file__).parents[1]
 
 # Time is measured by the benchmarks: a busy machine fails no test.
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, max_examples=few(settings().max_examples))
 settings.load_profile("untimed")
+
+
+# They start processes by the dozen, or break what runs: too slow to wait for at every change.
+SLOW_FOLDERS = (ROOT / "tests" / "hostile", ROOT / "tests" / "faults")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in SLOW_FOLDERS):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -22,18 +22,20 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "open", "run"]
 
 
-def run(
+def run(  # noqa: PLR0913 - each is a choice of its own
     file: str | Path,
     workload: dict[str, Any] | None = None,
     *,
     home: str | Path = ".petra",
     store: str | None = None,
+    allow_unsound: bool = False,
     library: Sequence[str | Path] = (),
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
 
     It may call playbooks beside its file, in the folders of ``library``, and those that were applied in ``home``.
-    ``store`` may be the address of a PostgreSQL database, which several programs may share.
+    ``store`` may be the address of a PostgreSQL database, which several programs may share. A net that is sure to get
+    stuck or to pile up is refused, unless ``allow_unsound``.
 
     Raises:
         InvalidPlaybookError: the playbook has errors.
@@ -41,8 +43,10 @@ def run(
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 
-    folders = [Path(folder) for folder in library]
-    return run_file(Path(file), workload, home=Path(home), store=store, library=folders)
+    return run_file(
+        Path(file), workload, home=Path(home), store=store, allow_unsound=allow_unsound,
+        library=[Path(folder) for folder in library],
+    )  # fmt: skip
 
 
 def open(  # noqa: A001 - petra.open, as in "open the folder"

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import workflow
+from thoroughness import few
 
 from petra.cli import petra
 
@@ -147,7 +148,7 @@ def test_a_pipe_that_nobody_writes_to_is_a_problem_and_not_a_wait(tmp_path: Path
     assert "[P001]" in run("check", tmp_path / "x.yaml").stdout
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(st.binary(max_size=200))
 def test_no_content_gives_a_traceback(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -360,4 +360,4 @@ def test_an_inline_playbook_is_covered_under_the_name_of_its_file(
 ) -> None:
     (tmp_path / "race.test.yaml").write_text(RACE.replace("MODE", "any"), "utf-8")
     shown = command("test", "race.test.yaml").output
-    assert "race.test.yaml (race): 3 of 4 arcs; never: 'hare' → 'finish'" in shown
+    assert "race.test.yaml (race): 3 of 4 arcs; never: line 17 'hare' → 'finish'" in shown

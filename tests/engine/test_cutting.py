@@ -13,6 +13,7 @@ import pytest
 from engine_support import local, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.engine import shelf
 from petra.engine.codec import from_row
@@ -46,7 +47,7 @@ def pieces_of(content: bytes, path: list[str | int], block: int, most: int) -> l
 
 
 @pytest.mark.spec("S18")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few(200), deadline=None)
 @given(
     items=st.lists(ITEMS, max_size=12),
     other=ITEMS,

@@ -13,7 +13,7 @@ import pytest
 from engine_support import playbook
 
 import petra
-from petra.embedded import Local
+from petra.embedded import Local, Result
 from petra.playbook import InvalidPlaybookError
 
 
@@ -56,3 +56,24 @@ def test_code_takes_the_result_of_a_step_by_its_name(tmp_path: Path) -> None:
             assert (await petra.run(book)).output == 6
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S22")
+def test_a_failure_names_the_line_that_the_author_sees_now(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: prices}\nworkflow:\n  - step: one\n"
+        "    tool:\n      kind: python\n      code: |\n        def main():\n            return {}['price']\n"
+    )
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text(text)
+    two.write_text(f"# the same, further down\n{text}")
+
+    async def scenario() -> list[Result]:
+        async with Local.open(tmp_path / "home") as petra:
+            return [await petra.run(one), await petra.run(two)]
+
+    first, second = asyncio.run(scenario())
+    place = "main, line 2: {}['price']"
+    assert first.failures[0]["message"] == f"KeyError: 'price'; one.yaml:10, {place}"
+    assert second.failures[0]["message"] == f"KeyError: 'price'; two.yaml:11, {place}"
+    assert 'File "two.yaml", line 11, in main' in second.failures[0]["details"]["traceback"]

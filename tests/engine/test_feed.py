@@ -11,6 +11,7 @@ import pytest
 from engine_support import Ear, chain, local, opened, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine.codec import to_row
@@ -155,7 +156,7 @@ async def _act(writer: Writer, readers: list[Reader], step: tuple[str, int, bool
             await (readers[number].again() if what == "again" else readers[number].read(1 + flag))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=few(150), deadline=None)
 @given(STEPS)
 def test_any_interleaving_gives_each_reader_each_record_once_in_order(
     steps: list[tuple[str, int, bool]],

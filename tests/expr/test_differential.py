@@ -12,6 +12,7 @@ import minijinja
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.errors import ExpressionError
 from petra.expr import Profile, compile_template
@@ -105,7 +106,7 @@ def same(ours: object, theirs: object) -> bool:
 
 
 @pytest.mark.spec("S6")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=few(400), deadline=None)
 @given(expressions)
 def test_an_expression_means_what_it_means_in_minijinja(text: str) -> None:
     try:
@@ -118,7 +119,7 @@ def test_an_expression_means_what_it_means_in_minijinja(text: str) -> None:
 
 
 @pytest.mark.spec("S6")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=few(300), deadline=None)
 @given(pieces)
 def test_a_template_means_what_it_means_in_minijinja(source: str) -> None:
     try:

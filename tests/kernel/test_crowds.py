@@ -9,6 +9,7 @@ import pytest
 from kernel.oracle.compare import difference
 from kernel.oracle.draw import draw
 from kernel.paths import Watch, walk
+from thoroughness import few
 
 from petra.export.firings import firings_xes
 from petra.export.life import Log, life, step_runs
@@ -92,7 +93,7 @@ def _firings(simulation: Simulation) -> list[list[e.AnyEvent]]:
 
 @pytest.mark.spec("S8", "S18")
 def test_random_paths_mean_the_same_when_their_firings_are_cut(request: Any) -> None:
-    straight = [walk(seed) for seed in range(60)]
+    straight = [walk(seed) for seed in range(few(60))]
     request.getfixturevalue("small")
     pieces = 0
     for seed, (_, once, _) in enumerate(straight):
@@ -107,7 +108,7 @@ def test_random_paths_mean_the_same_when_their_firings_are_cut(request: Any) -> 
 @pytest.mark.usefixtures("small")
 @pytest.mark.spec("S4", "S8", "S11")
 def test_kernel_and_oracle_agree_on_firings_that_are_cut() -> None:
-    for seed in range(40):
+    for seed in range(few(40)):
         plan = draw(seed)
         assert difference(plan) is None, seed
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from kernel.paths import walk
+from thoroughness import few
 
 from petra.kernel import Ledger, Record, State, decide, evolve, replay, verify
 from petra.kernel import commands as c
@@ -24,7 +25,7 @@ workflow:
 
 @pytest.mark.spec("S17")
 def test_a_snapshot_of_any_prefix_goes_on_as_if_nothing_had_happened() -> None:
-    for seed in range(60):
+    for seed in range(few(60)):
         _, simulation, _ = walk(seed)
         root = simulation.root
         state = State(id=root.id)
@@ -131,7 +132,7 @@ def test_what_cannot_be_forked_says_why() -> None:
 
 @pytest.mark.spec("S13")
 def test_any_prefix_of_a_random_log_can_be_forked() -> None:
-    for seed in range(40):
+    for seed in range(few(40)):
         _, simulation, _ = walk(seed)
         origin = simulation.root
         for at in range(1, len(origin.log), 7):

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.kernel import Decision, Program, State, assignment, decide
 from petra.kernel import commands as c
@@ -296,7 +297,7 @@ def test_in_a_test_file_a_long_local_loop_runs_to_its_end() -> None:
 
 
 @pytest.mark.spec("S9")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(data=st.data(), local=st.booleans(), total=st.integers(1, 60), window=st.integers(1, 20))
 def test_whatever_comes_twice_late_or_not_at_all_each_iteration_counts_once(
     data: st.DataObject,

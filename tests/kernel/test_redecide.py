@@ -11,6 +11,7 @@ from export.logs import EXAMPLES
 from kernel.paths import walk
 from kernel.test_mutants import MUTANTS, Patch
 from texts import model, workflow
+from thoroughness import few
 
 from petra.kernel import Program, decide
 from petra.kernel import commands as c
@@ -87,7 +88,9 @@ def test_examples_come_out_the_same(only: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(12, 200), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds",
+    [range(few(12)), pytest.param(range(12, 200), marks=pytest.mark.slow)],
+    ids=["few", "many"],
 )
 def test_every_decision_of_a_random_path_is_made_again(seeds: range) -> None:
     decisions, unrecorded = 0, 0

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from thoroughness import few
 
 from petra.net import (
     Abort,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 # A busy machine is no defect of the code.
 CALM = settings(
-    max_examples=50,
+    max_examples=few(50),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
@@ -211,7 +212,7 @@ def test_what_was_recorded_verifies_after_a_round_trip(
 
 @pytest.mark.slow
 @pytest.mark.spec("S17", "003§7.3.1-4")
-@settings(CALM, max_examples=100)
+@settings(CALM, max_examples=few(100))
 @given(st.data(), nets(), token_data, strategies)
 def test_any_changed_byte_is_named(
     data: st.DataObject, net: Net, tokens: dict[str, list[int]], strategy: Strategy
@@ -274,7 +275,7 @@ def test_a_drain_that_was_not_limited_left_nothing_that_can_fire(
 
 @pytest.mark.slow
 @pytest.mark.spec("S17", "003§7.3.7-1", "003§7.3.7-6")
-@settings(CALM, max_examples=40)
+@settings(CALM, max_examples=few(40))
 @given(nets(), token_data)
 def test_what_the_lint_calls_confluent_runs_the_same_under_all_strategies(
     net: Net, tokens: dict[str, list[int]]

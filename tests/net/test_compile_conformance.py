@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import model, workflow
+from thoroughness import few
 
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -60,7 +61,7 @@ class Driver:
 
 
 @pytest.mark.spec("S2")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(seed=st.integers(0, 400), draw=st.data())
 def test_every_recorded_firing_is_a_firing_of_the_net(seed: int, draw: st.DataObject) -> None:
     driver = Driver(structured(seed, size=8), draw)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline.drive import bad, machine, noop, ok, task
+from thoroughness import few
 
 from petra.pipeline import Finished, Run
 from petra.playbook.model import Task
@@ -93,7 +94,7 @@ def play(
 
 
 @pytest.mark.spec("S5")
-@settings(max_examples=300)
+@settings(max_examples=few(300))
 @given(pipeline=PIPELINES, outcomes=OUTCOMES, stop=st.integers(1, 30) | st.just(0))
 def test_it_ends_within_its_limits_and_reports_exactly_the_tries_handed_out(
     pipeline: tuple[Task, ...], outcomes: list[Outcome], stop: int
@@ -125,7 +126,7 @@ def check_order(pipeline: tuple[Task, ...], attempts: list[Attempt]) -> None:
 
 
 @pytest.mark.spec("S5", "S17")
-@settings(max_examples=100)
+@settings(max_examples=few(100))
 @given(pipeline=PIPELINES, outcomes=OUTCOMES)
 def test_the_same_outcomes_give_the_same_report(
     pipeline: tuple[Task, ...], outcomes: list[Outcome]

@@ -66,11 +66,7 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: x
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a task's own set patches on success",
         ),
@@ -89,11 +85,7 @@ SEEDS = Path(__file__).parent / "seeds"
                 - name: two
                   kind: python
                   code: y
-                  spec:
-                    policy:
-                      rules:
-                        - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                        - else: {then: {do: continue, set_ctx: {n: "{{ outcome.result.n }}"}}}
+                  set_ctx: {n: "{{ outcome.result.n }}"}
             """,
             id="a step's set is that of its last task",
         ),
@@ -133,6 +125,53 @@ SEEDS = Path(__file__).parent / "seeds"
               tool: {kind: noop}
             """,
             id="an arc's set is args, its output the boundary event",
+        ),
+        pytest.param(
+            """
+            - step: a
+              next:
+                spec: {mode: inclusive}
+                arcs:
+                  - step: b
+                    foreach: [1, 2]
+                    args: {k: 7}
+                    set: {ctx.n: "{{ output.data.n }}", ctx.sure: true, ctx: {"deep.er": ["{{ input.m }}"]}, m: 1, input: {o: 2}}
+                  - {step: b, set: {ctx.sure: false}}
+            - step: b
+              tool: {kind: noop}
+            """,
+            """
+            - step: a
+              next:
+                spec: {mode: inclusive}
+                arcs:
+                  - step: a_to_b
+                    foreach: [1, 2]
+                    args: {k: 7, m: 1, o: 2, set_ctx: {n: "{{ event.result.n }}", "deep.er": ["{{ args.m }}"]}}
+                  - {step: a_to_b_2}
+            - step: a_to_b
+              tool:
+                kind: noop
+                set_ctx: {n: "{{ args.set_ctx.n }}", sure: true, deep.er: "{{ args.set_ctx['deep.er'] }}"}
+              next: {arcs: [{step: b, args: {k: "{{ args.k }}", m: "{{ args.m }}", o: "{{ args.o }}", item: "{{ args.item }}"}}]}
+            - step: a_to_b_2
+              tool: {kind: noop, set_ctx: {sure: false}}
+              next: {arcs: [{step: b}]}
+            - step: b
+              tool: {kind: noop}
+            """,
+            id="an arc's set of ctx is a step on its way",
+        ),
+        pytest.param(
+            """
+            - step: a
+              tool: {kind: python, code: x, args: {n: 1}, input: {m: "{{ input.m }}"}}
+            """,
+            """
+            - step: a
+              tool: {kind: python, code: x, args: {n: 1, m: "{{ args.m }}"}}
+            """,
+            id="input and args together are args",
         ),
         pytest.param(
             """
@@ -179,11 +218,8 @@ SEEDS = Path(__file__).parent / "seeds"
               tool:
                 kind: python
                 code: "result = input['output.data']"
-                spec:
-                  policy:
-                    rules:
-                      - {when: "{{ outcome.status == 'error' }}", then: {do: fail}}
-                      - else: {then: {do: continue, set_ctx: {n: 1}, set_iter: {m: 2}}}
+                set_ctx: {n: 1}
+                set_iter: {m: 2}
             """,
             id="code is left alone, and a set may be nested",
         ),

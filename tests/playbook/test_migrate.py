@@ -283,3 +283,13 @@ def test_the_events_of_the_older_engine_are_renamed_once_and_for_all() -> None:
     new = migrate(workflow(steps, NOETL)).text
     assert "# again" in new
     assert "call." not in new
+
+
+def test_what_a_task_sets_is_written_beside_its_kind_and_stays_there() -> None:
+    text = workflow(
+        "- {step: a, tool: {kind: python, code: x, set: {ctx.n: '{{ output.data.n }}'}}}"
+    )
+    migrated = migrate(text)
+    assert "set_ctx: {n: '{{ outcome.result.n }}'}" in migrated.text
+    assert model(migrated.text) == model(text)
+    assert not migrate(migrated.text).changed

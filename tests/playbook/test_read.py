@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from texts import PETRA, corpus, workflow
+from thoroughness import few
 
 from petra.playbook import InvalidPlaybookError, Reading, read, read_bytes, render
 from petra.playbook.codes import CODES
@@ -92,7 +93,7 @@ def mutants(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=300)
+@settings(max_examples=few(300))
 @given(mutants())
 def test_any_mutant_of_a_playbook_gives_a_reading(text: str) -> None:
     inside(read(text))

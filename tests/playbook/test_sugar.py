@@ -129,3 +129,51 @@ def test_generated_tasks_carry_the_mark_of_their_block() -> None:
 )
 def test_a_malformed_block_is_one_problem(block: str, expected: list[str]) -> None:
     assert codes(workflow(f"- {{step: a, tool: [{{{block}}}]}}")) == expected
+
+
+@pytest.mark.spec("S10")
+def test_what_a_step_sets_is_set_by_its_last_task_and_its_name_is_what_it_came_to() -> None:
+    text = workflow("""
+        - step: a
+          set_ctx: {n: "{{ a.n }}", m: 1, o: ["{{ a | length }}"]}
+          set_iter: {i: 1}
+          tool:
+            - {name: one, kind: python, code: x}
+            - {name: two, kind: python, code: y, set_ctx: {m: 2}}
+    """)
+    one, two = model(text).workflow[0].tool
+    assert (one.set_ctx, one.set_iter) == (None, None)
+    assert two.set_iter == {"i": 1}
+    assert two.set_ctx == {
+        "n": "{{ outcome.result.n }}", "m": 2, "o": ["{{ outcome.result | length }}"],
+    }  # fmt: skip
+
+
+@pytest.mark.spec("S10")
+@pytest.mark.parametrize(
+    "step",
+    [
+        "{step: a, set_ctx: {x: 1}, next: {arcs: [{step: a}]}}",
+        "{step: a, set_ctx: {x: 1}, tool: [{choose: [{else: [{kind: noop}]}]}]}",
+    ],
+    ids=["router", "block"],
+)
+def test_a_step_that_ends_with_no_certain_task_sets_nothing(step: str) -> None:
+    reading = read(workflow(f"- {step}"))
+    assert [p.code for p in reading.problems if p.severity == "error"][:1] == ["P114"]
+    assert "beside the 'kind'" in reading.problems[0].hint
+
+
+@pytest.mark.spec("S10")
+@pytest.mark.parametrize("place", ["step", "task"])
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [
+        ("{execution: 1}", "P117"), ("7", "P103"), ("{x: '{{ ( }}'}", "P119"), ("{x: '{{ nobody }}'}", "P205"),
+        ("{x: '{{ keychain.k }}'}", "P118"),
+    ],
+)  # fmt: skip
+def test_what_a_task_or_a_step_sets_is_checked(patch: str, code: str, place: str) -> None:
+    own, outer = (f", set_ctx: {patch}", "") if place == "task" else ("", f"set_ctx: {patch}, ")
+    text = workflow(f"- {{step: a, {outer}tool: {{kind: python, code: x{own}}}}}")
+    assert code in codes(text)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from texts import corpus
+from thoroughness import few
 
 from petra.kinds import KINDS, Knobs
 from petra.playbook import model, read
@@ -156,7 +157,7 @@ def decoded(text: str) -> model.Playbook:
 
 
 @settings(
-    max_examples=150,
+    max_examples=few(150),
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.data_too_large,
@@ -169,7 +170,7 @@ def test_model_to_canonical_yaml_to_model_is_the_identity(playbook: msgspec.Stru
     assert decoded(to_yaml(playbook)) == playbook
 
 
-@settings(max_examples=150)
+@settings(max_examples=few(150))
 @given(DATA)
 def test_data_survives_being_written(data: Any) -> None:
     metadata = model.Metadata(name="x", more={"data": data})

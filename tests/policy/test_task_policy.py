@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -11,20 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline.drive import ON_ERROR, always, bad, ok, when
 
-from petra.playbook.model import TaskPolicy
+from petra.playbook.model import Task, TaskPolicy, TaskSpec
 from petra.policy import LONGEST_S, Decision, Retry, decide, outcome_data
 from petra.wire import Error, Outcome, Write
 
 
 def judge(
     outcome: Outcome, *rules: Any, attempt: int = 1, u: float = 0.0, unmatched: str = "continue",
-    **scope: Any,
+    own: Any = MappingProxyType({}), **scope: Any,
 ) -> Decision:  # fmt: skip
     policy = msgspec.convert({"rules": list(rules), "on_unmatched": unmatched}, TaskPolicy)
     data = outcome_data(outcome, attempt=attempt, duration_ms=1.5)
-    return decide(
-        policy, outcome, {**scope, "outcome": data}, task="t", attempt=attempt, jitter=lambda: u
-    )
+    task = Task(name="t", kind="noop", spec=TaskSpec(policy=policy), **own)
+    return decide(task, outcome, {**scope, "outcome": data}, attempt=attempt, jitter=lambda: u)
 
 
 def kind_of(decision: Decision) -> str:
@@ -55,7 +55,7 @@ def test_without_a_match_the_pipeline_continues_unless_told_to_fail(outcome: Out
 @pytest.mark.spec("S5")
 def test_without_a_policy_ok_continues_and_error_fails() -> None:
     for outcome, action in ((ok(), "continue"), (bad(), "fail")):
-        decision = decide(None, outcome, {}, task="t", attempt=1, jitter=lambda: 0)
+        decision = decide(Task(name="t", kind="noop"), outcome, {}, attempt=1, jitter=lambda: 0)
         assert (decision.action, decision.error) == (action, outcome.error)
 
 
@@ -199,3 +199,43 @@ def test_a_policy_with_a_bad_template_is_a_decision_to_fail() -> None:
 def test_a_branch_that_is_set_to_null_is_set() -> None:
     assert judge(ok(1), always(set_branch=None)).branch is None
     assert judge(ok(1), always()).branch is msgspec.UNSET
+
+
+OWN = {"set_ctx": {"n": "{{ outcome.result }}", "m": 1}, "set_iter": {"i": 3}}
+
+
+@pytest.mark.spec("S5", "S10")
+def test_what_a_task_sets_itself_holds_when_it_went_well() -> None:
+    decision = judge(ok(5), own=OWN)
+    assert (decision.action, decision.writes) == (
+        "continue", (Write(key="n", value=5), Write(key="m", value=1)),
+    )  # fmt: skip
+    assert decision.set_iter == {"i": 3}
+
+
+@pytest.mark.spec("S5", "S10")
+@pytest.mark.parametrize(
+    ("outcome", "rule"),
+    [(bad(), always()), (bad(), always("fail")), (ok(), always("fail")), (ok(), always("retry"))],
+)
+def test_a_task_that_failed_or_tries_again_sets_nothing_of_its_own(
+    outcome: Outcome, rule: Any
+) -> None:
+    decision = judge(outcome, rule, own=OWN)
+    assert (decision.writes, decision.set_iter) == ((), {})
+
+
+@pytest.mark.spec("S5", "S10")
+def test_where_task_and_rule_set_one_key_the_rule_wins() -> None:
+    decision = judge(ok(5), always("break", set_ctx={"m": 2}, set_iter={"j": 4}), own=OWN)
+    assert (decision.action, decision.rule) == ("break", 0)
+    assert decision.writes == (Write(key="n", value=5), Write(key="m", value=2))
+    assert decision.set_iter == {"i": 3, "j": 4}
+
+
+@pytest.mark.spec("S6")
+def test_what_a_task_cannot_set_fails_the_run() -> None:
+    decision = judge(ok(5), own={"set_ctx": {"n": "{{ outcome.result.gone }}"}})
+    assert (decision.action, kind_of(decision), decision.writes) == ("fail", "transform", ())
+    assert decision.error is not None
+    assert "set_ctx.n" in decision.error.message

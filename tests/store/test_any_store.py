@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from store.stores import in_a_file, in_memory
+from thoroughness import few
 
 from petra.store import (
     SHARDS,
@@ -210,7 +211,7 @@ def _run(machine: type[AnyStore], examples: int) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples,
+            max_examples=few(examples),
             stateful_step_count=15,
             deadline=None,
             derandomize=True,

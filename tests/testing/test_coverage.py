@@ -100,5 +100,5 @@ def test_inline_playbooks_of_one_name_are_told_apart(tmp_path: Path) -> None:
     _, found = covered(tmp_path, text)
     assert found == [
         "a.test.yaml (x): 1 of 1 arcs",
-        "a.test.yaml (x) at 'second': 1 of 2 arcs; never: 'a' → 'b'",
+        "a.test.yaml (x) at 'second': 1 of 2 arcs; never: line 19 'a' → 'b'",
     ]

@@ -153,7 +153,8 @@ def test_code_that_does_not_compile_is_a_client_error(where: str) -> None:
 
 @everywhere
 def test_leaving_the_interpreter_is_only_an_error(where: str) -> None:
-    assert bad(python("import sys\nsys.exit(4)", where)).message == "SystemExit: 4"
+    error = bad(python("import sys\nsys.exit(4)", where))
+    assert error.message == "SystemExit: 4; line 2: sys.exit(4)"
 
 
 def test_code_that_answers_nothing_is_an_error() -> None:

@@ -51,7 +51,7 @@ def command(
     """
     files = list(_files(paths))
     books = {
-        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=[*library, *_dirs(paths)])
+        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=[*library, *_dirs(paths)])[0]
         for file in files
     }  # fmt: skip
     _refuse_twins(books)

@@ -44,7 +44,7 @@ library_option = click.option(
 
 
 @cache
-def _learn_kinds() -> None:
+def learn_kinds() -> None:
     """Find the kinds of plug-ins, once; without any installed the tools are not even imported."""
     if entry_points("petra.tools"):
         from petra.tools.registry import learn_plug_ins  # noqa: PLC0415 - only where there are some
@@ -54,7 +54,7 @@ def _learn_kinds() -> None:
 
 def load(path: Path) -> Reading:
     """Read a playbook file; what keeps it from being read is a problem like any other."""
-    _learn_kinds()
+    learn_kinds()
     try:
         return read_bytes(_content(path), str(path))
     except OSError as error:

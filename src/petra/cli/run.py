@@ -37,7 +37,10 @@ from petra.desk import Begin
 from petra.desk.beside import beside
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
-from petra.playbook import to_yaml
+from petra.net.proof import Proof
+from petra.playbook import Playbook, to_yaml
+from petra.playbook.write import to_plain
+from petra.values import digest
 
 _LEFT = frozenset({"running", "compensating"})
 _SHOWN = 5
@@ -81,16 +84,16 @@ def command(
         _resume(home, output, waits=waits)
         return
     given = workload_of(workload, sets)
-    playbook, around = ready(file, output, home=home, allow_unsound=allow_unsound, library=library)
+    playbook, proof, around = ready(
+        file, output, home=home, allow_unsound=allow_unsound, library=library
+    )
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     begin = Begin(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
-        labels=labels, beside=beside(around),
+        allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
-    starting = _Starting(
-        home, begin, playbook.metadata.name, detach=detach, waits=waits, output=output
-    )
+    starting = _Starting(home, begin, playbook, proof, detach=detach, waits=waits, output=output)
     with _interruptible(starting.named):
         result = act(home, starting.go)
     _finish(home, result, output, code=0 if detach else None)
@@ -105,7 +108,8 @@ class _Starting:
 
     home: Path
     begin: Begin
-    playbook: str
+    playbook: Playbook
+    proof: Proof
     detach: bool
     waits: bool
     output: str
@@ -117,7 +121,7 @@ class _Starting:
         if result is None:
             words = f"another petra has {self.home} open and runs it; this one looks on"
             click.echo(words, err=True)
-            with telling(self.named[0], self.output, self.playbook) as view:
+            with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
                 result = await follow(self.home, self.named[0], view, waits=self.waits)
         return result
 
@@ -128,12 +132,15 @@ class _Starting:
     async def _here(self, local: Local) -> Result | None:
         if self.output != "json":
             await _tell_left(local)
+        local.engine.proofs.know(digest(to_plain(self.playbook)), self.proof)
         begin = self._begun(local.new_id())
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
-        with telling(execution, self.output, self.playbook) as view:
-            reply = await local.carry_out(begin)
-            if reply.refused or self.detach:
+        reply = await local.carry_out(begin)
+        if reply.refused:
+            return result_from(reply)
+        with telling(execution, self.output, self.playbook.metadata.name) as view:
+            if self.detach:
                 return result_from(reply)
             showing = Showing(execution, view, fresh=fresh)
             async with showing.of(local.engine.feed, local.engine.store):

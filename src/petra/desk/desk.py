@@ -5,7 +5,6 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, assert_never
 
@@ -14,19 +13,13 @@ import msgspec
 from petra.clock import Clock
 from petra.desk.beside import gathered
 from petra.desk.branching import branch
+from petra.desk.ids import new_id
 from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.result import (
-    REST,
-    Result,
-    records_of,
-    refusal,
-    result_data,
-    result_of,
-)
+from petra.desk.result import REST, Result, records_of, refusal, refused, result_data, result_of
 from petra.engine import Answered, Engine
 from petra.engine.catalogue import applied_data
 from petra.engine.entries import Entry
@@ -65,13 +58,20 @@ class Desk:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
         beside: Gathered | None = None,
     ) -> Result:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests; ``allow_unsound`` passes over what its net does wrong."""
         chosen = execution or self.new_id()
         answered = await self._begin(
-            who, playbook, workload, execution=chosen, labels=labels, beside=beside
+            who,
+            playbook,
+            workload,
+            execution=chosen,
+            allow_unsound=allow_unsound,
+            labels=labels,
+            beside=beside,
         )
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
@@ -84,6 +84,7 @@ class Desk:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
         beside: Gathered | None = None,
     ) -> str:
@@ -93,11 +94,16 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(
-            await self._begin(
-                who, playbook, workload, execution=chosen, labels=labels, beside=beside
-            )
+        answered = await self._begin(
+            who,
+            playbook,
+            workload,
+            execution=chosen,
+            allow_unsound=allow_unsound,
+            labels=labels,
+            beside=beside,
         )
+        _accepted(answered)
         return chosen
 
     async def _begin(  # noqa: PLR0913 - what a start is made of
@@ -108,13 +114,14 @@ class Desk:
         *,
         execution: str,
         command: str = "",
+        allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
         beside: Gathered | None = None,
     ) -> Answered:
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
-            labels=labels, gathered=beside,
+            allow_unsound=allow_unsound, labels=labels, gathered=beside,
         )  # fmt: skip
 
     async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
@@ -283,13 +290,14 @@ class Desk:
                 playbook = read(request.playbook, "the playbook").checked()
                 answered = await self._begin(
                     who, playbook, request.workload, execution=request.execution, command=request.id,
-                    labels=request.labels, beside=gathered(request.beside),
+                    allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
                 )  # fmt: skip
                 if answered.refused:
-                    refused = refusal(request.execution, playbook.metadata.name, answered.refused)
-                    return Reply(refused=answered.refused, result=result_data(refused))
+                    return refused(request, playbook.metadata.name, answered.refused)
             case Branch():
                 answered = await branch(self.engine, who, request)
+                if answered.refused:
+                    return refused(request, "", answered.refused)
             case Move():
                 answered = await move(self.engine, who, request)
             case Ask():
@@ -313,9 +321,3 @@ class Desk:
 def _accepted(answered: Answered) -> None:
     if answered.refused:
         raise UsageError(answered.refused)
-
-
-def new_id(clock: Clock) -> str:
-    """Make an id for an execution: time first, so that ids sort by age."""
-    stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
-    return f"{stamp}-{os.urandom(6).hex()}"

@@ -32,12 +32,16 @@ class Ask(Request, frozen=True, tag="ask"):
 
 
 class Begin(Request, frozen=True, tag="begin"):
-    """Start an execution of a playbook, given as text, with the texts of what it may call."""
+    """Start an execution of a playbook, given as text, with the texts of what it may call.
+
+    ``allow_unsound`` passes over what its net does wrong.
+    """
 
     playbook: str
     workload: dict[str, Any] = {}
     labels: dict[str, str] = {}
     beside: Beside | None = None
+    allow_unsound: bool = False
 
 
 class Branch(Request, frozen=True, tag="branch"):

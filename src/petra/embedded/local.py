@@ -98,20 +98,25 @@ class Local:
 
     # Using it
 
-    async def run(
+    async def run(  # noqa: PLR0913 - each is a choice of its own
         self,
         playbook: Playbook | str | Path,
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
     ) -> Result:
-        """Start an execution and wait until it ends or rests; it may call what lies beside its file."""
+        """Start an execution and wait until it ends or rests; it may call what lies beside its file.
+
+        A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``; so is a start without its secrets.
+        """
         model, beside = self._read(playbook)
         return await self._whole(
             await self.desk.run(
-                self.who, model, workload, execution=execution, until=until, labels=labels, beside=beside
+                self.who, model, workload, execution=execution, until=until, allow_unsound=allow_unsound,
+                labels=labels, beside=beside,
             )
         )  # fmt: skip
 
@@ -130,6 +135,7 @@ class Local:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
@@ -139,7 +145,13 @@ class Local:
         """
         model, beside = self._read(playbook)
         return await self.desk.start(
-            self.who, model, workload, execution=execution, labels=labels, beside=beside
+            self.who,
+            model,
+            workload,
+            execution=execution,
+            allow_unsound=allow_unsound,
+            labels=labels,
+            beside=beside,
         )
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
@@ -229,12 +241,13 @@ def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncCo
     return contextlib.nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
 
-def run_file(
+def run_file(  # noqa: PLR0913 - each is a choice of its own
     file: Path,
     workload: dict[str, Any] | None = None,
     *,
     home: Path,
     store: str | None = None,
+    allow_unsound: bool = False,
     library: Sequence[Path] = (),
 ) -> Result:
     """Run a playbook file until it ends or waits for the world.
@@ -247,6 +260,6 @@ def run_file(
 
     async def running() -> Result:
         async with Local.open(home, store=store, library=library) as local:
-            return await local.run(file, workload)
+            return await local.run(file, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())

@@ -65,7 +65,7 @@ class _Worker:
     name: str
     pool: str
     credit: int
-    playbooks: set[str] = field(default_factory=set)
+    playbooks: set[tuple[str, str]] = field(default_factory=set)
     shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
@@ -337,10 +337,10 @@ class Dispatcher:
             del self._offers[key]
         if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
             return None
-        assert offer.program is not None, "an assignment is made with its playbook at hand"
-        if given.playbook not in worker.playbooks:
-            worker.playbooks.add(given.playbook)
-            text = to_yaml(offer.program.playbook)
+        program = self._entries.latest(given.playbook, offer.program)
+        if (told := (given.playbook, program.playbook.origins.key)) not in worker.playbooks:
+            worker.playbooks.add(told)
+            text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = secrets.token_hex(16)  # who can name it was given it
         _remember(worker.served, row.execution)

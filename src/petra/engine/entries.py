@@ -256,6 +256,12 @@ class Entries:
             raise PetraError(f"the store has no playbook with digest {digest}")
         return self.remember(Program(read_stored(stored.source.decode(), stored.name)))
 
+    def latest(self, digest: str, known: Program | None) -> Program:
+        """Return the playbook of a digest as it was read last: its lines are those its author sees."""
+        found = self._programs.get(digest, known)
+        assert found is not None, "an assignment is made with its playbook at hand"
+        return found
+
     def compiled(self, playbook: Playbook) -> Program:
         """Return the compiled form of a playbook; the same object is compiled once."""
         known = self._compiled.get(id(playbook))

@@ -35,6 +35,7 @@ class Asked(Command, frozen=True, kw_only=True):
 class Start(Asked, frozen=True, kw_only=True, tag="start"):
     """Start the execution; with ``inherits`` it may read what its parent stored.
 
+    ``allow_unsound`` says that whoever starts it knows of what is wrong with its net; it holds for its children too.
     ``company`` are the playbooks that it may call because they lay beside it; ``labels`` come to those of its playbook.
     """
 
@@ -42,6 +43,7 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     parent: str = ""
     inherits: bool = False
     depth: int = 0
+    allow_unsound: bool = False
     company: Company | None = None
     labels: dict[str, str] = {}
 

@@ -324,6 +324,7 @@ class State(Struct, gc=False):
     depth: int = 0
     parent: str = ""
     inherits: bool = False
+    allow_unsound: bool = False
     company: Company | None = None
     """The playbooks that it may call because they lay beside it when it started."""
     labels: dict[str, str] = {}

@@ -12,6 +12,7 @@ import hashlib
 from typing import Any
 
 from petra.errors import UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
@@ -75,9 +76,7 @@ def attempt_over(
     scope = _scope(turn, plan, run, chunk, outcome)
     jitter = _jitter(turn, run, chunk, number)
     try:
-        decision = decide(
-            task.policy, outcome, scope, task=task.name, attempt=number, jitter=jitter
-        )
+        decision = decide(task, outcome, scope, attempt=number, jitter=jitter)
     except UnreadableError as error:
         decision = Decision(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
     attempt = Attempt(
@@ -173,6 +172,7 @@ def _scope(
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
         FOLLOW: turn.objects,
+        NOW: turn.now,
     }
 
 

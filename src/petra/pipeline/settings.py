@@ -78,6 +78,6 @@ class Settings:
             args=compile_map(task.args, handed_on=True) if task.args else None,
             fields=compile_fields(task.fields, self.kinds.get(task.kind)),
             spec=compile_map(self.specs.get(task.name, {})),
-            rules=Rules(task.name, task.policy),
+            rules=Rules(task),
             secret_args=secret_keys(task.args or {}),
         )

@@ -79,7 +79,7 @@ def fields_of(struct: type[msgspec.Struct]) -> Mapping[str, Field]:
             default=_default(info),
         )
         for info in msgspec.structs.fields(struct)
-        if info.name != extra_of(struct)
+        if info.name not in (extra_of(struct), getattr(struct, "aside", None))
     }
 
 

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, field
 
 from petra.expr.scopes import Use
 from petra.kinds import Schema, says
+from petra.playbook.origins import Origins
 
 API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
 
@@ -37,9 +38,10 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 class Part(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A part of a playbook. ``extra`` names the field that takes keys of other grammars."""
+    """A part of a playbook. ``extra`` names the field that takes keys of other grammars, ``aside`` one nobody writes."""
 
     extra: ClassVar[str | None] = None
+    aside: ClassVar[str | None] = None
 
 
 # Rules
@@ -161,6 +163,8 @@ class Task(Part, frozen=True):
     args: Annotated[
         dict[str, Any] | None, Meta(description="Arguments, by name.", extra={"use": Use.TASK})
     ] = None
+    set_ctx: Annotated[Patch | None, says("Changes of ctx, made when the task went well.")] = None
+    set_iter: Annotated[Patch | None, says("Changes of iter, made when the task went well.")] = None
     spec: TaskSpec = field(default_factory=TaskSpec)
     fields: dict[str, Any] = {}
 
@@ -532,7 +536,9 @@ class Metadata(Part, frozen=True):
 
 
 class Playbook(Part, frozen=True, kw_only=True):
-    """A whole playbook."""
+    """A whole playbook. ``origins`` says where its code was written; that is no part of what it says."""
+
+    aside = "origins"
 
     api_version: Annotated[
         Literal["petra/v1", "noetl.io/v2", "noetl.io/v10"], says("The header.")
@@ -544,6 +550,7 @@ class Playbook(Part, frozen=True, kw_only=True):
     workload: Annotated[dict[str, Any], says("Inputs and their defaults.")] = {}
     workflow: Annotated[list[Step], Meta(min_length=1, description="The steps.")]
     workbook: Annotated[dict[str, Task], says("Reusable tasks, by name.")] = {}
+    origins: Origins = field(default_factory=Origins)
 
     @property
     def entry(self) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from petra.playbook.checks import Document, check
 from petra.playbook.decode import Decoder, name_of
 from petra.playbook.dialects import rewrite_renamed
@@ -16,6 +18,7 @@ from petra.playbook.growth import growth
 from petra.playbook.legacy import Legacy
 from petra.playbook.model import API_VERSIONS, Playbook
 from petra.playbook.notes import Change, Notes
+from petra.playbook.origins import found_in
 from petra.playbook.problems import (
     START,
     InvalidPlaybookError,
@@ -86,16 +89,22 @@ def read(text: str, name: str = "playbook.yaml", *, checks: bool = True) -> Read
     Without ``checks`` only what cannot be read is a problem.
     """
     problems = Problems()
-    tree = parse(text, problems)
+    return read_tree(parse(text, problems), text, name, problems, checks=checks)
+
+
+def read_tree(
+    tree: Tree, text: str, name: str, problems: Problems, *, checks: bool = True
+) -> Reading:
+    """Read a playbook that was parsed from ``text``, or from a part of it; the tree is rewritten on the way."""
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
         _not_a_playbook(tree, problems)
         return Reading(name, text, None, tuple(problems))
     if growth(tree) > NODES_MAX:
         _too_large(problems)
         return Reading(name, text, None, tuple(problems))
-    notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    notes = Notes(foreign=foreign)
     keys = UnknownKeys(problems, foreign=foreign)
     keys.mend_early(tree)
     name_kinds(tree, problems)
@@ -104,6 +113,8 @@ def read(text: str, name: str = "playbook.yaml", *, checks: bool = True) -> Read
     normalise(tree, problems)
     playbook = Decoder(problems, keys).struct(tree, Playbook, (), tree.mark)
     places = Places(tree)
+    origins = found_in(playbook, places, text, name)
+    playbook = msgspec.structs.replace(playbook, origins=origins)
     if checks:
         check(Document(playbook, places, problems, text))
     return Reading(name, text, playbook, tuple(problems), places, tuple(notes.changes))

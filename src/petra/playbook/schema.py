@@ -24,6 +24,22 @@ def json_schema() -> dict[str, Any]:
     return _Schema().build()
 
 
+def schema_of(struct: type[msgspec.Struct], title: str) -> dict[str, Any]:
+    """Return the JSON Schema of another kind of file, beside the definitions of playbooks; `Playbook` is one."""
+    schema = _Schema()
+    playbook = schema.build()
+    schema.definitions["Playbook"] = {
+        key: value for key, value in playbook.items() if key not in ("$schema", "title", "$defs")
+    }
+    root = schema._struct(struct)  # noqa: SLF001 - its own class
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        **root,
+        "$defs": dict(sorted(schema.definitions.items())),
+    }
+
+
 class _Schema:
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
@@ -79,6 +95,12 @@ class _Schema:
             "description": "Steps or regions that it withdraws.",
             "anyOf": [short, cancels],
         }
+        own = fields_of(model.Task)
+        for word, what in (("set_ctx", "ctx"), ("set_iter", "iter")):
+            self.definitions["Step"]["properties"][word] = {
+                **self._field(own[word]),
+                "description": f"Changes of {what}, made when the last task went well.",
+            }
         loop = fields_of(model.LoopSpec)
         for word in ("mode", "max_in_flight"):
             self.definitions["LoopPolicy"]["properties"][word] = self._field(loop[word])

@@ -12,12 +12,13 @@ from petra.playbook import walk
 from petra.playbook.grammar import fields_of
 from petra.playbook.model import Action, Allow, Step
 from petra.playbook.problems import Mark, Problems
+from petra.playbook.step_patches import PATCHES, step_patches
 from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
 
 ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
 # The keys of a step, in any dialect.
-_STEP_WORDS = frozenset(fields_of(Step)) | {"when", "bind", "case", "input", "set"}
+_STEP_WORDS = frozenset(fields_of(Step)) | {"when", "bind", "case", "input", "set", *PATCHES}
 _RULE_WORDS = frozenset({"when", "then", "else"})
 
 
@@ -36,6 +37,7 @@ def normalise(document: Map, problems: Problems) -> None:
         name = walk.short_name(step)
         _single_keys(step)
         _cursor(step, problems)
+        step_patches(step, problems)
         if "tool" in step:
             _set(step, "tool", _pipeline(step, f"{name}_task", book, problems))
         undo = as_map((as_map(step.get("spec")) or {}).get("compensate"))

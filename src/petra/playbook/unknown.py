@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Endpoint, Knobs
+from petra.kinds import KINDS, Knobs, Source, Target
 from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
@@ -22,7 +22,7 @@ _POLICY = "what to do with an outcome belongs to a task: spec.policy.rules"
 _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
     {
         model.Playbook: {
-            "vars": "inputs go under 'workload', state under 'ctx' (a task policy's set_ctx)",
+            "vars": "inputs go under 'workload', state under 'ctx' ('set_ctx' of a task or step)",
             "steps": "the steps go under 'workflow'",
             "name": "it goes under 'metadata'",
             "spec": "settings of the whole playbook go under 'executor: {spec: …}'",
@@ -34,14 +34,13 @@ _ADVICE: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
         model.Arc: {
             "cond": _WHEN, "condition": _WHEN, "if": _WHEN, "then": "an arc has 'step', 'when' and 'args'",
             "spec": "the settings of an arc are flat: priority, foreach, as, copies",
-            "set_ctx": "an arc passes 'args'; ctx is written by a task policy",
+            "set_ctx": "an arc passes 'args'; ctx is written by 'set_ctx' of a task or step",
             "data": "say 'args'",
         },
         model.Step: {
-            "vars": "keep state with a task policy's set_ctx", "name": "say 'step'", "id": "say 'step'",
+            "vars": "keep state with 'set_ctx'", "name": "say 'step'", "id": "say 'step'",
             "type": "give it a 'tool' with a 'kind'", "kind": "put it inside 'tool'",
-            "if": "admission goes under spec.policy.admit", "retry": _POLICY, "set_ctx": _POLICY,
-            "set_iter": _POLICY, "policy": "put it under 'spec'", "join": "put it under 'spec'",
+            "if": "admission goes under spec.policy.admit", "retry": _POLICY, "policy": "put it under 'spec'", "join": "put it under 'spec'",
             "timeout": "write spec.policy.lifecycle.timeout_s", "timeout_s": "write spec.policy.lifecycle.timeout_s",
             "result": "it belongs to the task, inside 'tool'", "output": "it belongs to the task, inside 'tool'",
             "command": "it belongs to the task, inside 'tool'", "code": "it belongs to the task, inside 'tool'",
@@ -74,10 +73,10 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
     }
 )
 # Keys of a step that are another dialect's, and not misspelt.
-_DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set"})
+_DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set", "set_ctx", "set_iter"})
 _OF_STEPS = frozenset({"next", "loop", "case"})
 _LENIENT = frozenset({"tool", "loop", "workbook"})
-_WITH_AUTH = frozenset({model.Task, Endpoint})
+_WITH_AUTH = frozenset({model.Task, Source, Target})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 

@@ -10,6 +10,7 @@ import yaml
 from petra.playbook import yaml12
 from petra.playbook.grammar import extra_of, fields_of
 from petra.playbook.model import Playbook
+from petra.playbook.origins import comment
 
 
 def to_plain(part: Any) -> Any:
@@ -36,11 +37,11 @@ def _struct(part: msgspec.Struct) -> dict[str, Any]:
 
 
 def to_yaml(playbook: Playbook) -> str:
-    """Write a playbook as canonical YAML; reading it back gives the same model."""
+    """Write a playbook as canonical YAML; reading it back gives the same model, and the same origins."""
     text: str = yaml.dump(
         to_plain(playbook), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
     )
-    return text
+    return text + comment(text, playbook.origins)
 
 
 class _Dumper(yaml.SafeDumper):

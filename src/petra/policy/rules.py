@@ -6,7 +6,9 @@ Rule 3: patches are rendered before any of them is applied, all against the same
 keychain. They hold whatever the action is, also when a retry is used up.
 Rule 4: what cannot be evaluated (a guard, a patch, a number) fails the run with kind transform, or limit where it is
 too large or too much work; no patch of that rule is applied.
-Rule 5: ``attempts`` counts all tries. Used up, an error outcome fails with its error and an ok outcome with
+Rule 5: what the task itself sets (``set_ctx`` beside its kind) holds after an ok outcome with which the pipeline goes on;
+where the rule that fired sets the same key, the rule wins.
+Rule 6: ``attempts`` counts all tries. Used up, an error outcome fails with its error and an ok outcome with
 kind limit.
 """
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -23,7 +25,7 @@ from msgspec import UNSET, UnsetType
 from petra.errors import ExpressionError
 from petra.expr import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
-from petra.playbook.model import Action, PolicyRule, TaskPolicy
+from petra.playbook.model import Action, PolicyRule, Task
 from petra.policy.backoff import Jitter, Retry
 from petra.wire import Do, Error, Outcome, Write
 
@@ -49,20 +51,12 @@ class Decision:
 _CONTINUE: Final = Decision(action="continue")
 
 
-def decide(  # noqa: PLR0913 - all that a decision depends on
-    policy: TaskPolicy | None,
-    outcome: Outcome,
-    scope: Scope,
-    *,
-    task: str,
-    attempt: int,
-    jitter: Jitter,
-) -> Decision:
+def decide(task: Task, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
     """Decide once. ``scope`` has ``outcome`` (see ``outcome_data``); compile ``Rules`` to decide often."""
     try:
-        rules = Rules(task, policy)
+        rules = Rules(task)
     except ExpressionError as error:
-        return Decision(action="fail", error=transform(f"task '{task}'", error))
+        return Decision(action="fail", error=transform(f"task '{task.name}'", error))
     return rules.decide(outcome, scope, attempt=attempt, jitter=jitter)
 
 
@@ -91,15 +85,18 @@ def transform(where: str, error: ExpressionError) -> Error:
 class Rules:
     """The policy of one task, compiled."""
 
-    __slots__ = ("_rules", "_task", "_unmatched")
+    __slots__ = ("_own", "_rules", "_task", "_unmatched")
 
-    def __init__(self, task: str, policy: TaskPolicy | None) -> None:
-        """Compile every template of the policy.
+    def __init__(self, task: Task) -> None:
+        """Compile every template of the policy, and what the task sets by itself.
 
         Raises:
             ExpressionError: one of them is no good template; ``place`` leads to it.
         """
-        self._task = task
+        policy = task.policy
+        self._task = task.name
+        own = {"set_ctx": task.set_ctx, "set_iter": task.set_iter}
+        self._own = _compiled({key: value for key, value in own.items() if value})
         self._unmatched: str | None = None if policy is None else policy.on_unmatched
         self._rules = tuple(
             _Rule(index, rule) for index, rule in enumerate(policy.rules if policy else ())
@@ -107,6 +104,15 @@ class Rules:
 
     def decide(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
         """Return what comes after this outcome of this try."""
+        decision = self._judge(outcome, scope, attempt=attempt, jitter=jitter)
+        if self._own is None or outcome.status != "ok" or decision.action in ("retry", "fail"):
+            return decision
+        try:
+            return _patch(self._own, scope).under(decision)
+        except ExpressionError as error:
+            return Decision(action="fail", error=transform(f"task '{self._task}'", error))
+
+    def _judge(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
         for rule in self._rules:
             try:
                 if not rule.holds(scope):
@@ -178,6 +184,16 @@ class _Patch:
             writes=self.writes, set_iter=self.set_iter, branch=self.branch,
         )  # fmt: skip
 
+    def under(self, decision: Decision) -> Decision:
+        """Return a decision that sets this too, where it does not set the same."""
+        taken = {write.key for write in decision.writes}
+        writes = tuple(write for write in self.writes if write.key not in taken)
+        return replace(
+            decision,
+            writes=(*writes, *decision.writes),
+            set_iter={**self.set_iter, **decision.set_iter},
+        )
+
 
 _NOTHING: Final = _Patch()
 
@@ -213,10 +229,8 @@ class _Rule:
             for key, value in written.items()
             if value is not UNSET and (value is not None or key == "set_branch")
         }
-        if not written:
-            return None
         try:
-            return compile_value(written, Profile.SERVER)
+            return _compiled(written)
         except ExpressionError as error:
             error.place = ("rules", self.index, "then", *error.place)
             raise
@@ -227,17 +241,7 @@ class _Rule:
 
     def patch(self, scope: Scope) -> _Patch:
         """Render everything the rule sets."""
-        if self._patch is None:
-            return _NOTHING
-        if "keychain" in scope:
-            scope = {name: value for name, value in scope.items() if name != "keychain"}
-        # What is set is kept, so a reference stays one (S18).
-        found: Any = self._patch.hand_on(scope)
-        return _Patch(
-            tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
-            found.get("set_iter"),
-            found.get("set_branch", UNSET),
-        )
+        return _NOTHING if self._patch is None else _patch(self._patch, scope)
 
     def retry(self, scope: Scope) -> Retry:
         """Render the numbers of a retry."""
@@ -255,6 +259,24 @@ class _Rule:
             message, source = f"must be a number, {wanted}", str(getattr(self.action, key))
             raise ExpressionError(message, kind="type", source=source, place=(key,))
         return number
+
+
+def _compiled(written: Mapping[str, Any]) -> ValueTemplate | None:
+    """Compile what is set; None where there is nothing."""
+    return compile_value(dict(written), Profile.SERVER) if written else None
+
+
+def _patch(compiled: ValueTemplate, scope: Scope) -> _Patch:
+    """Render what is set."""
+    if "keychain" in scope:
+        scope = {name: value for name, value in scope.items() if name != "keychain"}
+    # What is set is kept, so a reference stays one (S18).
+    found: Any = compiled.hand_on(scope)
+    return _Patch(
+        tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
+        found.get("set_iter"),
+        found.get("set_branch", UNSET),
+    )
 
 
 def _number(value: Any) -> float | None:

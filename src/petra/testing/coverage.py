@@ -15,19 +15,19 @@ from petra.kernel import events as e
 from petra.playbook import Reading
 from petra.testing.simulation import Simulation
 from petra.testing.suite import INLINE, Case
+from petra.values import digest
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc as written; a playbook that stands in a test file has no lines of its own."""
+    """An arc as written; a playbook that stands in a test file is counted by the lines of that file."""
 
     source: str
     target: str
-    line: int | None
+    line: int
 
     def __str__(self) -> str:
-        place = f"line {self.line} " if self.line is not None else ""
-        return f"{place}'{self.source}' → '{self.target}'"
+        return f"line {self.line} '{self.source}' → '{self.target}'"
 
 
 @dataclass(slots=True)
@@ -86,25 +86,27 @@ class Coverage:
 
     def _of(self, case: Case, reading: Reading) -> PlaybookCoverage:
         inline = reading.name == INLINE
-        key = f"{case.file}\0{reading.text}" if inline else str(Path(reading.name).resolve())
+        assert reading.playbook is not None
+        key = str(Path(reading.name).resolve())
+        if inline:  # the same playbook in several cases is one
+            key = f"{case.file}\0{digest(reading.playbook)}"
         if key not in self._found:
-            assert reading.playbook is not None
             name = f"{case.file} ({reading.playbook.metadata.name})" if inline else reading.name
             taken_names = {found.name for found in self._found.values()}
             if name in taken_names:  # two playbooks of one name in one test file
                 name = f"{name} at '{case.name}'"
-            self._found[key] = PlaybookCoverage(name, _arcs(reading, lines=not inline))
+            self._found[key] = PlaybookCoverage(name, _arcs(reading))
         return self._found[key]
 
 
-def _arcs(reading: Reading, *, lines: bool) -> dict[tuple[str, int], Arc]:
+def _arcs(reading: Reading) -> dict[tuple[str, int], Arc]:
     assert reading.playbook is not None
     final = reading.playbook.executor.spec.final_step
     return {
         (step.step, number): Arc(
             step.step,
             arc.step,
-            reading.at("workflow", index, "next", "arcs", number).line if lines else None,
+            reading.at("workflow", index, "next", "arcs", number).line,
         )
         for index, step in enumerate(reading.playbook.workflow)
         if step.step != final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,39 +12,21 @@ import msgspec
 
 from petra.errors import PetraError
 from petra.library import Gathered, gather
-from petra.playbook import Playbook, Problem, Reading, read, read_bytes
+from petra.playbook import Playbook, Problem, Reading, read_bytes
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.grammar import fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
+from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 from petra.testing.case_names import CaseNames
+from petra.testing.words import Expect, Happening, TestCase, TestFile
 
 
 class TestError(PetraError):
     """A test file cannot be used; the message holds every problem."""
 
     __test__ = False  # not a test of pytest's
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of a test file."""
-
-
-class Expect(Part, frozen=True):
-    """What must come of a case; what is absent is not checked."""
-
-    status: str | None = None
-    waiting_on: str | None = None
-    output: Any = msgspec.UNSET
-    ctx: dict[str, Any] | None = None
-    done: list[str] | None = None
-    runs: dict[str, int] | None = None
-    attempts: dict[str, int] | None = None
-    never: list[str] | None = None
-    cancelled: list[str] | None = None
-    error: str | None = None
-    elapsed_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +62,8 @@ class Suite:
     cases: list[Case] = field(default_factory=list)
 
 
-_ROOT = ("apiVersion", "kind", "playbook", "library", "cases")
-_CASE = (
-    "name", "playbook", "library", "workload", "seed", "stop_at_s", "tools", "world", "expect", "desc",
-)  # fmt: skip
+_ROOT = tuple(fields_of(TestFile))
+_CASE = tuple(fields_of(TestCase))
 _Types = Mapping[str, tuple[tuple[type, ...], str]]
 _TYPES: _Types = {
     "workload": ((dict,), "a mapping"),
@@ -103,15 +84,9 @@ _WORLD_TYPES: _Types = {
 }
 _NEEDED = ("at_s", "when_open", "when_waiting", "patch_ctx", "group", "override")
 TRIGGERS = ("at_s", "when_open", "when_waiting")
-ACTS = (
-    "signal", "complete", "patch_ctx", "cancel", "pause", "resume", "claim", "release", "start", "save", "fail",
-    "cancel_item", "delegate", "reassign", "suspend", "resume_item", "comment", "group", "override",
-)  # fmt: skip
-_WORLD = (*TRIGGERS, *ACTS, "as", "roles", "item", "step", "execution", "desc")
-_STATUSES = (
-    "completed", "partial", "failed", "aborted", "waiting", "stuck", "refused", "running", "paused",
-    "compensating", "cancelling",
-)  # fmt: skip
+_BESIDE = ("as", "roles", "item", "step", "execution", "desc")
+_WORLD = tuple(fields_of(Happening))
+ACTS = tuple(word for word in _WORLD if word not in (*TRIGGERS, *_BESIDE))
 
 
 class _NoExtraKeys:
@@ -151,16 +126,28 @@ def load_suite(path: Path, shelves: Sequence[Path] = ()) -> Suite:
     return _Reader(path, text, shelves).suite()
 
 
+def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
+    """Return what is wrong with the text of a test file that would stand there, in the order of the text."""
+    reader = _Reader(path, text)
+    with suppress(TestError):
+        reader.suite()
+    for at, words in reader.broken:
+        reader.problems.error("P008", at, f"the playbook cannot run: {words}", "mend it first")
+    return tuple(reader.problems)
+
+
 class _Reader:
     """Reads one test file and the playbooks it names."""
 
-    def __init__(self, path: Path, text: str, shelves: Sequence[Path]) -> None:
+    def __init__(self, path: Path, text: str, shelves: Sequence[Path] = ()) -> None:
         self.path = path
         self.shelves = shelves
         self.text = text
         self.problems = Problems()
-        self.more: list[str] = []
+        self.broken: list[tuple[Mark, str]] = []
         self.readings: dict[Path, Reading] = {}
+        self.inline: dict[int, Reading] = {}
+        """By the node that holds the playbook: a reading rewrites it, so it is read once."""
 
     def suite(self) -> Suite:
         tree = parse(self.text, self.problems)
@@ -180,7 +167,7 @@ class _Reader:
             for problem in self.problems
             if problem.severity == "error"
         ]
-        found += self.more
+        found += [f"{self.path}:{at.line}:{at.column}: {words}" for at, words in self.broken]
         if found:
             raise TestError("\n".join(found))
 
@@ -266,16 +253,7 @@ class _Reader:
     def _expect(self, node: Map, at: Mark) -> Expect:
         given = node.get("expect")
         decoder = Decoder(self.problems, _NoExtraKeys(self.problems))
-        expect = decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
-        if expect.status is not None and expect.status not in _STATUSES:
-            mark = given.value_at("status") if isinstance(given, Map) else at
-            self.problems.error(
-                "P106",
-                mark,
-                f"there is no status '{expect.status}'",
-                did_you_mean(expect.status, _STATUSES),
-            )
-        return expect
+        return decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
 
     def _world(self, item: Tree, at: Mark) -> None:
         if not isinstance(item, Map):
@@ -304,13 +282,21 @@ class _Reader:
 
     def _playbook(self, given: Tree, at: Mark) -> Reading | None:
         if isinstance(given, Map):
-            return self._usable(_inline(given), at)
+            return self._usable(self._inline(given), at)
         if not isinstance(given, str):
             self.problems.error(
                 "P103", at, "a playbook is a file or the playbook itself", "write its file name"
             )
             return None
         return self._usable(self._file(self.path.parent / given), at)
+
+    def _inline(self, given: Map) -> Reading:
+        """Read a playbook that stands inside the test file: its problems are told where they stand there."""
+        known = self.inline.get(id(given))
+        if known is None:
+            known = read_tree(given, self.text, INLINE, Problems())
+            self.inline[id(given)] = known
+        return known
 
     def _file(self, path: Path) -> Reading:
         known = self.readings.get(path)
@@ -332,12 +318,12 @@ class _Reader:
     def _usable(self, reading: Reading, at: Mark) -> Reading | None:
         if reading.ok:
             return reading
-        place = f"{self.path}:{at.line}:{at.column}:"
-        self.more += [
-            f"{place} {headline(problem, reading.name)}"
-            for problem in reading.problems
-            if problem.severity == "error"
-        ]
+        errors = [problem for problem in reading.problems if problem.severity == "error"]
+        if reading.name == INLINE:  # their places are places in this file
+            self.problems.extend(errors)
+        else:
+            told = [(at, headline(problem, reading.name)) for problem in errors]
+            self.broken += [one for one in told if one not in self.broken]
         return None
 
     def _beside(self, given: Tree, playbook: Playbook, at: Mark) -> Gathered:
@@ -366,11 +352,3 @@ def _by_path(readings: Iterable[Reading]) -> dict[str, Playbook]:
         if book.metadata.path:
             found[book.metadata.path] = book
     return found
-
-
-def _inline(given: Map) -> Reading:
-    """Read a playbook that stands inside a test file; it is written out so that it is read like any other."""
-    from yaml import safe_dump  # noqa: PLC0415 - only inline playbooks need it
-
-    text = safe_dump(plain(given), sort_keys=False, allow_unicode=True)
-    return read(text, INLINE)

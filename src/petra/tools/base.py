@@ -18,6 +18,7 @@ import msgspec
 
 from petra.errors import PetraError, UnreadableError
 from petra.kinds import Fields
+from petra.playbook.origins import Written
 from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
 
 T = TypeVar("T")
@@ -99,6 +100,11 @@ def plain(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def cut(text: str, most: int) -> str:
+    """Cut a text to size, and show that it was."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 class Say(Protocol):
     """Takes what a task prints or logs: one line or more, and where it was said."""
 
@@ -115,7 +121,8 @@ class ToolContext:
     """What a tool may touch beside its fields.
 
     ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
-    ``spec`` is the effective spec: ``timeout_s`` and the knobs. ``secret`` resolves a name of the keychain.
+    ``spec`` is the effective spec: ``timeout_s`` and the knobs. ``secret`` resolves a name of the keychain. ``written``
+    says where fields that hold code stand in the author's file, as far as that is known.
     """
 
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -126,6 +133,7 @@ class ToolContext:
     scrub: Callable[[str], str] = same
     objects: Objects | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
+    written: Mapping[str, Written] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,12 +205,9 @@ def failed(  # noqa: PLR0913 - the parts of an error
 ) -> Outcome:
     """Return the outcome of something that failed, scrubbed and cut to size."""
     # Scrubbed before it is cut: half a secret would not be recognised.
-    message = plain(scrub(message))
-    if len(message) > MESSAGE_MAX:
-        message = message[: MESSAGE_MAX - 1] + "…"
     error = Error(
         kind=kind,
-        message=message,
+        message=cut(plain(scrub(message)), MESSAGE_MAX),
         code=code,
         retryable=kind in RETRYABLE,
         details=_scrubbed(details, scrub),

@@ -30,7 +30,8 @@ def main(parent: int) -> None:
     most = task["memory_mb"] * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    ran = run_code(task["code"], task["function"], task["args"], task["scope"])
+    written = tuple(task["written"]) if task["written"] else None
+    ran = run_code(task["code"], task["function"], task["args"], task["scope"], written)
     if os.getpid() != own:
         os._exit(0)  # a fork of the code that came back here has nothing to say
     sys.stdout.flush()
@@ -57,6 +58,7 @@ def _data(ran: Ran) -> dict[str, Any]:
             "message": failure.message,
             "exception_type": failure.exception_type,
             "traceback": failure.traceback,
+            "at": failure.at,
         }
     }
 

@@ -3,6 +3,7 @@
 Rule 1: every run has globals of its own; only the compiled code is kept.
 Rule 2: a parameter of ``main`` is filled by its name from ``args``, then from the scope; what it gets is a copy.
 Rule 3: code without ``main`` finds the same names as globals and sets ``result``.
+Rule 4: a failure names the innermost line of the author's own code, as it stands in the author's file.
 """
 
 from __future__ import annotations
@@ -10,30 +11,31 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import linecache
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from petra.tools.jsonable import fresh, to_json
+from petra.tools.places import Own, one_line
 
-TRACEBACK_MAX: Final = 8_000
-"""Characters of a traceback that are kept, from its end."""
 _MISSING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why the code gave no result: an error kind, and the exception if the code raised one."""
+    """Why the code gave no result: an error kind, and the exception if the code raised one.
+
+    ``at`` is the line of the author's that it comes from: ``orders.yaml:41, main, line 3: rows[0]['price']``.
+    """
 
     kind: str
     message: str
     exception_type: str | None = None
     traceback: str | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +51,33 @@ class _Refused(Exception):  # noqa: N818 - a way out, not an error of its own
 
 
 def run_code(
-    code: str | None, function: str | None, args: Mapping[str, Any], scope: Mapping[str, Any]
+    code: str | None,
+    function: str | None,
+    args: Mapping[str, Any],
+    scope: Mapping[str, Any],
+    written: tuple[str, int, bool] | None = None,
 ) -> Ran:
-    """Run a task's code, or call its function; whatever that raises is in what is returned."""
-    source = None
+    """Run a task's code, or call its function; whatever that raises is in what is returned.
+
+    ``written`` says where the code stands: the file, the line it begins on, and whether each further line is one there.
+    """
+    own = Own(written)
     try:
         if function is not None:
-            result = _call(_imported(function), function, args, scope)
+            found = _imported(function)
+            own.file = getattr(getattr(found, "__code__", None), "co_filename", "")
+            result = _call(found, function, args, scope)
         else:
             assert code is not None, "a task has code or a function"
-            source = code
+            own.source, own.file = code, _file_of(code)
             result = _result_of(code, args, scope)
     except _Refused as error:
         return Ran(failure=Failure("client_error", str(error)))
     except MemoryError as error:
-        return Ran(failure=_failure("limit", "the code ran out of memory", error, source))
+        return Ran(failure=_failure("limit", "the code ran out of memory", error, own))
     except BaseException as error:  # noqa: BLE001 - a cancellation that the code raises is its own
-        kind = "client_error" if _is_own_syntax(error, source) else "unknown"
-        return Ran(failure=_failure(kind, _one_line(error), error, source))
+        kind = "client_error" if own.is_syntax(error) else "unknown"
+        return Ran(failure=_failure(kind, one_line(error), error, own))
     try:
         return Ran(result=to_json(result))
     except (TypeError, ValueError) as error:
@@ -236,45 +247,5 @@ def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
     return _MISSING
 
 
-def _failure(kind: str, message: str, error: BaseException, source: str | None) -> Failure:
-    return Failure(kind, message, type(error).__name__, _traceback(error, source))
-
-
-def _one_line(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except BaseException:  # noqa: BLE001 - the author's own __str__ may be broken
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _is_own_syntax(error: BaseException, source: str | None) -> bool:
-    return (
-        isinstance(error, SyntaxError) and source is not None and error.filename == _file_of(source)
-    )
-
-
-def _traceback(error: BaseException, source: str | None) -> str:
-    """Format a traceback from the author's first line on, with the lines of the task's own code."""
-    file = "" if source is None else _file_of(source)
-    if source is not None:
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    try:
-        start = _first_of(error.__traceback__, file)
-        text = "".join(traceback.format_exception(type(error), error, start))
-    except BaseException:  # noqa: BLE001 - the author's own exceptions may be broken
-        text = ""
-    finally:
-        linecache.cache.pop(file, None)
-    return text[-TRACEBACK_MAX:]
-
-
-def _first_of(start: TracebackType | None, file: str) -> TracebackType | None:
-    """Return the first frame of a file, else the first that is not ours."""
-    frames = []
-    while start is not None:
-        frames.append((start.tb_frame.f_code.co_filename, start))
-        start = start.tb_next
-    own = [frame for name, frame in frames if name == file]
-    others = [frame for name, frame in frames if name != __file__]
-    return next(iter([*own, *others]), None)
+def _failure(kind: str, message: str, error: BaseException, own: Own) -> Failure:
+    return Failure(kind, message, type(error).__name__, own.traceback(error), own.place(error))

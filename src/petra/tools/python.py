@@ -17,9 +17,18 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 import msgspec
 
 from petra.kinds import Fields, Python
-from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
+from petra.tools.base import (
+    MESSAGE_MAX,
+    ToolContext,
+    ToolError,
+    ToolSettings,
+    cut,
+    number,
+    ok,
+)
 from petra.tools.capture import Capture, say
 from petra.tools.code import Failure, Ran, names_read, run_code
+from petra.tools.places import middle_out
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
@@ -28,6 +37,10 @@ T = TypeVar("T")
 
 RESULT_MAX: Final = 64 * 1024 * 1024
 """Bytes of JSON that a child may answer with."""
+TRACEBACK_MAX: Final = 8_000
+"""Characters of a traceback that the log of a run and ``outcome.py`` have."""
+DETAILS_MAX: Final = 3_000
+"""Characters of a traceback that the error itself keeps, and with it the log of the execution."""
 _START: Final = (
     "import sys; sys.path[:] = {path!r}; from petra.tools.child import main; main({parent})"
 )
@@ -78,7 +91,7 @@ class PythonTool:
             ran = capture.around(lambda: _run(fields, context))
         finally:
             say(capture, context)
-        return _outcome(ran)
+        return _outcome(ran, context)
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         """Call a function in one of the threads that run code."""
@@ -90,7 +103,7 @@ class PythonTool:
             ran = await self._threads.call(lambda: capture.around(lambda: _run(fields, context)))
         finally:
             say(capture, context)
-        return _outcome(ran)
+        return _outcome(ran, context)
 
     async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
         spec, settings = context.spec, self._settings
@@ -102,6 +115,7 @@ class PythonTool:
             "args": dict(context.args),
             "scope": dict(context.scope),
             "memory_mb": memory_mb,
+            "written": context.written.get("code"),
         }
         ended = await run_process(
             [sys.executable, "-I", "-X", "utf8", "-c", _start()],
@@ -111,7 +125,7 @@ class PythonTool:
             max_stderr=max_output,
         )
         self._log(ended.stderr, context)
-        return _answer(ended, memory_mb=memory_mb, max_output=max_output)
+        return _outcome(_answer(ended, memory_mb=memory_mb, max_output=max_output), context)
 
     def _log(self, output: bytes, context: ToolContext) -> None:
         if output:
@@ -126,11 +140,12 @@ def _check(fields: Python) -> None:
 
 
 def _run(fields: Python, context: ToolContext) -> Ran:
-    return run_code(fields.code, fields.function, context.args, context.scope)
+    written = context.written.get("code")
+    return run_code(fields.code, fields.function, context.args, context.scope, written)
 
 
-def _outcome(ran: Ran) -> Outcome:
-    return ok(ran.result) if ran.failure is None else _raised(ran.failure)
+def _outcome(ran: Ran, context: ToolContext) -> Outcome:
+    return ok(ran.result) if ran.failure is None else _raised(ran.failure, context)
 
 
 def _start() -> str:
@@ -145,7 +160,7 @@ def _encoded(task: Mapping[str, Any]) -> bytes:
         raise ToolError("transform", f"the scope cannot be sent to a process: {error}") from error
 
 
-def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Outcome:
+def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Ran:
     if ended.over == "standard error":
         message = f"the code printed more than max_bytes, {max_output:,} bytes"
         raise ToolError("limit", message)
@@ -155,10 +170,10 @@ def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Outcome:
     if answer is None:
         raise ToolError("unknown", f"the process {_how(ended.code)} before it gave a result")
     if (failure := answer.get("failure")) is None:
-        return ok(answer["result"])
+        return Ran(result=answer["result"])
     if failure["kind"] == "limit":
         failure["message"] = f"the code needs more than memory_mb, {memory_mb} MB"
-    return _raised(Failure(**failure))
+    return Ran(failure=Failure(**failure))
 
 
 def _decoded(text: bytes) -> dict[str, Any] | None:
@@ -174,10 +189,27 @@ def _how(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}"
 
 
-def _raised(failure: Failure) -> Outcome:
-    py = {"exception_type": failure.exception_type, "traceback": failure.traceback}
+def _raised(failure: Failure, context: ToolContext) -> Outcome:
+    """Say in the log how the code failed, line by line, and raise it as the error of the task."""
+    # Scrubbed before it is cut: half a secret would not be recognised.
+    trace = middle_out(context.scrub(failure.traceback or ""), TRACEBACK_MAX)
+    if trace:
+        context.log(trace, "stderr")
+    details = {"at": failure.at, "traceback": middle_out(trace, DETAILS_MAX)}
+    details = {name: value for name, value in details.items() if value}
     raise ToolError(
         cast("ErrorKind", failure.kind),
-        failure.message,
-        more={"py": py} if failure.exception_type is not None else None,
+        _placed(failure.message, failure.at, context),
+        details=details or None,
+        more={"py": {"exception_type": failure.exception_type, "traceback": trace}}
+        if failure.exception_type is not None
+        else None,
     )
+
+
+def _placed(message: str, at: str | None, context: ToolContext) -> str:
+    """Say where it failed, behind what went wrong: of a long message, that is not what is cut away."""
+    if not at:
+        return message
+    said, where = context.scrub(message), context.scrub(at)[: MESSAGE_MAX // 2]
+    return f"{cut(said, MESSAGE_MAX - len(where) - 2)}; {where}"

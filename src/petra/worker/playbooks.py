@@ -13,7 +13,8 @@ from petra.keychain import Keychain, Secrets
 from petra.kinds import Fields
 from petra.pipeline import Settings
 from petra.playbook import Playbook, read_stored
-from petra.playbook.model import Task
+from petra.playbook.model import Step, Task
+from petra.playbook.origins import Written
 from petra.playbook.write import to_plain
 from petra.values import digest
 
@@ -40,6 +41,8 @@ class Ready:
     best_effort: bool
     inline_max: int
     reference_first: bool
+    written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
+    """Where the texts of each task stand in the author's file."""
 
 
 @dataclass(slots=True)
@@ -48,6 +51,7 @@ class Known:
 
     playbook: Playbook
     secrets: Secrets
+    text: str
     ready: dict[tuple[str, bool], Ready] = field(default_factory=dict)
 
 
@@ -70,13 +74,13 @@ class Playbooks:
             UsageError: it is not the one its digest says.
         """
         known = self._known.get(wanted)
-        if known is not None:
+        if known is not None and known.text == text:
             return known.playbook
         playbook = read_stored(text, f"{wanted[:12]}.yaml")
         found = digest(to_plain(playbook))
         if found != wanted:
             raise UsageError(f"the playbook sent as {wanted[:12]} has the digest {found[:12]}")
-        self._known[wanted] = Known(playbook, self._keychain.secrets(playbook.keychain))
+        self._known[wanted] = Known(playbook, self._keychain.secrets(playbook.keychain), text)
         while len(self._known) > MOST:
             self._known.popitem(last=False)
         return playbook
@@ -132,7 +136,18 @@ class Playbooks:
             best_effort=failure is not None and failure.mode == "best_effort",
             inline_max=min(policy.limits.max_payload_bytes, INLINE_MOST),
             reference_first=policy.results.reference_first,
+            written=_written(playbook, step, tasks, compensate=compensate),
         )
+
+
+def _written(
+    playbook: Playbook, step: Step, tasks: Sequence[Task], *, compensate: bool
+) -> dict[str, dict[str, Written]]:
+    number, origins = playbook.workflow.index(step), playbook.origins
+    return {
+        task.name: origins.of(number, index, compensate=compensate)
+        for index, task in enumerate(tasks)
+    }
 
 
 def _uses(task: Task, secrets: Secrets) -> frozenset[str]:

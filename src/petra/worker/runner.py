@@ -21,6 +21,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
@@ -277,6 +278,7 @@ class Runner:
             take=lambda run: taken(run, self._reads(run)),
             clean=self._clean,
             scrub=self._scrubber.scrub,
+            written=ready.written,
             measure=lambda r: (
                 None
                 if r.writes and work.adds_to_large(r)
@@ -471,6 +473,7 @@ class Runner:
             scrub=self._scrubber.scrub,
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
+            written=work.ready.written.get(run.task.name, {}),
         )
         attempt = self._tools.attempt(run.task.kind, run.fields, context)
         limit = run.spec.get("timeout_s")
@@ -565,6 +568,8 @@ def _rendered_again(work: Work, run: Run) -> Run:
     scope = {**run.scope, "keychain": work.ready.secrets.view, "args": own}
     if run.follow is not None:
         scope[FOLLOW] = run.follow
+    if NOW in work.given.scope:
+        scope[NOW] = work.given.scope[NOW]
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
     return Run(

@@ -12,7 +12,7 @@ Rule 3: a stride decides nothing. Its iterations go through the same machine, an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from petra.clock import Clock
 from petra.errors import UnreadableError
 from petra.pipeline import Finished, Machine, Run
 from petra.pipeline.machine import Next
+from petra.playbook.origins import Written
 from petra.references import NeededError
 from petra.tools.base import Blocking, ToolContext, call
 from petra.wire import Iteration, Outcome, Report
@@ -60,6 +61,7 @@ class Strider:
     """Returns a try with the data that its tool takes by name, if it is at hand."""
     clean: Callable[[Outcome], Outcome]
     scrub: Callable[[str], str]
+    written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
     measure: Callable[[Report], int | None]
     """Returns the size of a report that may leave as it is, None of one that the loop must see to."""
     goes_on: Callable[[Report], bool]
@@ -106,7 +108,10 @@ class Strider:
         def say(text: str, stream: str = "log") -> None:
             stride.said.append((run, text, stream))
 
-        return ToolContext(args=run.args, scope=run.scope, spec=run.spec, log=say, scrub=self.scrub)
+        return ToolContext(
+            args=run.args, scope=run.scope, spec=run.spec, log=say, scrub=self.scrub,
+            written=self.written.get(run.task.name, {}),
+        )  # fmt: skip
 
 
 def tools_of(tools: object, kinds: Sequence[str]) -> dict[str, Blocking] | None:

@@ -108,7 +108,9 @@ def _unique_tasks(document: Document, path: Path, tasks: Iterable[Task]) -> None
 
 
 def actions(task: Task, path: Path) -> Iterator[tuple[Path, Action]]:
-    """Yield the actions of a task's policy with their places."""
+    """Yield the actions of a task's policy with their places; what the task itself sets is one too."""
+    if task.set_ctx or task.set_iter:
+        yield path, Action(set_ctx=task.set_ctx, set_iter=task.set_iter)
     for index, rule in enumerate(task.policy.rules if task.policy else ()):
         place: Path = (*path, "spec", "policy", "rules", index)
         if rule.otherwise is not None:
