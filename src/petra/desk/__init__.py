@@ -6,7 +6,7 @@ work items they mean, ``result`` is what they get back.
 
 from __future__ import annotations
 
-from petra.desk.desk import FOLLOWED_S, Desk
+from petra.desk.desk import Desk
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item, open_item
 from petra.desk.principal import ForbiddenError, Kind, May, Principal, login_name, owner
@@ -22,6 +22,7 @@ from petra.desk.requests import (
     Reply,
     Request,
 )
+from petra.desk.resting import FOLLOWED_S
 from petra.desk.result import (
     REST,
     Result,

@@ -1,10 +1,22 @@
-"""What lies beside a playbook, as data for other processes and back (S16)."""
+"""How an execution is started; what lies beside its playbook, as data for other processes and back (S16)."""
 
 from __future__ import annotations
+
+from typing import TypedDict
 
 from petra.desk.requests import Beside
 from petra.library import Gathered
 from petra.playbook import read, to_yaml
+
+
+class How(TypedDict, total=False):
+    """How an execution is started: what is not said is as usual."""
+
+    allow_unsound: bool
+    """Whether what is wrong with its net is passed over."""
+    labels: dict[str, str] | None
+    beside: Gathered | None
+    """What it may call, beside what is applied."""
 
 
 def beside(found: Gathered) -> Beside | None:

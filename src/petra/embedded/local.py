@@ -200,10 +200,6 @@ class Local:
         """Return the log of an execution."""
         return await self.desk.records(self.who, execution)
 
-    def rests_for_long(self, result: Result) -> bool:
-        """Tell whether an execution has ended, or rests and time will not soon wake it."""
-        return self.desk.rests_for_long(result)
-
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
         return self.desk.new_id()
