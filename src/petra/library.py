@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from petra.errors import UsageError
-from petra.playbook import Playbook, Reading, read_bytes
+from petra.playbook import Playbook, Reading
 from petra.playbook.company import Companion, Company, fits, meant, places, tasks
 from petra.playbook.model import Task
 from petra.playbook.problems import Problem, Problems, did_you_mean
@@ -148,7 +148,7 @@ class Gathered:
 
 
 def gather(
-    file: Path, playbook: Playbook, shelves: Sequence[Path] = (), *, read: Callable[[Path], Reading] | None = None
+    file: Path, playbook: Playbook, shelves: Sequence[Path] = (), *, read: Callable[[Path], Reading]
 ) -> Gathered:  # fmt: skip
     """Gather what a playbook may call; ``read`` reads a file.
 
@@ -166,7 +166,7 @@ def gather(
         every = [head.file for head in around.heads()] if _calls_by_template(book) else []
         for one in filter(None, [*called, *every]):
             if (place := _place(file, one)) not in found:
-                found[place] = reading = (read or _read)(one)
+                found[place] = reading = read(one)
                 todo += [(one, reading.playbook)] if reading.playbook is not None else []
                 if len(found) > COMPANY_MAX:
                     raise UsageError(_too_many(file))
@@ -191,10 +191,6 @@ def _too_many(file: Path) -> str:
 
 def _place(root: Path, file: Path) -> str:
     return Path(os.path.relpath(file, root.parent)).as_posix()
-
-
-def _read(file: Path) -> Reading:
-    return read_bytes(_content(file), str(file))
 
 
 def calls(playbook: Playbook) -> Iterator[Call]:

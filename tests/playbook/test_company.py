@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from petra.folder_files import read_file
 from petra.library import beside, gather
 from petra.playbook import read
 from petra.playbook.company import Companion, Company
@@ -33,7 +34,7 @@ def put(file: Path, metadata: str, *calls: str) -> Path:
 
 
 def gathered(file: Path, *shelves: Path) -> list[str]:
-    found = gather(file, read(file.read_text()).checked(), shelves)
+    found = gather(file, read(file.read_text()).checked(), shelves, read=read_file)
     return list(found.readings)
 
 
@@ -81,7 +82,7 @@ def test_a_template_may_call_everything_around(tmp_path: Path) -> None:
 def test_what_is_called_by_name_and_has_errors_is_faulty(tmp_path: Path) -> None:
     parent = put(tmp_path / "p.yaml", "name: p", "broken")
     (tmp_path / "broken.yaml").write_text(HEAD % "name: broken" + "  - {step: a}\n")
-    found = gather(parent, read(parent.read_text()).checked())
+    found = gather(parent, read(parent.read_text()).checked(), read=read_file)
     assert [Path(one.name).name for one in found.faulty] == ["broken.yaml"]
     assert found.company() is None
 
@@ -116,7 +117,7 @@ def test_what_is_found_when_it_runs_is_what_the_check_found(
         put(root / place, f"name: '{name}'" + (f", path: '{path}'" if path else ""))
     first = put(root / "first.yaml", "name: first", caller)
     put(root / caller, "name: caller", call)
-    found = gather(first, read(first.read_text()).checked(), [root / "lib"])
+    found = gather(first, read(first.read_text()).checked(), [root / "lib"], read=read_file)
     company = found.company()
     assert company is not None
     own = next(one for one in company.members if one.place == caller)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from petra.playbook import Reading, read_bytes
+from petra.folder_files import read_file
+from petra.playbook import Reading
 from petra.playbook.problems import START, Problems
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 from petra.plug_ins import entry_points
@@ -56,7 +57,7 @@ def load(path: Path) -> Reading:
     """Read a playbook file; what keeps it from being read is a problem like any other."""
     learn_kinds()
     try:
-        return read_bytes(_content(path), str(path))
+        return read_file(path, _content(path))
     except OSError as error:
         problems = Problems()
         problems.error("P001", START, *_words(path, error))

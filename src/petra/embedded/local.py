@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
@@ -26,10 +27,11 @@ from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
+from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.library import Gathered, gather
-from petra.playbook import Playbook, read_bytes
+from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
 
@@ -81,11 +83,12 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = starter(
+        workers = starter(
             "--slots", str(slots), "--objects", str(folder.objects),
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
+            workers as start,
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
@@ -216,7 +219,7 @@ def read_file(file: Path) -> Playbook:
         InvalidPlaybookError: it has errors.
     """
     learn_plug_ins()
-    return read_bytes(file.read_bytes(), str(file)).checked()
+    return folder_files.read_file(file).checked()
 
 
 def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gathered]:
@@ -226,7 +229,7 @@ def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gat
         InvalidPlaybookError: it has errors, or what it calls has.
     """
     playbook = read_file(file)
-    found = gather(file, playbook, library)
+    found = gather(file, playbook, library, read=folder_files.read_file)
     for reading in found.faulty:
         reading.checked()
     return playbook, found
@@ -251,7 +254,9 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
     Raises:
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
+        UsageError: an event loop runs here already.
     """
+    _no_loop_here()
     read_around(file, library)  # what is wrong with it is said before anything is opened
 
     async def running() -> Result:
@@ -259,3 +264,13 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
             return await local.run(file, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())
+
+
+def _no_loop_here() -> None:
+    """Refuse to start a loop inside one, and say what to write there."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError(
+            "petra.run starts an event loop, and one runs here already (a notebook, or an async function); "
+            "write: async with petra.open() as local: result = await local.run(FILE, WORKLOAD)"
+        )

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from petra.errors import PetraError
+from petra.folder_files import FolderFiles, read_file
 from petra.library import Gathered, gather
-from petra.playbook import Playbook, Problem, Reading, read_bytes
+from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.grammar import fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
@@ -294,7 +295,8 @@ class _Reader:
         """Read a playbook that stands inside the test file: its problems are told where they stand there."""
         known = self.inline.get(id(given))
         if known is None:
-            known = read_tree(given, self.text, INLINE, Problems())
+            files = FolderFiles(self.path.parent)
+            known = read_tree(given, self.text, INLINE, Problems(), files=files)
             self.inline[id(given)] = known
         return known
 
@@ -302,7 +304,7 @@ class _Reader:
         known = self.readings.get(path)
         if known is None:
             try:
-                known = read_bytes(path.read_bytes(), str(path))
+                known = read_file(path)
             except OSError as error:
                 problem = Problem(
                     severity="error",
