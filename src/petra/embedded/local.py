@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
@@ -26,9 +27,10 @@ from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
+from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.playbook import Playbook, read_bytes
+from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
 
@@ -72,11 +74,12 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = starter(
+        workers = starter(
             "--slots", str(slots), "--objects", str(folder.objects),
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
+            workers as start,
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
@@ -192,7 +195,7 @@ def read_file(file: Path) -> Playbook:
         InvalidPlaybookError: it has errors.
     """
     learn_plug_ins()
-    return read_bytes(file.read_bytes(), str(file)).checked()
+    return folder_files.read_file(file).checked()
 
 
 def _model(playbook: Playbook | str | Path) -> Playbook:
@@ -217,7 +220,9 @@ def run_file(
     Raises:
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
+        UsageError: an event loop runs here already.
     """
+    _no_loop_here()
     playbook = read_file(file)
 
     async def running() -> Result:
@@ -225,3 +230,13 @@ def run_file(
             return await local.run(playbook, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())
+
+
+def _no_loop_here() -> None:
+    """Refuse to start a loop inside one, and say what to write there."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError(
+            "petra.run starts an event loop, and one runs here already (a notebook, or an async function); "
+            "write: async with petra.open() as local: result = await local.run(FILE, WORKLOAD)"
+        )

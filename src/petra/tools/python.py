@@ -26,8 +26,8 @@ from petra.tools.base import (
     number,
     ok,
 )
-from petra.tools.capture import Capture, say
-from petra.tools.code import Failure, Ran, names_read, run_code
+from petra.tools.capture import Capture, Pipes
+from petra.tools.code import Failure, Job, Ran, names_read, run_code
 from petra.tools.places import middle_out
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
@@ -75,8 +75,11 @@ class PythonTool:
         self._threads.close()
 
     def reads(self, fields: Mapping[str, Any]) -> frozenset[str] | None:
-        """Return the names that the code may take from args and scope; of a function nobody knows."""
+        """Return the names that the code may take from args and scope; of a function of the worker nobody knows."""
         code = fields.get("code")
+        if not isinstance(code, str):
+            module = str(fields.get("function")).partition(":")[0]
+            code = (fields.get("modules") or {}).get(module)
         return names_read(code) if isinstance(code, str) else None
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
@@ -86,11 +89,11 @@ class PythonTool:
     def call(self, fields: Python, context: ToolContext) -> Outcome:
         """Run the code once, in the calling thread."""
         _check(fields)
-        capture = Capture(self._settings.log_max)
+        capture = Capture(self._settings.log_max, context)
         try:
             ran = capture.around(lambda: _run(fields, context))
         finally:
-            say(capture, context)
+            capture.close()
         return _outcome(ran, context)
 
     async def in_thread(self, function: Callable[[], T]) -> T:
@@ -98,11 +101,11 @@ class PythonTool:
         return await self._threads.call(function)
 
     async def _in_thread(self, fields: Python, context: ToolContext) -> Outcome:
-        capture = Capture(self._settings.log_max)
+        capture = Capture(self._settings.log_max, context)
         try:
             ran = await self._threads.call(lambda: capture.around(lambda: _run(fields, context)))
         finally:
-            say(capture, context)
+            capture.close()
         return _outcome(ran, context)
 
     async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
@@ -115,33 +118,44 @@ class PythonTool:
             "args": dict(context.args),
             "scope": dict(context.scope),
             "memory_mb": memory_mb,
-            "written": context.written.get("code"),
+            "modules": fields.modules,
+            "written": _written(fields, context),
         }
-        ended = await run_process(
-            [sys.executable, "-I", "-X", "utf8", "-c", _start()],
-            env={"PATH": os.environ.get("PATH", os.defpath)},
-            stdin=_encoded(task),
-            max_stdout=RESULT_MAX,
-            max_stderr=max_output,
-        )
-        self._log(ended.stderr, context)
+        capture = Capture(settings.log_max, context)
+        try:
+            ended = await run_process(
+                [sys.executable, "-I", "-X", "utf8", "-c", _start()],
+                env={"PATH": os.environ.get("PATH", os.defpath)},
+                stdin=_encoded(task),
+                max_stdout=RESULT_MAX,
+                max_stderr=max_output,
+                heard=Pipes(capture, {2: "stdout"}).heard,
+            )
+        finally:
+            capture.close()
         return _outcome(_answer(ended, memory_mb=memory_mb, max_output=max_output), context)
-
-    def _log(self, output: bytes, context: ToolContext) -> None:
-        if output:
-            capture = Capture(self._settings.log_max)
-            capture.write(output[: 4 * self._settings.log_max].decode("utf-8", "replace"))
-            say(capture, context)
 
 
 def _check(fields: Python) -> None:
+    if fields.file is not None and fields.code is None:
+        raise ToolError("not_found", f"the file '{fields.file}' did not come with the playbook")
     if (fields.code is None) == (fields.function is None):
         raise ToolError("client_error", "a python task has either code or function")
 
 
 def _run(fields: Python, context: ToolContext) -> Ran:
-    written = context.written.get("code")
-    return run_code(fields.code, fields.function, context.args, context.scope, written)
+    job = Job(
+        code=None if fields.function is not None else fields.code,
+        function=fields.function,
+        modules=fields.modules,
+        written=_written(fields, context),
+    )
+    return run_code(job, context.args, context.scope)
+
+
+def _written(fields: Python, context: ToolContext) -> tuple[str, int, bool] | None:
+    """Return where the code was written: in a file of its own, or where the playbook says."""
+    return (fields.file, 1, True) if fields.file is not None else context.written.get("code")
 
 
 def _outcome(ran: Ran, context: ToolContext) -> Outcome:
