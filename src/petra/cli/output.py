@@ -86,11 +86,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def folded(text: str) -> str:
+def folded(text: str, hang: str = "    ") -> str:
     """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
     if not sys.stdout.isatty() or len(text) <= width():
         return text
     folded = textwrap.wrap(
-        text, width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        text, width(), subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
     )
     return "\n".join(folded)
