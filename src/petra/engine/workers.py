@@ -20,8 +20,6 @@ from petra.kernel import Program
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
 
-NAMES_AT_ONCE: Final = 256
-"""So many names that nobody can guess are made at a time: asking the system for each costs more than making it."""
 ALONE: Final = " (alone)"
 """What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
 
@@ -112,6 +110,6 @@ def remember(known: OrderedDict[str, None], one: str) -> None:
 def unguessable() -> Iterator[str]:
     """Make names for ever that nobody can guess, each once: who can name it was given it."""
     while True:
-        some = secrets.token_hex(16 * NAMES_AT_ONCE)
+        some = secrets.token_hex(4096)  # asking the system for each costs more than making it
         for at in range(0, len(some), 32):
             yield some[at : at + 32]
