@@ -239,7 +239,7 @@ def test_nothing_of_the_worker_reaches_a_build_but_how_packages_are_found() -> N
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
 def test_without_uv_it_is_venv(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     monkeypatch.setenv("PETRA_ENVIRONMENTS", str(shared))
     code = "import petra_probe; result = petra_probe.N"
     assert good(python(code, "petra_probe==2.0")) == 2
