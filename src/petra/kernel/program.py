@@ -19,6 +19,7 @@ from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.write import to_plain
 from petra.values import digest
@@ -93,7 +94,7 @@ def compiled(value: Any) -> Value:
 
     def walk(item: Any) -> Any:
         if isinstance(item, str) and "{" in item:
-            template = compile_template(item, Profile.SERVER)
+            template = compile_template(item, Profile.SERVER, strict=False)
             if template.is_constant:
                 return item
             reads.update(template.reads)
@@ -132,7 +133,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     """Compile a condition; none at all holds always."""
     if when is None or isinstance(when, bool):
         return Guard(text=str(when is not False).lower(), template=None, always=when is not False)
-    template = compile_template(when, Profile.SERVER)
+    template = compile_template(when, Profile.SERVER, strict=False)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
     names = template.reads
@@ -252,6 +253,11 @@ class StepPlan:
         self.straight = goes and not self.step.inclusive
 
 
+def digest_of(playbook: Playbook) -> str:
+    """Return the digest that a definition is pinned by (S3)."""
+    return digest(to_plain(playbook))
+
+
 class Program:
     """A playbook, compiled."""
 
@@ -271,7 +277,8 @@ class Program:
         self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
-        self.digest = digest(to_plain(playbook))
+        self.digest = digest_of(playbook)
+        self.origins_key = playbook.origins.key  # tells two readings of the same playbook apart
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
@@ -287,6 +294,7 @@ class Program:
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
+        self.calls_others = calls_others(playbook)
         self.versions: dict[str, Program] = {}
         """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
         self._carried: dict[tuple[Began, str], StepPlan] = {}
