@@ -309,3 +309,45 @@ def test_copies_that_are_written_down_are_refused_when_they_are_too_many() -> No
     fan_out = 'foreach: "{{ workload.rows }}", as: row, args: {note: "{{ row.text }}"}'
     found = read(text.replace(fan_out, f"copies: {10**9}"), "x")
     assert [problem.code for problem in found.problems if problem.code == "P103"] == ["P103"]
+
+
+ARCS = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: pair}
+workflow:
+  - step: split
+    tool: {kind: noop}
+    next: {spec: {mode: inclusive}, arcs: [{step: left}, {step: right}]}
+  - {step: left, tool: {kind: python, code: x}, next: {arcs: [{step: both}]}}
+  - {step: right, tool: {kind: python, code: x}, next: {arcs: [{step: both}]}}
+  - step: both
+    spec: {join: {mode: arcs}}
+    tool: {kind: python, code: x, args: {left: "{{ left }}", right: "{{ right }}"}}
+    next: {arcs: [{step: last}]}
+  - {step: last, tool: {kind: python, code: x, args: {left: "{{ left }}", right: "{{ right }}"}}}
+"""
+
+
+@pytest.mark.spec("S8")
+def test_a_join_of_no_group_whose_own_event_takes_one_token_is_a_join_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its other tokens went before: what they have seen is seen by the run, and nothing of them is left."""
+    monkeypatch.setattr(crowds, "NAMED_MAX", 1)
+    told = {"run": "[args.left, args.right]"}
+    tools = {"left": {"ok": "l"}, "right": {"ok": "r"}, "both": told, "last": told}
+    simulation = Simulation(read(ARCS, "x").checked(), tools=tools, watch=Watch())
+    simulation.start({})
+    simulation.run()
+    [gathered] = [one for one in events(simulation) if isinstance(one, e.TokensGathered)]
+    [started] = [
+        one for one in events(simulation) if isinstance(one, e.StepStarted) and one.step == "both"
+    ]
+    assert gathered.group is started.group is None
+    assert len(gathered.consumed) == len(started.consumed) == 1
+    state = simulation.root.state
+    assert (state.terminal, state.output) == ("completed", ["l", "r"])
+    assert not state.gathered
+    assert not faults(simulation)
+    assert replay(simulation.root.id, simulation.root.log) == state
