@@ -6,7 +6,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -55,7 +55,7 @@ class Value:
         Raises:
             ExpressionError: something it needs is missing or does not fit.
         """
-        return self.value if self.constant else _render(self.value, scope)
+        return self.value if self.constant else _filled(self.value, Template.render, scope)
 
     def hand_on(self, scope: Mapping[str, Any]) -> Any:
         """Fill in every template for somebody who only keeps the value: what is large stays a reference.
@@ -63,26 +63,16 @@ class Value:
         Raises:
             ExpressionError: as ``render`` does.
         """
-        return self.value if self.constant else _handed_on(self.value, scope)
+        return self.value if self.constant else _filled(self.value, Template.hand_on, scope)
 
 
-def _handed_on(value: Any, scope: Mapping[str, Any]) -> Any:
+def _filled(value: Any, fill: Callable[[Template, Mapping[str, Any]], Any], scope: Any) -> Any:
     if isinstance(value, Template):
-        return value.hand_on(scope)
+        return fill(value, scope)
     if isinstance(value, dict):
-        return {key: _handed_on(item, scope) for key, item in value.items()}
+        return {key: _filled(item, fill, scope) for key, item in value.items()}
     if isinstance(value, list):
-        return [_handed_on(item, scope) for item in value]
-    return value
-
-
-def _render(value: Any, scope: Mapping[str, Any]) -> Any:
-    if isinstance(value, Template):
-        return value.render(scope)
-    if isinstance(value, dict):
-        return {key: _render(item, scope) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_render(item, scope) for item in value]
+        return [_filled(item, fill, scope) for item in value]
     return value
 
 
