@@ -17,7 +17,7 @@ from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
-from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.write import to_plain
 from petra.values import digest
@@ -397,32 +397,12 @@ class Program:
     @cached_property
     def joins(self) -> dict[str, str | None]:
         """For every step that fans out, the one join that closes its groups, where that is certain."""
-        found: dict[str, str | None] = {}
-        for plan in self.steps.values():
-            if not fans_out(plan.step):
-                continue
-            reached = [
-                name
-                for name in closing_joins(self.by_name, plan.step)
-                if not self.steps[name].pairs_arcs
-            ]
-            named = [name for name in reached if self.by_name[name].spec.join.of == plan.name]  # type: ignore[union-attr]
-            joins = named or reached
-            found[plan.name] = joins[0] if len(joins) == 1 else None
-        return found
+        return join_of_each(self.by_name)
 
     @cached_property
     def closed_by(self) -> dict[str, frozenset[str]]:
         """For every join over arcs, the steps whose fan-outs it closes: their levels end there."""
-        found: dict[str, set[str]] = {
-            plan.name: set() for plan in self.steps.values() if plan.pairs_arcs
-        }
-        for plan in self.steps.values():
-            if found and fans_out(plan.step):
-                for name in closing_joins(self.by_name, plan.step):
-                    if name in found:
-                        found[name].add(plan.name)
-        return {name: frozenset(steps) for name, steps in found.items()}
+        return closed_by_arcs(self.by_name)
 
     @cached_property
     def upstream(self) -> dict[str, frozenset[str]]:
