@@ -83,6 +83,12 @@ def book_of(construct: str) -> Playbook:
     return playbook(workflow, workload="{pad: 1, rows: []}", executor=f"{{spec: {{{spec}}}}}")
 
 
+def child() -> Playbook:
+    """A playbook that others call; it must have been run once to be found."""
+    output = '{spec: {output: {rows: "{{ workload.rows }}", n: "{{ use }}"}}}'
+    return playbook(CHILD, "child", workload="{rows: [], pad: 0}", executor=output)
+
+
 async def seen(petra: Local, objects: LocalObjects, construct: str, size: int) -> dict[str, Any]:
     """Run a construct with data of a size; return what must not depend on it."""
     pad, execution = size // 6, f"e{size}"
@@ -115,16 +121,7 @@ async def compare(store: Store, folder: Path, construct: str, sizes: tuple[int, 
     objects = LocalObjects(folder / "objects")
     try:
         async with local(store, slots=1, objects=objects) as petra:
-            await petra.run(
-                playbook(
-                    CHILD,
-                    "child",
-                    workload="{rows: [], pad: 0}",
-                    executor='{spec: {output: {rows: "{{ workload.rows }}", n: "{{ use }}"}}}',
-                ),
-                {"rows": [1]},
-                execution="c",
-            )
+            await petra.run(child(), {"rows": [1]}, execution="c")
             first, *others = [await seen(petra, objects, construct, size) for size in sizes]
             for size, other in zip(sizes[1:], others, strict=True):
                 assert other == first, f"{construct} at {size:,} bytes"
