@@ -24,7 +24,7 @@ from petra.kernel.gathering import GATHER_BYTES
 from petra.kernel.opening import DEPTH_MAX
 from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
-from petra.kinds import KINDS, SERVER_KINDS, Knobs, Timeouts
+from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts
 from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
@@ -126,7 +126,7 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
         " […]}]`, `while: {when, do: […], max}` and `until: {when, do: […], max}`, which become jumps. A task of"
         " the workbook is called by `{kind: workbook, name: …}`; keys given at the call win."),
         (
-            model.Task, model.TaskSpec, model.TaskPolicy, model.PolicyRule, model.PolicyElse, model.Action, Knobs, Timeouts,
+            model.Task, model.TaskSpec, model.TaskPolicy, model.PolicyRule, model.PolicyElse, model.Action, Knobs, Timeouts, PythonEnvironment,
         ),
     ),
     (
@@ -325,18 +325,34 @@ _OTHERS = (
     ("text of a playbook", yaml12.TEXT_BYTES_MAX, "bytes", "it is refused (P0…)"),
     ("nesting of a playbook", yaml12.DEPTH_MAX, "levels", "it is refused"),
     ("nodes of a playbook after anchors", yaml12.NODES_MAX, "nodes", "it is refused"),
+    ("text of one template", expression.MAX_SOURCE, "characters", "it is refused (P119)"),
+    ("words and signs in one template", expression.MAX_TOKENS, "tokens", "it is refused (P119)"),
+    ("nesting of an expression", expression.MAX_DEPTH, "levels", "it is refused (P119)"),
+    ("nesting of a value with templates", expression.MAX_LEVELS, "levels", "it is refused (P119)"),
     (
-        "result of an expression",
+        "result of an expression: characters, and 8 for each number, list and object",
         expression.MAX_RESULT,
-        "bytes",
+        "units",
         "the expression fails (kind limit)",
     ),
     ("`range` in an expression", expression.MAX_RANGE, "numbers", "the expression fails"),
+    ("work of one evaluation", expression.FUEL, "units", "the expression fails (kind limit)"),
     ("deliveries of one run", DELIVERIES_MAX, "deliveries", "an incident instead of a further one"),
     ("depth of sub-playbooks", DEPTH_MAX, "levels", "the step fails"),
     ("events of one decision", EVENTS_MAX, "events", "the execution fails: it never comes to rest"),
     ("iterations handed out together", CHUNK_MAX, "iterations", "the rest is a further chunk"),
-    ("a result inline", INLINE_MOST, "bytes", "it is stored as an object"),
+    (
+        "a value inline, unless `executor.spec.policy.limits.max_payload_bytes` says otherwise",
+        model.Limits().max_payload_bytes,
+        "bytes",
+        "it is stored as an object",
+    ),
+    (
+        "a result inline, whatever `max_payload_bytes` says",
+        INLINE_MOST,
+        "bytes",
+        "it is stored as an object",
+    ),
     ("results of one loop inline", LOOP_ROOM, "bytes", "further results are stored as objects"),
     ("objects that one run reads", BUDGET_BYTES, "bytes", "the task fails (kind limit)"),
     (

@@ -30,6 +30,7 @@ ServerMap = Annotated[dict[str, Any] | str, Meta(extra={"use": Use.SERVER_TASK})
 ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK})]
 # What nobody renders.
 Constant = Annotated[str, Meta(extra={"use": Use.CONSTANT})]
+Constants = Annotated[dict[str, str], Meta(extra={"use": Use.CONSTANT})]
 Schema = Annotated[dict[str, Any], Meta(extra={"schema": True})]
 
 
@@ -76,7 +77,10 @@ class Http(Fields, frozen=True):
 class Sql(Fields, frozen=True):
     """One SQL command with bound parameters."""
 
-    command: Annotated[Constant, says("The SQL, constant text; values are bound by `params`.")]
+    command: Annotated[
+        Constant | None, says("The SQL, constant text; values are bound by `params`.")
+    ] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the SQL.")] = None
     params: Annotated[Data, says("Values for the placeholders: a list, or an object by name.")] = (
         None
     )
@@ -106,9 +110,14 @@ class Python(Fields, frozen=True):
     """Python code, run on the worker."""
 
     code: Annotated[Constant | None, says("Code that defines `main(…)` or sets `result`.")] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the code.")] = None
     function: Annotated[Constant | None, says("`module:function` to call instead of `code`.")] = (
         None
     )
+    modules: Annotated[
+        Constants | None,
+        says("Sources of modules, by name; those beside the playbook are found by themselves."),
+    ] = None
 
 
 class Shell(Fields, frozen=True):
@@ -118,6 +127,9 @@ class Shell(Fields, frozen=True):
     script: Annotated[
         Constant | None, says("Text for `sh`, constant; values come in through `env`.")
     ] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the script.")] = (
+        None
+    )
     env: Annotated[Map | None, says("Environment variables.")] = None
     cwd: Annotated[Text | None, says("The folder to run in.")] = None
 
@@ -134,13 +146,32 @@ class Artifact(Fields, frozen=True):
 class Endpoint(Fields, frozen=True):
     """One end of a transfer."""
 
-    kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
+    kind: Annotated[
+        Literal["postgres", "sqlite", "duckdb", "http", "rows"],
+        says("What it is; `rows` are rows of the playbook itself."),
+    ]
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
-    url: Annotated[Text | None, says("Address or connection URL.")] = None
-    database: Annotated[Text | None, says("The file.")] = None
-    query: Annotated[Constant | None, says("What to read.")] = None
-    params: Annotated[Data, says("Values for the placeholders.")] = None
-    table: Annotated[Text | None, says("Where to write.")] = None
+    url: Annotated[Text | None, says("postgres, http: address or connection URL.")] = None
+    database: Annotated[Text | None, says("sqlite, duckdb: the file.")] = None
+    params: Annotated[
+        Data, says("Values for the placeholders of `query`; of http, its query string.")
+    ] = None
+
+
+class Source(Endpoint, frozen=True):
+    """Where the rows of a transfer come from."""
+
+    query: Annotated[
+        Constant | None, says("What to read: SQL, or of http the dotted path to the list.")
+    ] = None
+    rows: Annotated[Data, says("rows: a list of objects, or one object.")] = None
+
+
+class Target(Endpoint, frozen=True):
+    """Where the rows of a transfer go."""
+
+    kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
+    table: Annotated[Text | None, says("The table of a database.")] = None
     mode: Annotated[Literal["append", "replace", "upsert"], says("How to write.")] = "append"
     key: Annotated[Texts | None, says("Columns that identify a row, for upsert.")] = None
 
@@ -148,8 +179,8 @@ class Endpoint(Fields, frozen=True):
 class Transfer(Fields, frozen=True):
     """Moves rows from one store to another in chunks."""
 
-    source: Annotated[Endpoint, says("Where rows come from.")]
-    target: Annotated[Endpoint, says("Where rows go.")]
+    source: Annotated[Source, says("Where rows come from.")]
+    target: Annotated[Target, says("Where rows go.")]
     chunk_size: Annotated[Number, says("Rows per chunk.")] = 1000
     mapping: Annotated[Map | None, says("Target column to source column.")] = None
 
@@ -278,6 +309,18 @@ SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""
 
 
+class PythonEnvironment(Fields, frozen=True):
+    """The packages that code runs with, in an environment of their own."""
+
+    requirements: Annotated[
+        list[Constant],
+        Meta(min_length=1, max_length=200, description="What to install, as `name==version`."),
+    ]
+    timeout_s: Annotated[
+        Annotated[float, Meta(gt=0)], says("Seconds that building the environment may take.")
+    ] = 600
+
+
 class Knobs(Fields, frozen=True):
     """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
 
@@ -290,6 +333,9 @@ class Knobs(Fields, frozen=True):
         Literal["thread", "process"] | None, says("python: where the code runs.")
     ] = None
     memory_mb: Annotated[Number | None, says("python, shell in a process: memory limit.")] = None
+    python: Annotated[
+        PythonEnvironment | None, says("python: packages that the code runs with, in a process.")
+    ] = None
 
 
 KNOBS = frozenset(info.encode_name for info in msgspec.structs.fields(Knobs))

@@ -67,7 +67,7 @@ def test_every_construct_is_decided_again_whatever_the_size_of_its_data(
 ) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as (petra, objects):
-            await petra.run(child(), {"rows": [1]}, execution="c")
+            await petra.apply(child())
             for size in SIZES:
                 await seen(petra, objects, construct, size)
                 again = await held_against(petra, objects, f"e{size}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from petra.cli.files import load, playbook_files
-from petra.cli.output import as_json, count, print_json, print_problem, problem_data
+from petra.cli.files import library_option, load, playbook_files
+from petra.cli.output import as_json, count, folded, print_json, print_problem, problem_data
 from petra.library import Library, beside, missing
 from petra.playbook import Problem, Reading
 
@@ -67,8 +67,9 @@ class Checked:
 )  # fmt: skip
 @click.option(
     "--home", type=click.Path(path_type=Path), default=HOME, envvar="PETRA_HOME", show_envvar=True,
-    help="Where playbooks that others call may have been run.",
+    help="Where playbooks that others call may have been applied.",
 )  # fmt: skip
+@library_option
 @as_json
 def command(
     paths: tuple[str, ...],
@@ -77,6 +78,7 @@ def command(
     final: Path | None,
     effort: float,
     home: Path,
+    library: tuple[Path, ...],
     output: str,
 ) -> None:
     """Check playbooks: every problem, with its place and its fix, and whether they can get stuck.
@@ -86,7 +88,7 @@ def command(
     """
     begin = perf_counter()
     files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
-    libraries = {path.parent: beside(path) for path in files}
+    libraries = {path.parent: beside(path, library) for path in files}
     playbooks = [check_file(path, effort, home, libraries[path.parent]) for path in files]
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
@@ -97,7 +99,7 @@ def command(
     if output == "json":
         print_json({"files": [*map(_as_data, playbooks), *map(_net_as_data, nets)]})
     else:
-        _print_all(playbooks, nets, (perf_counter() - begin) * 1000)
+        _print_all(playbooks, nets, (perf_counter() - begin) * 1000, strict=strict)
     sys.exit(1 if failed or not all(net.is_well for net in nets) else 0)
 
 
@@ -108,8 +110,14 @@ def check_file(
 
     What it calls is looked for in the library, which is its folder unless another one is given, and in the home.
     """
-    reading = load(path)
-    unfound = _missing(reading, library or beside(path), home)
+    return check_reading(load(path), library or beside(path), effort, home)
+
+
+def check_reading(
+    reading: Reading, library: Library, effort: float = EFFORT_S, home: Path = HOME
+) -> Checked:
+    """Prove a playbook that was read sound or find out why not; of one with errors, only what it calls is looked for."""
+    unfound = _missing(reading, library, home)
     if not reading.ok:
         return Checked(reading, None, 0.0, unfound)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
@@ -202,11 +210,13 @@ def _soundness(
 # Text
 
 
-def _print_all(playbooks: list[Checked], nets: list[Judged], milliseconds: float) -> None:
+def _print_all(
+    playbooks: list[Checked], nets: list[Judged], milliseconds: float, *, strict: bool
+) -> None:
     for checked in playbooks:
         _print(checked)
     if playbooks:
-        _summary(playbooks)
+        _summary(playbooks, strict=strict)
     if nets:
         from petra.cli.nets import print_judged, summary  # noqa: PLC0415 - not needed for playbooks
 
@@ -230,18 +240,20 @@ def _print(checked: Checked) -> None:
         click.echo(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
 
 
-def _summary(playbooks: list[Checked]) -> None:
+def _summary(playbooks: list[Checked], *, strict: bool) -> None:
     found = [problem for one in playbooks for problem in one.problems]
     errors = sum(problem.severity == "error" for problem in found)
     warnings = len(found) - errors
     if found:
         click.echo()
     words = [count(errors, "error")] if errors else []
-    words += [count(warnings, "warning")] if warnings else []
-    mark = click.style("✗", fg="red") if errors else click.style("✓", fg="green")
+    refused = " that --strict does not let pass" if strict else ""
+    words += [count(warnings, "warning") + refused] if warnings else []
+    failed = errors or (strict and warnings)
+    mark = click.style("✗", fg="red") if failed else click.style("✓", fg="green")
     files = playbooks[0].name if len(playbooks) == 1 else count(len(playbooks), "file")
     sound = all(one.proof is not None and one.proof.verdict == "sound" for one in playbooks)
     gated = any(one.proof is not None and one.proof.gated for one in playbooks)
     words_of_proof = "sound if guards allow" if gated else "proved sound"
     ending = f", {words_of_proof}" if sound else ""
-    click.echo(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")
+    click.echo(folded(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}"))

@@ -6,6 +6,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
 from petra.net.closing import closed_by_arcs, join_of_each
+from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.write import to_plain
 from petra.values import digest
@@ -82,7 +84,7 @@ def compiled(value: Any) -> Value:
 
     def walk(item: Any) -> Any:
         if isinstance(item, str) and "{" in item:
-            template = compile_template(item, Profile.SERVER)
+            template = compile_template(item, Profile.SERVER, strict=False)
             if template.is_constant:
                 return item
             reads.update(template.reads)
@@ -121,7 +123,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     """Compile a condition; none at all holds always."""
     if when is None or isinstance(when, bool):
         return Guard(text=str(when is not False).lower(), template=None, always=when is not False)
-    template = compile_template(when, Profile.SERVER)
+    template = compile_template(when, Profile.SERVER, strict=False)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
     names = template.reads
@@ -207,6 +209,8 @@ class StepPlan:
     join_reads: Reads
     """What the condition of its join depends on, beside the branches."""
     result_reads: frozenset[str] = frozenset()
+    reads_time: bool = False
+    """Whether a worker may be asked what time it is."""
     incoming: list[Arrow] = field(default_factory=list)
 
     # What a decision asks again and again, answered once.
@@ -239,6 +243,11 @@ class StepPlan:
         self.straight = goes and not self.step.inclusive
 
 
+def digest_of(playbook: Playbook) -> str:
+    """Return the digest that a definition is pinned by (S3)."""
+    return digest(to_plain(playbook))
+
+
 class Program:
     """A playbook, compiled."""
 
@@ -258,7 +267,8 @@ class Program:
         self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
-        self.digest = digest(to_plain(playbook))
+        self.digest = digest_of(playbook)
+        self.origins_key = playbook.origins.key  # tells two readings of the same playbook apart
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
@@ -274,6 +284,7 @@ class Program:
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
+        self.calls_others = calls_others(playbook)
         self.versions: dict[str, Program] = {}
         """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
         self._carried: dict[tuple[Began, str], StepPlan] = {}
@@ -339,6 +350,9 @@ class Program:
             best_effort=failure is not None and failure.mode == "best_effort",
             timeout_s=timeout_s or self.spec.policy.defaults.timeouts.step_s,
             result_reads=_result_reads(step, self.by_name),
+            reads_time=any(
+                _NOW.search(text) for text in _strings(to_plain([step, self.spec.knobs]))
+            ),
         )
 
     def _arc(self, arc: Arc, number: int) -> ArcPlan:
@@ -482,6 +496,7 @@ def _loop(loop: Loop | None) -> LoopPlan | None:
     )
 
 
+_NOW = re.compile(r"\bnow\s*\(")
 _HELPERS = frozenset(
     {"done()", "ok()", "fail()", "running()", "loop_done()", "all_done()", "any_done()"}
 )
@@ -526,9 +541,13 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
         if "step" in text:
             found.add(_ANY)
     for task in tasks:  # code takes results by the names of their steps (S22)
-        code = task.fields.get("code")
-        if isinstance(code, str):
-            found.update(name for name in steps if name in code)
+        function, modules = task.fields.get("function"), task.fields.get("modules") or {}
+        texts = [text for text in (task.fields.get("code"), *modules.values()) if text]
+        for text in texts:
+            found.update(name for name in steps if name in text)
+        unknown = function is not None and str(function).partition(":")[0] not in modules
+        if unknown or any("context" in text for text in texts):
+            found.add(_ANY)
     return frozenset(found)
 
 

@@ -12,6 +12,7 @@ import hashlib
 from typing import Any
 
 from petra.errors import UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
@@ -171,6 +172,7 @@ def _scope(
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
         FOLLOW: turn.objects,
+        NOW: turn.now,
     }
 
 
@@ -278,15 +280,20 @@ def _call(turn: Turn, run: Run, chunk: Chunk | None) -> None:
             turn, run, chunk, Outcome(status="error", error=Error(kind="limit", message=message))
         )
         return
+    path, version = str(call["path"]), call["version"]
+    company = turn.state.company
+    found = company.find(path, None if version is None else str(version)) if company else None
     turn.effect(
         StartChild(
             child=holder.child,
-            path=str(call["path"]),
-            version=call["version"],
+            path=path,
+            version=version,
             workload=call["workload"],
             depth=turn.state.depth + 1,
             inherit_artifacts=call["inherit_artifacts"],
             run=run.id,
+            digest=found.digest if found else "",
+            company=company.seen_from(found) if company and found else None,
         )
     )
     if not call["wait"]:

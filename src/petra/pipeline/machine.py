@@ -32,6 +32,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
@@ -248,6 +249,7 @@ class Machine:
         scope = self._names.copy()
         scope.pop("keychain", None)
         scope.pop(FOLLOW, None)
+        scope.pop(NOW, None)
         return Run(
             task=compiled.task,
             attempt=self._attempt,
@@ -357,6 +359,7 @@ class Machine:
                 error=(outcome.error or Error()) if outcome.status == "error" else None,
                 delay_s=decision.delay_s,
                 noop=self._current.task.kind == "noop",
+                environment=_environment(outcome),
             )
         )
 
@@ -392,6 +395,13 @@ class Machine:
             )
         )
         return self._finished
+
+
+def _environment(outcome: Outcome) -> str:
+    """Return the digest of the packages that code ran with, if it says so."""
+    own = outcome.more.get("py")
+    found = own.get("environment") if isinstance(own, Mapping) else None
+    return found if isinstance(found, str) else ""
 
 
 def _unreadable(task: Task, error: UnreadableError) -> Error:

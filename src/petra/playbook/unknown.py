@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Endpoint, Knobs
-from petra.playbook import model
+from petra.kinds import KINDS, SERVER_KINDS, Knobs, Source, Target
+from petra.playbook import model, other_words
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
@@ -76,7 +76,7 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set", "set_ctx", "set_iter"})
 _OF_STEPS = frozenset({"next", "loop", "case"})
 _LENIENT = frozenset({"tool", "loop", "workbook"})
-_WITH_AUTH = frozenset({model.Task, Endpoint})
+_WITH_AUTH = frozenset({model.Task, Source, Target})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 
@@ -132,7 +132,7 @@ class UnknownKeys:
         known = [*grammar, *fields_of(struct)]
         for key in [key for key in node if key not in known and key not in _DIALECT_WORDS]:
             absent = [word for word in known if word not in node]
-            meant = _meant(struct, key, absent)
+            meant = _meant(struct, node, key, absent)
             if meant is not None:
                 self._report(struct, node, key, path, known)
                 rename(node, key, meant)
@@ -145,6 +145,8 @@ class UnknownKeys:
         if grammar is None:
             return True
         if key in grammar:
+            if self.foreign and struct is model.Task and node.get("kind") not in SERVER_KINDS:
+                return self._fits(node, key, grammar[key], path)
             if grammar[key] is not None:
                 self._decode(decoder, node, key, grammar[key], path)
             return True
@@ -169,6 +171,18 @@ class UnknownKeys:
             return None
         return fields_of(Knobs) if extra_of(struct) == "knobs" else {}
 
+    def _fits(self, node: Map, key: str, found: Field | None, path: Path) -> bool:
+        """Whether a field is what its kind takes here; other engines take more, and then it is ignored."""
+        trial = Problems()
+        self._decode(Decoder(trial, UnknownKeys(trial, foreign=True)), node, key, found, path)
+        wrong = next((problem for problem in trial if problem.severity == "error"), None)
+        if wrong is None:
+            self.problems.extend(trial)
+            return True
+        words = f"'{key}' in {where(path)} is ignored: {wrong.message}"
+        self.problems.warn("P208", wrong.mark, words, wrong.hint or "Petra does not know this form")
+        return False
+
     def _decode(
         self, decoder: Decoder, node: Map, key: str, found: Field | None, path: Path
     ) -> None:
@@ -182,13 +196,13 @@ class UnknownKeys:
     ) -> None:
         if struct is model.Task and key in _OF_STEPS:  # routing that is skipped is a flow that ends
             hint = "it belongs to the step: indent it less"
-        elif self.foreign and _is_lenient(path):
+        elif self.foreign and (_is_lenient(path) or (struct is model.Arc and key == "spec")):
             words = f"'{key}' in {where(path)} is ignored"
             hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
             self.problems.warn("P208", node.key_at(key), words, hint)
             return
         else:
-            hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
+            hint = _advice(struct, node, key) or _inside_spec(struct, key)
             hint = hint or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
@@ -212,7 +226,7 @@ class UnknownKeys:
             hint = (
                 "this task cannot run here without a plug-in"
                 if self.foreign
-                else did_you_mean(kind, KINDS)
+                else other_words.kind_of(kind) or did_you_mean(kind, KINDS)
             )
             report("P115", node.value_at("kind"), f"unknown kind '{kind}'", hint)
             return
@@ -230,10 +244,16 @@ def _inside_spec(struct: type[msgspec.Struct], key: str) -> str:
     return "put it under 'spec'" if inner is not None and key in fields_of(inner) else ""
 
 
-def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | None:
+def _advice(struct: type[msgspec.Struct], node: Map, key: str) -> str:
+    """Return what we say to a word that is not ours, where we know it."""
+    found = _ADVICE.get(struct, {}).get(key)
+    return found or other_words.key_of(struct, key, str(node.get("kind")))
+
+
+def _meant(struct: type[msgspec.Struct], node: Map, key: str, absent: list[str]) -> str | None:
     if (word := _MEANT.get(struct, {}).get(key)) is not None:
         return word if word in absent else None
-    if key in _ADVICE.get(struct, {}) or _inside_spec(struct, key):
+    if _advice(struct, node, key) or _inside_spec(struct, key):
         return None
     swapped = [word for word in absent if sorted(word) == sorted(key)]
     near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)

@@ -7,7 +7,8 @@ speed. Where the logs stand is remembered from commit to commit, for nobody else
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import apsw
 import msgspec
@@ -48,6 +49,7 @@ STREAM_TABLES = (
     "work_items",
     "answers",
     "objects",
+    "labels",
 )
 PURGE_RECORDS = 20_000
 HEADS_MAX = 20_000
@@ -146,10 +148,14 @@ class BatchWriter:
     ) -> Outcome:
         stream, head = self._heads.get(change.execution) or self._head(change.execution)
         stored_hash = None
-        if change.expected_version < change.version <= head.version:
+        if (
+            change.expected_version < head.version
+            and change.records
+            and change.version <= head.version
+        ):
             place = stream << SEQ_BITS | change.version
             stored_hash = self._connection.execute(self._sql["hash_at"], (place,)).get
-        owned = owns(batch, change.execution, epochs)
+        owned = batch.epochs is None or owns(batch, change.execution, epochs)
         outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
         if must_write(change, outcome, head):
             stream = stream or self._insert(change)
@@ -179,7 +185,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, head: Head) -> None:
+    def _write(self, change: Change, stream: int, head: Head) -> None:  # noqa: C901 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, head)
@@ -194,10 +200,10 @@ class BatchWriter:
         elif change.wake is not UNSET:
             place = (stream, change.execution, shard_of(change.execution), change.wake)
             rows["set_wake_up"].append(place)
-        rows["delete_pending"] += [(stream, run, chunk) for run, chunk in change.released]
-        rows["set_pending"] += [
-            (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
-        ]
+        for run, chunk in change.released:
+            rows["delete_pending"].append((stream, run, chunk))
+        for p in change.assigned:
+            rows["set_pending"].append((stream, p.run, p.chunk, p.delivery, p.pool))
         if change.answers:
             rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
         if change.objects:
@@ -238,7 +244,8 @@ class BatchWriter:
 
     def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
         for p in playbooks:
-            self._connection.execute(self._sql["delete_playbook"], (p.digest,))
+            if p.applied:  # else one that was applied stays
+                self._connection.execute(self._sql["delete_playbook"], (p.digest,))
             values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
             self._connection.execute(self._sql["insert_playbook"], values)
 
@@ -262,16 +269,28 @@ def _moved(head: Head, change: Change) -> Head:
 
 
 def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:
-    """Delete executions with all that belongs to them but their records, which become doomed."""
+    """Delete executions that ended before a time."""
     sql = load_queries("sqlite")
     found = connection.execute(sql["expired"], (before, limit)).fetchall()
+    connection.execute(sql["expire_answers"], (before,))
+    return _delete(connection, found)
+
+
+def remove_streams(connection: apsw.Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Delete those of some executions that have ended."""
+    found = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
+    return _delete(connection, found)
+
+
+def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> list[tuple[str, int]]:
+    """Delete executions with all that belongs to them but their records, which become doomed."""
+    sql = load_queries("sqlite")
     for stream, _, _ in found:
         connection.execute(sql["expire_objects"], (stream,))
         connection.execute(sql["expire_offers"], (stream,))
         for table in STREAM_TABLES:
             connection.execute(sql["expire_streams"].format(table=table), (stream,))
         connection.execute(sql["doom"], (stream,))
-    connection.execute(sql["expire_answers"], (before,))
     return [(str(execution), int(version or 0)) for _, execution, version in found]
 
 

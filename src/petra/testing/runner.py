@@ -17,7 +17,8 @@ from petra.kernel.explain import explain
 from petra.kernel.human import ANY_ROLE
 from petra.testing.simulation import EPOCH, WORLD, Execution, Simulation
 from petra.testing.story import told
-from petra.testing.suite import ACTS, Case, Expect
+from petra.testing.suite import ACTS, Case
+from petra.testing.words import Expect
 from petra.values import canonical
 from petra.wire import Error
 
@@ -44,6 +45,7 @@ def run_case(case: Case, *, seed: int | None = None, selection: str | None = Non
     simulation = Simulation(
         case.playbook.playbook,
         library=case.library,
+        beside=case.beside,
         tools=case.tools,
         seed=case.seed if seed is None else seed,
         selection=selection,

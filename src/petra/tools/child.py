@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import Any
 
-from petra.tools.code import Failure, Ran, run_code
+from petra.tools.code import Failure, Job, Ran, run_code
 
 _PR_SET_PDEATHSIG = 1
 
@@ -27,11 +27,16 @@ def main(parent: int) -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]  # real ones here
     most = task["memory_mb"] * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     written = tuple(task["written"]) if task["written"] else None
-    ran = run_code(task["code"], task["function"], task["args"], task["scope"], written)
+    job = Job(
+        code=task["code"], function=task["function"], modules=task["modules"], written=written
+    )
+    ran = run_code(job, task["args"], task["scope"])
     if os.getpid() != own:
         os._exit(0)  # a fork of the code that came back here has nothing to say
     sys.stdout.flush()

@@ -21,6 +21,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
@@ -277,6 +278,8 @@ class Runner:
             take=lambda run: taken(run, self._reads(run)),
             clean=self._clean,
             scrub=self._scrubber.scrub,
+            part=self._scrubber.part,
+            say=lambda run, text, stream: self._say(work, run, text, stream),
             written=ready.written,
             measure=lambda r: (
                 None
@@ -299,8 +302,6 @@ class Runner:
             pass  # there is no thread: what comes of the first iteration says so
         finally:
             work.end(part)
-        for line in stride.unsaid():
-            self._say(work, *line)
         for iteration, report, size in tuple(stride.ended):
             work.parts.add(iteration.path, report, size)
             if report.status == "error" and not work.ready.best_effort:
@@ -470,6 +471,7 @@ class Runner:
             secret=work.ready.secrets.get,
             log=lambda text, stream="log": self._say(work, run, text, stream),
             scrub=self._scrubber.scrub,
+            part=self._scrubber.part,
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
             written=work.ready.written.get(run.task.name, {}),
@@ -567,6 +569,8 @@ def _rendered_again(work: Work, run: Run) -> Run:
     scope = {**run.scope, "keychain": work.ready.secrets.view, "args": own}
     if run.follow is not None:
         scope[FOLLOW] = run.follow
+    if NOW in work.given.scope:
+        scope[NOW] = work.given.scope[NOW]
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
     return Run(
