@@ -15,7 +15,7 @@ from engine_support import local, playbook
 
 from petra.cli.held_against import Again, Stored, decided_again, definitions, on_net
 from petra.desk import Branch, Move
-from petra.desk.desk import OVER
+from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.kernel import events as e
 from petra.objects import LocalObjects
