@@ -1,0 +1,283 @@
+"""Acts on executions: signal, pause, resume, cancel, patch, override, retry, rerun, fork, groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Response, Router, patch, post
+from litestar.params import Parameter
+from typing_extensions import Annotated
+
+from petra.desk import Branch, Principal
+from petra.kernel import commands as c
+from petra.server.parameters import wait_of
+from petra.server.problems import Refusal
+from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.service import Service
+from petra.server.shapes import Execution
+from petra.wire import Error
+
+IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an act is given."""
+
+
+class SignalBody(Body, frozen=True):
+    """A signal: what it carries, and the key of whoever it is for."""
+
+    payload: Any = None
+    key: Any = None
+
+
+class Reason(Body, frozen=True):
+    """Why."""
+
+    reason: str = ""
+
+
+class PatchBody(Body, frozen=True):
+    """Values of ctx."""
+
+    values: dict[str, Any]
+    reason: str = ""
+
+
+class Outcome(Body, frozen=True):
+    """How a step ended, as an operator decides: a result, or an error."""
+
+    ok: Any = msgspec.UNSET
+    error: dict[str, Any] | None = None
+    reason: str = ""
+
+
+class Rerun(Body, frozen=True):
+    """From which step again, perhaps with another playbook and other values."""
+
+    step: str = msgspec.field(name="from")
+    playbook: str = ""
+    set: dict[str, Any] | None = None
+    reason: str = ""
+    id: str = ""
+
+
+class ForkBody(Body, frozen=True):
+    """At which record."""
+
+    at: int
+    playbook: str = ""
+    set: dict[str, Any] | None = None
+    reason: str = ""
+    id: str = ""
+
+
+class Group(Body, frozen=True):
+    """What becomes of a live group."""
+
+    change: str
+    item: Any = None
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What an act came to."""
+
+    execution: Execution
+    waited: bool | None = None
+
+
+async def _asked(
+    service: Service,
+    who: Principal,
+    execution: str,
+    command: c.CallerCommand,
+    key: str | None,
+    prefer: str | None,
+) -> Execution:
+    wait = wait_of(prefer)
+    kind = type(command).__name__
+    answered = await service.desk.ask(
+        who, execution, command, request=command_id(who, key, f"{kind} {execution}")
+    )
+    if answered.refused:
+        raise Refusal("refused", answered.refused)
+    await waited(service, who, execution, wait)
+    return await found(service, who, execution)
+
+
+@post("/executions/{execution:str}/signals/{name:str}", status_code=200)
+async def signal(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    name: str,
+    data: SignalBody | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Done:
+    """Send a signal; ``waited`` says whether anybody waited for it."""
+    body = data or SignalBody()
+    before = await service.engine.view(execution)
+    waits = name in _signals(before.state)
+    command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
+    shown = await _asked(service, who, execution, command, key, prefer)
+    return Done(execution=shown, waited=waits)
+
+
+def _signals(state: Any) -> set[str]:
+    return {wait.name for wait in getattr(state, "signals", {}).values() if hasattr(wait, "name")}
+
+
+@post("/executions/{execution:str}/pause", status_code=200)
+async def pause(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: Reason | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Execution:
+    """Stop new firings."""
+    command = c.Pause(now=0.0, reason=(data or Reason()).reason)
+    return await _asked(service, who, execution, command, key, prefer)
+
+
+@post("/executions/{execution:str}/resume", status_code=200)
+async def resume(
+    service: Service, who: Principal, execution: str, key: Key = None, prefer: Prefer = None
+) -> Execution:
+    """Go on."""
+    return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
+
+
+@post("/executions/{execution:str}/cancel", status_code=200)
+async def cancel(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: Reason | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Execution:
+    """Stop everything; the execution ends aborted."""
+    command = c.Cancel(now=0.0, reason=(data or Reason()).reason or "cancelled")
+    return await _asked(service, who, execution, command, key, prefer)
+
+
+@patch("/executions/{execution:str}/ctx", status_code=200)
+async def patch_ctx(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: PatchBody,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response[Execution]:
+    """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
+    if if_match is not None:
+        entry = await service.engine.view(execution)
+        if if_match.strip().strip('"') != str(entry.state.seq):
+            raise Refusal("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
+    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason)
+    shown = await _asked(service, who, execution, command, key, None)
+    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+
+
+@post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
+async def override(  # noqa: PLR0913 - a parameter each
+    service: Service, who: Principal, execution: str, step: str, data: Outcome, key: Key = None
+) -> Execution:
+    """Decide the outcome of a step that runs or waits."""
+    if (data.ok is msgspec.UNSET) == (data.error is None):
+        raise Refusal("bad-request", "give exactly one of 'ok' and 'error'")
+    try:
+        error = msgspec.convert(data.error, Error) if data.error is not None else None
+    except msgspec.ValidationError as wrong:
+        raise Refusal("bad-request", f"'error': {wrong}") from None
+    result = None if data.ok is msgspec.UNSET else data.ok
+    command = c.Override(
+        now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason
+    )
+    return await _asked(service, who, execution, command, key, None)
+
+
+@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
+async def retry(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    step: str,
+    data: Reason | None = None,
+    key: Key = None,
+) -> Execution:
+    """Hand a step that is an incident out once more."""
+    command = c.Retry(now=0.0, step=step, reason=(data or Reason()).reason)
+    return await _asked(service, who, execution, command, key, None)
+
+
+@post("/executions/{execution:str}/groups/{group:str}", status_code=200)
+async def change_group(  # noqa: PLR0913 - a parameter each
+    service: Service, who: Principal, execution: str, group: str, data: Group, key: Key = None
+) -> Execution:
+    """Change a live group: add, close, cancel, complete."""
+    command = c.ChangeGroup(now=0.0, group=group, change=data.change, item=data.item)
+    return await _asked(service, who, execution, command, key, None)
+
+
+@post("/executions/{execution:str}/rerun", status_code=201)
+async def rerun(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: Rerun,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Response[Execution]:
+    """Start an execution with the past of this one up to before a step was last started."""
+    made = Branch(
+        id=command_id(who, key, f"rerun {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
+        step=data.step, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
+    )  # fmt: skip
+    return await _branched(service, who, made, prefer)
+
+
+@post("/executions/{execution:str}/fork", status_code=201)
+async def fork(  # noqa: PLR0913 - a parameter each
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: ForkBody,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Response[Execution]:
+    """Start an execution with the past of this one up to a record."""
+    made = Branch(
+        id=command_id(who, key, f"fork {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
+        at=data.at, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
+    )  # fmt: skip
+    return await _branched(service, who, made, prefer)
+
+
+async def _branched(
+    service: Service, who: Principal, made: Branch, prefer: str | None
+) -> Response[Execution]:
+    wait = wait_of(prefer)
+    known = await service.engine.store.answer(made.id) if made.id else None
+    if known is not None:  # the id of what was begun then
+        made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
+    reply = await service.desk.carry_out(who, made)
+    if reply.refused:
+        raise Refusal("refused", reply.refused)
+    await waited(service, who, made.execution, wait)
+    shown = await found(service, who, made.execution)
+    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
+    return Response(shown, status_code=201, headers=headers)
+
+
+def router(base: str) -> Router:
+    """Return the routes of acts."""
+    handlers = [
+        signal, pause, resume, cancel, patch_ctx, override, retry, change_group, rerun, fork,
+    ]  # fmt: skip
+    return Router(path=base, route_handlers=handlers, tags=["acts"])
