@@ -27,10 +27,12 @@ def run(
     *,
     home: str | Path = ".petra",
     store: str | None = None,
+    allow_unsound: bool = False,
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
 
-    ``store`` may be the address of a PostgreSQL database, which several programs may share.
+    ``store`` may be the address of a PostgreSQL database, which several programs may share. A net that is sure to get
+    stuck or to pile up is refused, unless ``allow_unsound``.
 
     Raises:
         InvalidPlaybookError: the playbook has errors.
@@ -38,7 +40,7 @@ def run(
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 
-    return run_file(Path(file), workload, home=Path(home), store=store)
+    return run_file(Path(file), workload, home=Path(home), store=store, allow_unsound=allow_unsound)
 
 
 def open(  # noqa: A001 - petra.open, as in "open the folder"

@@ -85,3 +85,43 @@ def test_gates_that_may_wait_for_each_other_are_not_called_proved_sound(
     (tmp_path / "y.yaml").write_text(HEAD + "  - {step: a, tool: {kind: noop}}\n")
     assert "sound if guards allow" in command("check", "x.yaml").output
     assert "proved sound" in command("check", "y.yaml").output
+
+
+SECRET = """\
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: x}
+keychain: [{name: k, kind: credential, credential: shop}]
+workflow:
+  - {step: a, tool: {kind: python, code: "result = 1"}, next: {arcs: [{step: b}]}}
+  - {step: b, tool: {kind: python, args: {n: "{{ keychain.k }}"}, code: "result = 2"}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S20")
+def test_run_starts_nothing_without_its_secrets_and_says_what_to_do(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.yaml").write_text(SECRET)
+    refused = command("run", "x.yaml")
+    assert refused.exit_code == 1
+    assert (
+        "keychain 'k': no credential 'shop'; 'petra secret set shop' stores one" in refused.stdout
+    )
+    assert "running" not in refused.stdout
+    assert started(command) == 0
+    found = json.loads(command("run", "x.yaml", "-o", "json").stdout)
+    assert (found["status"], "'shop'" in found["error"]["message"]) == ("refused", True)
+    command("secret", "set", "shop", typed="s3cret\n")
+    assert command("run", "x.yaml").exit_code == 0
+
+
+def test_what_the_proof_leaves_open_is_said_and_the_run_goes_on(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("petra.net.proof.prove.__defaults__", (1, None))
+    (tmp_path / "x.yaml").write_text(HEAD + WARNED)
+    ran = command("run", "x.yaml")
+    assert "no violation up to 1 markings; the rest is open" in ran.stderr
+    assert ran.exit_code == 0

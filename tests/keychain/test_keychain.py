@@ -135,7 +135,7 @@ def test_a_check_asks_nobody_outside() -> None:
     assert problems(Keychain(environ={"W": CANARY}), *declared) == []
     assert (
         problems(Keychain(environ={}), declared[0], declared[1], declared[2])
-        == ["keychain 'word': the variable W is not set"] * 3
+        == ["keychain 'word': the variable W is not set; set it where the worker runs"] * 3
     )
 
 

@@ -132,8 +132,9 @@ def test_the_keychain_is_checked_when_a_playbook_comes() -> None:
         assert checked.digest == digest_of(book)
         assert checked.problems == [
             "this worker has no tool of kind 'shell'",
-            "keychain 'b': the variable B is not set",
+            "keychain 'b': the variable B is not set; set it where the worker runs",
         ]
+        assert checked.missing == []  # no step uses it
 
     scenario(play, keychain=Keychain(environ={"A": "value"}))
 

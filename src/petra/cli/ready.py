@@ -14,7 +14,8 @@ import click
 from petra.cli.check import HOME, check_file
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem, problem_data
-from petra.embedded import Result
+from petra.desk.result import refusal
+from petra.net.proof import Proof
 from petra.playbook import Playbook, Problem, Reading
 
 _SHOWN = 10
@@ -22,24 +23,28 @@ _SHOWN = 10
 
 def checked(
     file: Path, output: str = "text", *, home: Path = HOME, allow_unsound: bool = False
-) -> Playbook:
-    """Read a playbook that may be started; otherwise say why not and leave."""
+) -> tuple[Playbook, Proof]:
+    """Read a playbook that may be started, and prove it; otherwise say why not and leave.
+
+    The engine asks for a proof too: here it speaks of the lines that the author wrote, and there it holds.
+    """
     found = check_file(file, home=home)
     ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
     errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
     playbook = found.reading.playbook
-    if playbook is None or errors:
+    if playbook is None or found.proof is None or errors:
         of_net = found.proof is not None and set(errors) <= set(found.proof.problems)
         _refuse(found.reading, errors, output, of_net=of_net)
     _warn([one for one in found.problems if one not in errors], found.reading)
-    return playbook
+    if found.proof.note:
+        click.echo(f"{found.reading.name}: {found.proof.note}", err=True)
+    return playbook, found.proof
 
 
 def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: bool) -> NoReturn:
     if output == "json":
         message = f"{reading.name}: {errors[0].message}" if errors else "it cannot run"
-        error = {"kind": "schema", "code": None, "message": message, "retryable": False}
-        failed = Result("", "", "refused", message, None, {}, {}, [], error)
+        failed = refusal("", "", message)
         print_json({**shown_data(failed), "problems": [problem_data(one) for one in errors]})
     else:
         for problem in errors:

@@ -34,7 +34,10 @@ from petra.control import call
 from petra.desk import Begin
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
-from petra.playbook import to_yaml
+from petra.net.proof import Proof
+from petra.playbook import Playbook, to_yaml
+from petra.playbook.write import to_plain
+from petra.values import digest
 
 _LEFT = frozenset({"running", "compensating"})
 _SHOWN = 5
@@ -74,15 +77,14 @@ def command(
         _resume(home, output, waits=waits)
         return
     given = workload_of(workload, sets)
-    playbook = checked(file, output, home=home, allow_unsound=allow_unsound)
+    playbook, proof = checked(file, output, home=home, allow_unsound=allow_unsound)
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     begin = Begin(
-        id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False
-    )
-    starting = _Starting(
-        home, begin, playbook.metadata.name, detach=detach, waits=waits, output=output
-    )
+        id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
+        allow_unsound=allow_unsound,
+    )  # fmt: skip
+    starting = _Starting(home, begin, playbook, proof, detach=detach, waits=waits, output=output)
     with _interruptible(starting.named):
         result = act(home, starting.go)
     _finish(home, result, output, code=0 if detach else None)
@@ -97,7 +99,8 @@ class _Starting:
 
     home: Path
     begin: Begin
-    playbook: str
+    playbook: Playbook
+    proof: Proof
     detach: bool
     waits: bool
     output: str
@@ -109,7 +112,7 @@ class _Starting:
         if result is None:
             words = f"another petra has {self.home} open and runs it; this one looks on"
             click.echo(words, err=True)
-            with telling(self.named[0], self.output, self.playbook) as view:
+            with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
                 result = await follow(self.home, self.named[0], view, waits=self.waits)
         return result
 
@@ -120,12 +123,15 @@ class _Starting:
     async def _here(self, local: Local) -> Result | None:
         if self.output != "json":
             await _tell_left(local)
+        local.engine.proofs.know(digest(to_plain(self.playbook)), self.proof)
         begin = self._begun(local.new_id())
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
-        with telling(execution, self.output, self.playbook) as view:
-            reply = await local.carry_out(begin)
-            if reply.refused or self.detach:
+        reply = await local.carry_out(begin)
+        if reply.refused:
+            return result_from(reply)
+        with telling(execution, self.output, self.playbook.metadata.name) as view:
+            if self.detach:
                 return result_from(reply)
             showing = Showing(execution, view, fresh=fresh)
             async with showing.of(local.engine.feed, local.engine.store):

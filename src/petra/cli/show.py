@@ -166,8 +166,6 @@ def summary(result: Result) -> str:
     lines = [f"{result.playbook}  {result.id}  {status_text(result.status, result.reason)}"]
     if result.error is not None:
         lines.append(folded(f"  {result.error['message']}"))
-    if result.status == "refused":
-        lines.append(f"  {result.reason}")
     lines += [
         folded(f"  compensation of '{one['step']}' failed: {one['message']}")
         for one in result.failures

@@ -6,7 +6,8 @@ work items they mean, ``result`` is what they get back.
 
 from __future__ import annotations
 
-from petra.desk.desk import FOLLOWED_S, Desk, new_id
+from petra.desk.desk import FOLLOWED_S, Desk
+from petra.desk.ids import new_id
 from petra.desk.items import meant_item, open_item
 from petra.desk.principal import ForbiddenError, Kind, May, Principal, login_name, owner
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply, Request

@@ -5,7 +5,6 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, assert_never
 
@@ -13,19 +12,13 @@ import msgspec
 
 from petra.clock import Clock
 from petra.desk.branching import branch
+from petra.desk.ids import new_id
 from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.result import (
-    REST,
-    Result,
-    records_of,
-    refusal,
-    result_data,
-    result_of,
-)
+from petra.desk.result import REST, Result, records_of, refusal, refused, result_data, result_of
 from petra.engine import Answered, Engine
 from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
@@ -54,7 +47,7 @@ class Desk:
 
     # Starting
 
-    async def run(
+    async def run(  # noqa: PLR0913 - each is a choice of its own
         self,
         who: Principal,
         playbook: Playbook,
@@ -62,10 +55,13 @@ class Desk:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        allow_unsound: bool = False,
     ) -> Result:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests; ``allow_unsound`` passes over what its net does wrong."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen)
+        answered = await self._begin(
+            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
+        )
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -77,6 +73,7 @@ class Desk:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        allow_unsound: bool = False,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
@@ -84,10 +81,13 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen))
+        answered = await self._begin(
+            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
+        )
+        _accepted(answered)
         return chosen
 
-    async def _begin(
+    async def _begin(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
@@ -95,11 +95,13 @@ class Desk:
         *,
         execution: str,
         command: str = "",
+        allow_unsound: bool = False,
     ) -> Answered:
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
-            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by
-        )
+            playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
+            allow_unsound=allow_unsound,
+        )  # fmt: skip
 
     # Looking and waiting
 
@@ -261,13 +263,15 @@ class Desk:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
                 answered = await self._begin(
-                    who, playbook, request.workload, execution=request.execution, command=request.id
-                )
+                    who, playbook, request.workload, execution=request.execution, command=request.id,
+                    allow_unsound=request.allow_unsound,
+                )  # fmt: skip
                 if answered.refused:
-                    refused = refusal(request.execution, playbook.metadata.name, answered.refused)
-                    return Reply(refused=answered.refused, result=result_data(refused))
+                    return refused(request, playbook.metadata.name, answered.refused)
             case Branch():
                 answered = await branch(self.engine, who, request)
+                if answered.refused:
+                    return refused(request, "", answered.refused)
             case Move():
                 answered = await move(self.engine, who, request)
             case Ask():
@@ -288,9 +292,3 @@ class Desk:
 def _accepted(answered: Answered) -> None:
     if answered.refused:
         raise UsageError(answered.refused)
-
-
-def new_id(clock: Clock) -> str:
-    """Make an id for an execution: time first, so that ids sort by age."""
-    stamp = int(clock.now() * 1000).to_bytes(6, "big").hex()
-    return f"{stamp}-{os.urandom(6).hex()}"

@@ -24,10 +24,11 @@ class Ask(Request, frozen=True, tag="ask"):
 
 
 class Begin(Request, frozen=True, tag="begin"):
-    """Start an execution of a playbook, given as text."""
+    """Start an execution of a playbook, given as text; ``allow_unsound`` passes over what its net does wrong."""
 
     playbook: str
     workload: dict[str, Any] = {}
+    allow_unsound: bool = False
 
 
 class Branch(Request, frozen=True, tag="branch"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from petra.desk.requests import Begin, Branch, Reply
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
@@ -78,7 +79,13 @@ def _asked(item: WorkItem) -> dict[str, Any]:
 
 def refusal(execution: str, playbook: str, why: str) -> Result:
     """Return what a start that was refused has come to."""
-    return Result(execution, playbook, "refused", why, None, {}, {}, [], None)
+    error = {"kind": "schema", "code": None, "message": why, "retryable": False}
+    return Result(execution, playbook, "refused", why, None, {}, {}, [], error)
+
+
+def refused(request: Begin | Branch, playbook: str, why: str) -> Reply:
+    """Return the reply to who wanted to begin an execution that does not begin."""
+    return Reply(refused=why, result=result_data(refusal(request.execution, playbook, why)))
 
 
 def result_data(result: Result) -> dict[str, Any]:

@@ -73,6 +73,8 @@ class Keeper:
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
         """Keep a worker running meanwhile; at the end there is none."""
+        coming = self._engine.keychains.coming
+        coming.add(POOL)
         tasks = [
             asyncio.create_task(self._keep(first, start)),
             asyncio.create_task(self._look()),
@@ -83,6 +85,7 @@ class Keeper:
         try:
             yield
         finally:
+            coming.discard(POOL)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

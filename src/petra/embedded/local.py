@@ -96,13 +96,18 @@ class Local:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
+        allow_unsound: bool = False,
     ) -> Result:
-        """Start an execution and wait until it ends or rests."""
+        """Start an execution and wait until it ends or rests.
+
+        A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``; so is a start without its secrets.
+        """
         return await self._whole(
             await self.desk.run(
-                self.who, _model(playbook), workload, execution=execution, until=until
+                self.who, _model(playbook), workload, execution=execution, until=until,
+                allow_unsound=allow_unsound,
             )
-        )
+        )  # fmt: skip
 
     async def start(
         self,
@@ -110,13 +115,16 @@ class Local:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
+        allow_unsound: bool = False,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
         Raises:
             UsageError: it was refused; the message says why.
         """
-        return await self.desk.start(self.who, _model(playbook), workload, execution=execution)
+        return await self.desk.start(
+            self.who, _model(playbook), workload, execution=execution, allow_unsound=allow_unsound
+        )
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
         """Wait until an execution ends or rests, whichever engine acts for it."""
@@ -202,6 +210,7 @@ def run_file(
     *,
     home: Path,
     store: str | None = None,
+    allow_unsound: bool = False,
 ) -> Result:
     """Run a playbook file until it ends or waits for the world.
 
@@ -213,6 +222,6 @@ def run_file(
 
     async def running() -> Result:
         async with Local.open(home, store=store) as local:
-            return await local.run(playbook, workload)
+            return await local.run(playbook, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())

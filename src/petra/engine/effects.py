@@ -48,6 +48,7 @@ def _start(state: State, effect: f.StartChild) -> Message:
         parent=state.id,
         depth=effect.depth,
         inherits=effect.inherit_artifacts,
+        allow_unsound=state.allow_unsound,
     )
     wanted = None if effect.version is None else str(effect.version)
     return Message(command=start, path=effect.path, version=wanted)

@@ -42,6 +42,7 @@ from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
+from petra.engine.keychains import Keychains
 from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
@@ -49,6 +50,7 @@ from petra.engine.lookout import Lookout
 from petra.engine.manners import check
 from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
+from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
@@ -105,8 +107,11 @@ class Engine:
         self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Request] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine)
+        self.proofs = Proofs()
+        self.keychains = Keychains(self.clock)
         self._post = Post(
-            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand
+            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
+            unfit=self._unfit,
         )  # fmt: skip
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._retention = retention
@@ -178,16 +183,20 @@ class Engine:
         command: str = "",
         actor: str = "",
         by: str = "",
+        allow_unsound: bool = False,
     ) -> Answered:
         """Start an execution under an id that the caller chose.
 
-        The same command id again gives the same answer, and starts nothing.
+        The same command id again gives the same answer, and starts nothing. A net that is sure to get stuck or to pile
+        up refuses it, unless ``allow_unsound``; so does a secret that a worker misses.
         """
         program = self.entries.compiled(playbook)
-        given = admit.workload(workload)
+        start = c.Start(
+            now=0.0, workload=admit.workload(workload), actor=actor, by=by, allow_unsound=allow_unsound
+        )  # fmt: skip
         return await self._ask(
-            execution, lambda now: c.Start(now=now, workload=given, actor=actor, by=by), command=command,
-            request=request_hash(["start", program.digest, given]), program=program,
+            execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
+            request=request_hash(["start", program.digest, start.workload]), program=program,
         )  # fmt: skip
 
     async def fork(  # noqa: PLR0913 - what a fork is made of
@@ -253,16 +262,31 @@ class Engine:
         answer = self._expected.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
+            given = known_answer(known, request) if known is not None else None
+            if given is None and program is not None and self.shards.owns(execution):
+                why = await self._unfit(target or program, make(0.0))
+                given = Answered(execution, why) if why else None
             await self._inbox.room()
             self.check()
         except BaseException:
             answer.cancel()  # the next one with this command may ask
             raise
-        if known is not None:
+        if given is not None:
             answer.cancel()
-            return known_answer(known, request)
+            return given
         self._inbox.push(Request(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
+
+    async def _unfit(self, program: Program, command: c.AnyCommand) -> str:
+        """Say why an execution of a definition does not begin: its net is not sound, or a secret is not there.
+
+        A past that is taken over was proved when it began, and what it goes on with when it was asked for.
+        """
+        if isinstance(command, c.Start) and not command.allow_unsound:
+            why = await self.proofs.fault(program)
+            if why:
+                return why
+        return "; ".join(await self.keychains.missing(program))
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""
@@ -304,6 +328,7 @@ class Engine:
             return
         frame = check(given, greeted=self.dispatcher.greeted(link))
         self.dispatcher.heard(link)
+        self.keychains.take(link, frame)
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
@@ -346,6 +371,7 @@ class Engine:
 
     def _gone(self, link: Link, *, in_order: bool = False) -> None:
         name = self.dispatcher.name_of(link)
+        self.keychains.gone(link)
         self.dispatcher.gone(link, in_order=in_order)
         if name:
             self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))

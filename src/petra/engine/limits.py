@@ -84,6 +84,11 @@ BRING_MAX = 1_000
 BRING_AT_ONCE = 8
 BRING_S = 30.0
 
+# Before a start
+SECRETS_S = 5.0
+COMING_S = 10.0
+PROOFS_MAX = 1_000
+
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
 LOG_SIZES_MAX = 10_000
@@ -264,6 +269,25 @@ LIMITS = (
     Limit("BRING_MAX", BRING_MAX, "objects", "one decision cannot look into more at once"),
     Limit("BRING_AT_ONCE", BRING_AT_ONCE, "objects", "further ones are read after these"),
     Limit("BRING_S", BRING_S, "seconds", "what did not come by then is an error of kind limit"),
+    Limit(
+        "SECRETS_S",
+        SECRETS_S,
+        "seconds",
+        "a worker that has not said by then whether it has the secrets of a playbook keeps nobody from starting;"
+        " it looks again before it begins a run",
+    ),
+    Limit(
+        "COMING_S",
+        COMING_S,
+        "seconds",
+        "a worker that is being started is waited for so long to ask it about secrets",
+    ),
+    Limit(
+        "PROOFS_MAX",
+        PROOFS_MAX,
+        "definitions",
+        "the proof that was used least lately is made again when it is needed",
+    ),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),
     Limit("EXPIRE_MAX", EXPIRE_MAX, "executions", "the rest is deleted in further transactions"),

@@ -48,7 +48,7 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901, P
             _texts([*frame.digests, *frame.shared], "a name")
         case f.Checked():
             _texts([frame.digest], "a digest")
-            _many(frame.problems, "problems")
+            _many([*frame.problems, *frame.missing], "problems")
         case f.Reports():
             _many(frame.reports, "reports")
             for report in frame.reports:

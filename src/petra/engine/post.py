@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -49,8 +49,12 @@ class Post:
         *,
         push: Callable[[Request], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], object],
+        unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
     ) -> None:
-        """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside."""
+        """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside.
+
+        ``unfit`` says why an execution does not begin.
+        """
         self._store = store
         self._entries = entries
         self._shards = shards
@@ -60,6 +64,8 @@ class Post:
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
         self._errand = errand
+        self._unfit = unfit
+        self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False
 
     # Taking
@@ -71,7 +77,10 @@ class Post:
 
     async def take(self, letter: Letter) -> None:
         """Have a letter carried out, if it is for an execution of this engine and not under way."""
-        if self._stopped or letter.id in self._open or not self._shards.owns(letter.execution):
+        execution = letter.execution
+        if self._stopped or letter.id in self._open or not self._shards.owns(execution):
+            return
+        if execution in self._beginning:  # it is found again when that is clear
             return
         self._open.add(letter.id)
         try:
@@ -108,9 +117,25 @@ class Post:
                 return
             if isinstance(command, c.Start):
                 request.program = program
-            else:
-                request.target = program
+                self._beginning.add(letter.execution)
+                self._errand("begin", self._begin(request, program))
+                return
+            request.target = program
         self._push(request)
+
+    async def _begin(self, request: Request, program: Program) -> None:
+        """Have an execution begun, or refuse that."""
+        try:
+            why = await self._unfit(program, request.make(0.0))
+        finally:
+            self._beginning.discard(request.execution)
+            self.look_soon()
+        if self._stopped:
+            self.closed([request.letter])
+        elif why:
+            self.refuse(request, why)
+        else:
+            self._push(request)
 
     def closed(self, letters: Iterable[str]) -> None:
         """Letters are carried out, or will be by somebody else."""

@@ -32,12 +32,16 @@ class Asked(Command, frozen=True, kw_only=True):
 
 
 class Start(Asked, frozen=True, kw_only=True, tag="start"):
-    """Start the execution; with ``inherits`` it may read what its parent stored."""
+    """Start the execution; with ``inherits`` it may read what its parent stored.
+
+    ``allow_unsound`` says that whoever starts it knows of what is wrong with its net; it holds for its children too.
+    """
 
     workload: dict[str, Any] = {}
     parent: str = ""
     inherits: bool = False
     depth: int = 0
+    allow_unsound: bool = False
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):

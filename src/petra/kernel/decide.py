@@ -252,6 +252,7 @@ def _start(turn: Turn, command: c.Start) -> None:
             reducers=program.reducers,
             parent=command.parent,
             inherits=command.inherits,
+            allow_unsound=command.allow_unsound,
             depth=command.depth,
             timers=timers,
             actor=command.actor,

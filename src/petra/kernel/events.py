@@ -116,6 +116,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     depth: int = 0
     timers: list[NewTimer] = []
     inherits: bool = False
+    allow_unsound: bool = False
     actor: str = ""
     by: str = ""
 

@@ -48,6 +48,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.reducers = event.reducers
     state.parent = event.parent
     state.inherits = event.inherits
+    state.allow_unsound = event.allow_unsound
     state.depth = event.depth
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")

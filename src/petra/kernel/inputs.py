@@ -42,7 +42,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
         case e.ExecutionStarted():
             yield c.Start(
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
-                actor=event.actor, by=event.by,
+                allow_unsound=event.allow_unsound, actor=event.actor, by=event.by,
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)

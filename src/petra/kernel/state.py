@@ -323,6 +323,7 @@ class State(Struct, gc=False):
     depth: int = 0
     parent: str = ""
     inherits: bool = False
+    allow_unsound: bool = False
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

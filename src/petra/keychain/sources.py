@@ -106,7 +106,8 @@ class Sources:
         variable = str(asked.setting("var") or asked.name)
         found = self.environ.get(variable)
         if not found:
-            raise asked.wrong(f"the variable {variable} is not set", "not_found")
+            words = f"the variable {variable} is not set; set it where the worker runs"
+            raise asked.wrong(words, "not_found")
         return text_or_object(found)
 
     async def _file(self, asked: Asked) -> Any:
@@ -115,7 +116,8 @@ class Sources:
             with path.open("rb") as file:  # noqa: ASYNC230 - small and local
                 raw = file.read(MAX_FILE + 1)
         except OSError as error:
-            raise asked.wrong(f"{path}: {error.strerror}", _kind_of(error)) from None
+            words = f"{path}: {error.strerror}; it is read where the worker runs"
+            raise asked.wrong(words, _kind_of(error)) from None
         if not raw or len(raw) > MAX_FILE:
             size = "empty" if not raw else f"longer than {MAX_FILE:,} bytes"
             raise asked.wrong(f"{path} is {size}", "parse")

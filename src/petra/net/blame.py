@@ -27,17 +27,18 @@ class Blame:
     words: str = ""
 
     def sentence(self, line: Callable[[str], int]) -> str:
-        """Say why, with the line of the step."""
-        at = f"(line {line(self.step)})" if self.step else ""
+        """Say why, with the line of the step; line 0 is none."""
+        number = line(self.step) if self.step else 0
+        at = f" (line {number})" if number else ""
         match self.why:
             case "ended":
-                return f"a branch can end at '{self.step}' {at} without reaching it"
+                return f"a branch can end at '{self.step}'{at} without reaching it"
             case "elsewhere":
-                return f"a branch of the same group waits at '{self.step}' {at}"
+                return f"a branch of the same group waits at '{self.step}'{at}"
             case "missing":
-                return f"no token comes from '{self.step}' {at}"
+                return f"no token comes from '{self.step}'{at}"
             case "withdrawn":
-                return f"'{self.step}' {at} withdraws a branch that it waits for"
+                return f"'{self.step}'{at} withdraws a branch that it waits for"
             case "few":
                 return self.words
             case "unknown":

@@ -110,7 +110,7 @@ class _Author:
         return self.reading.at("workflow", self.number[step], *(path or ("step",)))
 
     def line(self, step: str) -> int:
-        return self.at(step).line
+        return self.at(step).line if self.reading.text else 0
 
     def report(self, code: str, mark: Mark, message: str, hint: str, *, certain: bool) -> None:
         if certain:

@@ -79,10 +79,14 @@ class Want(Frame, frozen=True):
 
 
 class Checked(Frame, frozen=True):
-    """What keeps a worker from running a playbook, its keychain above all; nothing, when it may (S20)."""
+    """What keeps a worker from running a playbook; nothing, when it may.
+
+    ``missing`` are the secrets that steps of its own pool use and that are not there, each with the next move (S20).
+    """
 
     digest: str
     problems: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 class Assign(Frame, frozen=True):

@@ -272,7 +272,7 @@ class Worker:
         ]
         missing = await self._keychain.check(playbook.keychain, needed)
         problems += await self._keychain.check(playbook.keychain)
-        self._send(f.Checked(digest=digest, problems=problems))
+        self._send(f.Checked(digest=digest, problems=problems, missing=missing))
         waiting = self._unchecked.pop(digest, [])
         if missing:
             self._playbooks.forget(digest)  # so that it is looked at again when somebody mended it

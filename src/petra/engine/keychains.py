@@ -1,0 +1,116 @@
+"""Keychains: before an execution begins, workers say whether the secrets of its playbook are there (S20).
+
+Rule 1: every worker of a pool that has something to run is asked, at each start: what was missing may have been
+mended, what was there may be gone. Starts at the same time share an answer.
+Rule 2: what one of them misses refuses the start.
+Rule 3: nobody waits for a pool without workers, or for a worker that does not answer: whoever gets a run looks before it
+begins, and what is missing then is an incident. A worker that is just being started is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+
+from petra.clock import Clock, doze
+from petra.engine.dispatch import Link
+from petra.engine.limits import COMING_S, SECRETS_S, WORDS_MAX
+from petra.kernel import Program
+from petra.kinds import SERVER_KINDS
+from petra.playbook import Playbook, to_yaml
+from petra.wire import frames
+
+_Question = tuple[Link, str]
+
+
+@dataclass(eq=False)
+class Keychains:
+    """Asks workers about the secrets of playbooks."""
+
+    _clock: Clock
+    coming: set[str] = field(default_factory=set)
+    """Pools that somebody starts workers of."""
+    _workers: dict[Link, str] = field(default_factory=dict)
+    _asked: dict[_Question, asyncio.Future[list[str]]] = field(default_factory=dict)
+    _came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def missing(self, program: Program) -> list[str]:
+        """Return what workers miss of the secrets of a playbook, each with the next move."""
+        if not program.playbook.keychain:
+            return []
+        pools = _pools(program.playbook)
+        for pool in sorted(pools & self.coming):
+            await self._wait_for(pool)
+        found: dict[str, None] = {}
+        questions = [
+            (pool, self._ask(link, program))
+            for link, pool in self._workers.items()
+            if pool in pools
+        ]
+        for pool, answer in questions:
+            missing = await asyncio.shield(answer)  # others may wait for it too
+            found |= dict.fromkeys(_said(one, pool) for one in missing)
+        return list(found)
+
+    def _ask(self, link: Link, program: Program) -> asyncio.Future[list[str]]:
+        key = link, program.digest
+        answer = self._asked.get(key)
+        if answer is None:
+            answer = self._asked[key] = asyncio.get_running_loop().create_future()
+            timer = self._clock.call_later(SECRETS_S, partial(self._take, key, []))
+            answer.add_done_callback(lambda _: timer.cancel())
+            text = to_yaml(program.playbook)
+            link.send(frames.Playbook(digest=program.digest, text=text))
+        return answer
+
+    def _take(self, key: _Question, missing: list[str]) -> None:
+        answer = self._asked.pop(key, None)
+        if answer is not None and not answer.done():
+            answer.set_result(missing)
+
+    async def _wait_for(self, pool: str) -> None:
+        until = self._clock.monotonic() + COMING_S
+        while pool in self.coming and pool not in self._workers.values():
+            left = until - self._clock.monotonic()
+            if left <= 0:
+                return
+            self._came.clear()
+            await doze(self._clock, left, self._came)
+
+    # What workers say
+
+    def take(self, link: Link, frame: frames.AnyFrame) -> None:
+        """Hear who comes, who goes, and what they miss."""
+        match frame:
+            case frames.Hello():
+                self._workers[link] = frame.pool
+                self._came.set()
+            case frames.Checked():
+                self._take((link, frame.digest), frame.missing)
+            case frames.Drain() | frames.Bye():
+                self.gone(link)
+            case _:
+                pass
+
+    def gone(self, link: Link) -> None:
+        """A worker takes no more work: nobody waits for what it has to say."""
+        self._workers.pop(link, None)
+        for key in [key for key in self._asked if key[0] is link]:
+            self._take(key, [])
+
+
+def _pools(playbook: Playbook) -> set[str]:
+    """Return the pools that a playbook has something to run for."""
+    return {
+        step.spec.pool
+        for step in playbook.workflow
+        if step.spec.compensate or any(task.kind not in SERVER_KINDS for task in step.tool)
+    }
+
+
+def _said(text: str, pool: str) -> str:
+    """Return the words of a worker, in characters that can be printed and not too many of them."""
+    words = text[:WORDS_MAX]
+    plain = words if words.isprintable() else ascii(words)[1:-1]
+    return plain if pool == "default" else f"{plain} (pool '{pool}')"

@@ -1,0 +1,70 @@
+"""Proofs: no execution begins on a net that is sure to get stuck or to pile up, unless whoever starts it says so (S19).
+
+Rule 1: a definition is proved once, beside the loop, within a budget of work; starts at the same time share the proof.
+Rule 2: what is not decided within the budget keeps nobody from starting, and is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+
+from petra.engine.limits import PROOFS_MAX
+from petra.kernel import Program
+from petra.net.proof import Proof, prove
+from petra.playbook import Playbook, Reading
+
+_log = logging.getLogger(__name__)
+
+
+class Proofs:
+    """What is known of the soundness of definitions, by digest."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Proof] = OrderedDict()
+        self._under_way: dict[str, asyncio.Future[Proof]] = {}
+        self._one = asyncio.Lock()
+
+    def know(self, digest: str, proof: Proof) -> None:
+        """Take over a proof that was made before."""
+        self._known[digest] = proof
+        while len(self._known) > PROOFS_MAX:
+            self._known.popitem(last=False)
+
+    async def fault(self, program: Program) -> str:
+        """Say what is wrong with the net of a definition whatever guards and data come to; nothing where nothing is."""
+        proof = await self._proof(program)
+        found = next((one for one in proof.problems if one.severity == "error"), None)
+        if found is None:
+            return ""
+        hint = f"; {found.hint}" if found.hint else ""
+        return f"its net is not sound: {found.message}{hint} [{found.code}]"
+
+    async def _proof(self, program: Program) -> Proof:
+        digest = program.digest
+        if (known := self._known.get(digest)) is not None:
+            self._known.move_to_end(digest)
+            return known
+        under_way = self._under_way.get(digest)
+        if under_way is None:
+            under_way = self._under_way[digest] = asyncio.ensure_future(self._prove(program))
+            under_way.add_done_callback(lambda _: self._under_way.pop(digest, None))
+        return await asyncio.shield(under_way)  # others may wait for it too
+
+    async def _prove(self, program: Program) -> Proof:
+        async with self._one:
+            proof = await asyncio.to_thread(_proved, program.playbook)
+        self.know(program.digest, proof)
+        if proof.verdict == "undecided":
+            _log.warning("playbook '%s': %s", program.playbook.metadata.name, proof.note)
+        return proof
+
+
+def _proved(playbook: Playbook) -> Proof:
+    """Prove a definition that has no text of an author's: what is said of it names no lines."""
+    try:
+        return prove(Reading("", "", playbook, ()))
+    except Exception as error:  # noqa: BLE001 - a bug in a proof keeps nobody from starting
+        _log.exception("playbook '%s' could not be proved", playbook.metadata.name)
+        return Proof("undecided", (), 0, note=f"the proof failed: {type(error).__name__}")

@@ -1,0 +1,216 @@
+"""Whoever starts an execution: a net that is sure to go wrong is refused, unless they say that they know (S19)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from engine_support import local, playbook, until
+
+import petra
+from petra.clock import SystemClock
+from petra.desk import Begin
+from petra.desk.desk import OVER
+from petra.embedded import Local
+from petra.engine import proofs
+from petra.engine.proofs import Proofs
+from petra.kernel import Program
+from petra.kernel import events as e
+from petra.net.proof import Proof
+from petra.playbook import Playbook, Reading, to_yaml
+from petra.store.memory import MemoryStore
+from petra.store.rows import ExecutionFilter
+
+pytestmark = pytest.mark.spec("S19")
+
+# one branch leaves the fan-out for good, whatever the guards say
+UNSOUND = """\
+  - {step: out, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}
+  - {step: a, next: {arcs: [{step: meet}]}}
+  - {step: b, tool: {kind: noop}}
+  - {step: meet, spec: {join: {mode: all}}, tool: {kind: noop}}
+"""
+# the same, where a guard decides
+GUARDED = UNSOUND.replace("{step: b}]", "{step: b, when: '{{ workload.b }}'}]")
+CALLS = """\
+  - step: call
+    tool: {kind: playbook, path: child}
+    next: {arcs: [{step: caught, when: "{{ event.error }}"}]}
+  - {step: caught, tool: {kind: noop}}
+"""
+WRONG = "the join 'meet' cannot complete"
+
+
+def engine(use: Callable[[Local], Awaitable[None]]) -> None:
+    async def using() -> None:
+        async with local(MemoryStore(clock=SystemClock().now)) as found:
+            await asyncio.wait_for(use(found), 60)
+
+    asyncio.run(using())
+
+
+async def stored(found: Local) -> int:
+    return len((await found.engine.store.executions(ExecutionFilter())).rows)
+
+
+def test_a_program_that_starts_a_net_that_gets_stuck_is_refused_with_the_reason() -> None:
+    async def use(found: Local) -> None:
+        result = await found.run(playbook(UNSOUND), execution="x")
+        assert result.status == "refused"
+        assert WRONG in result.reason
+        assert "line" not in result.reason  # there is no file whose lines it could mean
+        assert await stored(found) == 0
+
+    engine(use)
+
+
+def test_who_knows_of_it_may_start_it_and_the_log_says_so() -> None:
+    async def use(found: Local) -> None:
+        result = await found.run(playbook(UNSOUND), execution="x", allow_unsound=True)
+        assert result.status == "failed"
+        begun = (await found.records("x"))[0].event
+        assert isinstance(begun, e.ExecutionStarted)
+        assert begun.allow_unsound
+        await found.run(playbook(GUARDED), {"b": False}, execution="y")
+        begun = (await found.records("y"))[0].event
+        assert isinstance(begun, e.ExecutionStarted)
+        assert not begun.allow_unsound
+
+    engine(use)
+
+
+def test_another_process_that_asks_is_refused_too() -> None:
+    async def use(found: Local) -> None:
+        begin = Begin(id="r", execution="x", playbook=to_yaml(playbook(UNSOUND)))
+        reply = await found.carry_out(begin)
+        assert WRONG in reply.refused
+        allowed = Begin(id="s", execution="x", playbook=begin.playbook, allow_unsound=True)
+        assert not (await found.carry_out(allowed)).refused
+
+    engine(use)
+
+
+@pytest.mark.spec("S16")
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_child_is_proved_unless_its_parent_was_started_by_who_knows(*, allowed: bool) -> None:
+    async def use(found: Local) -> None:
+        await found.run(playbook(UNSOUND, "child"), execution="seen", allow_unsound=True)
+        await found.run(
+            playbook(CALLS, "parent"), execution="x", allow_unsound=allowed,
+            until=lambda now: now.status in OVER,
+        )  # fmt: skip
+        events = [record.event for record in await found.records("x")]
+        (failed,) = (one for one in events if isinstance(one, e.StepFailed))
+        assert failed.error is not None
+        assert ("its net is not sound" in failed.error.message) is not allowed
+        assert await stored(found) == (3 if allowed else 2)
+
+    engine(use)
+
+
+def test_python_says_no_before_anything_is_stored(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(to_yaml(playbook(UNSOUND)))
+    assert petra.run(file, home=tmp_path / "home").status == "refused"
+    assert petra.run(file, home=tmp_path / "home", allow_unsound=True).status == "failed"
+
+
+# How it is proved
+
+
+def test_starts_of_one_definition_share_a_proof_that_is_made_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[threading.Thread] = []
+
+    def prove(reading: Reading) -> Proof:
+        made.append(threading.current_thread())
+        return Proof("sound", (), len(reading.checked().workflow))
+
+    monkeypatch.setattr(proofs, "prove", prove)
+
+    async def use() -> None:
+        known, program = Proofs(), Program(playbook(UNSOUND))
+        asking = [asyncio.ensure_future(known.fault(program)) for _ in range(5)]
+        await asyncio.sleep(0)
+        asking[0].cancel()  # who gives up takes it from nobody
+        assert await asyncio.gather(*asking[1:]) == [""] * 4
+        assert await known.fault(program) == ""
+
+    asyncio.run(use())
+    assert len(made) == 1
+    assert made[0] is not threading.main_thread()
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_what_is_not_decided_keeps_nobody_from_starting_and_is_said(
+    *, breaks: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def prove(_reading: Reading) -> Proof:
+        if breaks:
+            raise RecursionError
+        return Proof("undecided", (), 9, note="no violation up to 9 markings; the rest is open")
+
+    monkeypatch.setattr(proofs, "prove", prove)
+    caplog.set_level(logging.WARNING, "petra")
+    assert asyncio.run(Proofs().fault(Program(playbook(UNSOUND)))) == ""
+    said = "the proof failed" if breaks else "no violation up to 9 markings"
+    assert said in caplog.text
+
+
+def test_only_so_many_proofs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "PROOFS_MAX", 2)
+    made: list[str] = []
+
+    def prove(reading: Reading) -> Proof:
+        made.append(reading.checked().metadata.name)
+        return Proof("sound", (), 1)
+
+    monkeypatch.setattr(proofs, "prove", prove)
+
+    def named(name: str) -> Playbook:
+        return playbook("  - {step: a, tool: {kind: noop}}\n", name)
+
+    async def use() -> None:
+        known = Proofs()
+        for name in ("a", "b", "a", "c", "a", "b"):
+            await known.fault(Program(named(name)))
+
+    asyncio.run(use())
+    assert made == ["a", "b", "c", "b"]
+
+
+@pytest.mark.spec("S16", "S13")
+def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def prove(reading: Reading) -> Proof:
+        if reading.checked().metadata.name == "child":
+            asked.set()
+            assert go_on.wait(60)
+        return Proof("sound", (), 1)
+
+    child = playbook("  - {step: long, tool: {kind: wait, signal: {name: never}}}\n", "child")
+
+    async def use(found: Local) -> None:
+        await found.run(child, execution="seen", allow_unsound=True)  # which needs no proof
+        monkeypatch.setattr(proofs, "prove", prove)
+        await found.start(playbook(CALLS, "parent"), execution="x")
+        await asyncio.to_thread(asked.wait, 60)
+        await found.cancel("x")
+        go_on.set()
+        await found.rest("x", lambda now: now.status in OVER)
+
+        async def over() -> bool:
+            rows = (await found.engine.store.executions(ExecutionFilter(parent="x"))).rows
+            return [one.row.status for one in rows] == ["aborted"]
+
+        await until(over)
+
+    engine(use)
