@@ -59,7 +59,7 @@ class Desk:
     ) -> Result:
         """Start an execution and wait until it ends or rests; ``allow_unsound`` passes over what its net does wrong."""
         chosen = execution or self.new_id()
-        answered = await self._begin(
+        answered = await self.begin(
             who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
         )
         if answered.refused:
@@ -81,13 +81,13 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        answered = await self._begin(
+        answered = await self.begin(
             who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
         )
         _accepted(answered)
         return chosen
 
-    async def _begin(  # noqa: PLR0913 - what a start is made of
+    async def begin(  # noqa: PLR0913 - what a start is made of
         self,
         who: Principal,
         playbook: Playbook,
@@ -97,6 +97,7 @@ class Desk:
         command: str = "",
         allow_unsound: bool = False,
     ) -> Answered:
+        """Start an execution and return what came of that; the same ``command`` again starts nothing."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
@@ -262,7 +263,7 @@ class Desk:
         match request:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
-                answered = await self._begin(
+                answered = await self.begin(
                     who, playbook, request.workload, execution=request.execution, command=request.id,
                     allow_unsound=request.allow_unsound,
                 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from litestar import Litestar, Request
@@ -10,7 +9,6 @@ from litestar.config.response_cache import ResponseCacheConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra import __version__
@@ -19,7 +17,7 @@ from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.parameters import refuse_unknown
 from petra.server.problems import told
 from petra.server.resources import acts, authoring, executions, people, playbooks, streams, system
-from petra.server.service import Service
+from petra.server.service import API, Service
 
 AnyHttpRequest = Request[Any, Any, Any]
 
@@ -35,7 +33,7 @@ def build(service: Service) -> Litestar:
             ),
         ],
         dependencies={
-            "service": Provide(partial(_same, service), sync_to_thread=False),
+            "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
         },
         exception_handlers={Exception: told, HTTPException: told},
@@ -45,10 +43,6 @@ def build(service: Service) -> Litestar:
         response_cache_config=ResponseCacheConfig(),
         debug=False,
     )
-
-
-def _same(service: Service) -> Service:
-    return service
 
 
 def _who(service: Service, request: AnyHttpRequest) -> Principal:
@@ -68,8 +62,9 @@ def _openapi(prefix: str) -> OpenAPIConfig:
         title="Petra",
         version=__version__,
         description="Durable workflows on Petri nets: start, watch, steer, decide. Errors are problem documents.",
-        path=prefix or "/",
-        render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+        path=f"{prefix}{API}/unused-docs",  # our own pages show it: theirs fetch scripts from elsewhere
+        render_plugins=[],
+        enabled_endpoints=set(),
         components=Components(
             security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
         ),

@@ -71,7 +71,6 @@ async def start(
         data.workload,
         execution=execution,
         command=command_id(who, key, "start"),
-        labels=data.labels,
     )
     if answered.refused:
         raise Refusal("refused", answered.refused)
@@ -142,7 +141,6 @@ async def listed(  # noqa: PLR0913 - a parameter each
     """List executions, latest start first."""
     wanted = ExecutionFilter(
         statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text, since=since, until=until,
-        labels=dict(_label(one) for one in label or ()),
     )  # fmt: skip
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
