@@ -134,13 +134,32 @@ class Artifact(Fields, frozen=True):
 class Endpoint(Fields, frozen=True):
     """One end of a transfer."""
 
-    kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
+    kind: Annotated[
+        Literal["postgres", "sqlite", "duckdb", "http", "rows"],
+        says("What it is; `rows` are rows of the playbook itself."),
+    ]
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
-    url: Annotated[Text | None, says("Address or connection URL.")] = None
-    database: Annotated[Text | None, says("The file.")] = None
-    query: Annotated[Constant | None, says("What to read.")] = None
-    params: Annotated[Data, says("Values for the placeholders.")] = None
-    table: Annotated[Text | None, says("Where to write.")] = None
+    url: Annotated[Text | None, says("postgres, http: address or connection URL.")] = None
+    database: Annotated[Text | None, says("sqlite, duckdb: the file.")] = None
+    params: Annotated[
+        Data, says("Values for the placeholders of `query`; of http, its query string.")
+    ] = None
+
+
+class Source(Endpoint, frozen=True):
+    """Where the rows of a transfer come from."""
+
+    query: Annotated[
+        Constant | None, says("What to read: SQL, or of http the dotted path to the list.")
+    ] = None
+    rows: Annotated[Data, says("rows: a list of objects, or one object.")] = None
+
+
+class Target(Endpoint, frozen=True):
+    """Where the rows of a transfer go."""
+
+    kind: Annotated[Literal["postgres", "sqlite", "duckdb", "http"], says("What it is.")]
+    table: Annotated[Text | None, says("The table of a database.")] = None
     mode: Annotated[Literal["append", "replace", "upsert"], says("How to write.")] = "append"
     key: Annotated[Texts | None, says("Columns that identify a row, for upsert.")] = None
 
@@ -148,8 +167,8 @@ class Endpoint(Fields, frozen=True):
 class Transfer(Fields, frozen=True):
     """Moves rows from one store to another in chunks."""
 
-    source: Annotated[Endpoint, says("Where rows come from.")]
-    target: Annotated[Endpoint, says("Where rows go.")]
+    source: Annotated[Source, says("Where rows come from.")]
+    target: Annotated[Target, says("Where rows go.")]
     chunk_size: Annotated[Number, says("Rows per chunk.")] = 1000
     mapping: Annotated[Map | None, says("Target column to source column.")] = None
 

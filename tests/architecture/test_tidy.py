@@ -26,6 +26,7 @@ LARGE_FILES = {
     "src/petra/engine/decider.py": "one way: take, decide, commit, release",
     "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
+    "src/petra/kinds.py": "what every kind takes, on one page",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
     "src/petra/kernel/events.py": "every event of the log on one page",
     "src/petra/kernel/human.py": "a table of acts, one function each",

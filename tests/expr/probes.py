@@ -31,7 +31,16 @@ def _loops(depth: int, count: int, body: str) -> str:
     return opening + body + "{% endfor %}" * depth
 
 
+# Patterns that explode where one way is tried after the other.
+PATTERNS = [
+    "(a+)+b", "(a|a)*b", "(a|aa)+$", "(a*)*b", "(.*)*c", "a*a*a*a*a*a*b", "(?:a?){50}a{50}", "(x+x+)+y",
+    "((a{1,30}){1,30})", "(((((((a*)*)*)*)*)*)*)b", "a.*b|a", "(a{1000}){1000}", "a" * 2000, "(" * 500 + ")" * 500,
+]  # fmt: skip
 AMPLIFIERS = [
+    *(f"('a' * {size})|regex_replace('{pattern}', '')" for pattern in PATTERNS for size in (60, 5_000, 1_000_000)),
+    "('a' * 60000)|regex_replace('a', 'b' * 1000)", "('a' * 1000000)|regex_replace('', 'b' * 1000)", "([[1] * 1000] * 1000)|flatten",
+    "range(100000)|zip(range(100000), range(100000))", "('a' * 1000000)|hash", "date('1' * 1000000)", "now()|strftime('%Y' * 300000)",
+    "'2024-01-01'|strftime('%Y' * 300000)", "date(2 ** 60)", "date('2024-01-01') + 10 ** 18", "duration('1d' * 300000)",
     "'a' * 10**9", "10**9 * 'a'", "[1] * 10**9", "[[1] * 1000] * 10**6", "'a' * 1000000 * 1000000",
     "('a' * 1000000) ~ ('a' * 1000000)", "('x' * 1000000) + ('y' * 1000000)", "'%1000000000d' % 1",
     "'%1000000000d'|format(1)", "'%.1000000000f'|format(1)", "'%*d'|format(1000000000, 1)",

@@ -137,6 +137,10 @@ FILTER_USES: dict[str, list[str]] = {
     "truncate": ["text|truncate(5)"], "unique": ["numbers|unique", "rows|unique(attribute='at')", "nested|unique"],
     "upper": ["text|upper", "row|upper"], "urlencode": ["text|urlencode", "row|urlencode", "{'a': nothing, 'b': n}|urlencode"],
     "values": ["row|values", "row|values|first"], "wordcount": ["text|wordcount"],
+    "combine": ["row|combine(rows[1])", "row|combine({'at': {'y': n}}, rows[1], recursive=yes)", "row|combine(rows)"],
+    "flatten": ["nested|flatten", "[rows, nested]|flatten(1)", "pairs|flatten"], "hash": ["rows|hash", "text|hash('md5')"],
+    "regex_replace": ["text|regex_replace('[a-c]+', text)", "text|regex_replace(text, words[0], yes)"],
+    "strftime": ["n|strftime('%F %T')", "'2024-02-29'|strftime(words[0])"], "zip": ["rows|zip(numbers, nested)", "rows|zip(n)"],
 }  # fmt: skip
 TEST_USES: dict[str, list[str]] = {
     "boolean": ["yes is boolean", "row is boolean"], "containing": ["rows is containing row", "text is containing 'A'"],
@@ -165,6 +169,8 @@ METHOD_USES: dict[str, list[str]] = {
 }  # fmt: skip
 FUNCTION_USES: dict[str, list[str]] = {
     "dict": ["dict(row, id=rows)", "dict(a=rows).a[0].name"], "namespace": ["namespace(a=rows).a|length"],
+    "date": ["date(n)", "date(text)", "date(f) + n", "date('1.2.2024', '%d.%m.%Y') - date(n)"],
+    "duration": ["duration(n)", "duration(text)", "duration(days=n)"], "now": ["now()"],
     "range": ["range(n)", "range(zero, n, two)"], "ref": ["ref(n) + 0 if no else 1"],
 }  # fmt: skip
 OPERATOR_USES: dict[str, list[str]] = {

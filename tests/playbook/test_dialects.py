@@ -129,6 +129,53 @@ SEEDS = Path(__file__).parent / "seeds"
         pytest.param(
             """
             - step: a
+              next:
+                spec: {mode: inclusive}
+                arcs:
+                  - step: b
+                    foreach: [1, 2]
+                    args: {k: 7}
+                    set: {ctx.n: "{{ output.data.n }}", ctx.sure: true, ctx: {"deep.er": ["{{ input.m }}"]}, m: 1, input: {o: 2}}
+                  - {step: b, set: {ctx.sure: false}}
+            - step: b
+              tool: {kind: noop}
+            """,
+            """
+            - step: a
+              next:
+                spec: {mode: inclusive}
+                arcs:
+                  - step: a_to_b
+                    foreach: [1, 2]
+                    args: {k: 7, m: 1, o: 2, set_ctx: {n: "{{ event.result.n }}", "deep.er": ["{{ args.m }}"]}}
+                  - {step: a_to_b_2}
+            - step: a_to_b
+              tool:
+                kind: noop
+                set_ctx: {n: "{{ args.set_ctx.n }}", sure: true, deep.er: "{{ args.set_ctx['deep.er'] }}"}
+              next: {arcs: [{step: b, args: {k: "{{ args.k }}", m: "{{ args.m }}", o: "{{ args.o }}", item: "{{ args.item }}"}}]}
+            - step: a_to_b_2
+              tool: {kind: noop, set_ctx: {sure: false}}
+              next: {arcs: [{step: b}]}
+            - step: b
+              tool: {kind: noop}
+            """,
+            id="an arc's set of ctx is a step on its way",
+        ),
+        pytest.param(
+            """
+            - step: a
+              tool: {kind: python, code: x, args: {n: 1}, input: {m: "{{ input.m }}"}}
+            """,
+            """
+            - step: a
+              tool: {kind: python, code: x, args: {n: 1, m: "{{ args.m }}"}}
+            """,
+            id="input and args together are args",
+        ),
+        pytest.param(
+            """
+            - step: a
               tool:
                 - {name: one, kind: python, code: x, args: {n: 1}}
                 - {name: two, kind: python, code: y, input: {n: "{{ one.n }}"}}

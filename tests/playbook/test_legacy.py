@@ -53,7 +53,7 @@ REST = """
             """
             - step: a
               tool:
-                - {name: bind, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: '{{ workload.n }}'}}}}]}}}
+                - {name: bind, kind: noop, set_ctx: {n: '{{ workload.n }}'}}
                 - {name: a_task, kind: python, code: x, args: {n: '{{ ctx.n }}'}}
               next: {arcs: [{step: b, when: '{{ ctx.n > 1 }}'}, {step: c}]}
             """,
@@ -180,8 +180,8 @@ REST = """
             """
             - step: a
               tool:
-                - {name: bind, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: '{{ workload.n }}'}}}}]}}}
-                - {name: bind_1, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {m: '{{ ctx.n }}'}}}}]}}}
+                - {name: bind, kind: noop, set_ctx: {n: '{{ workload.n }}'}}
+                - {name: bind_1, kind: noop, set_ctx: {m: '{{ ctx.n }}'}}
                 - {name: a_task, kind: noop}
               next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
             """,
@@ -193,6 +193,44 @@ REST = """
             "- {step: a, tool: {kind: python, code: x, set_ctx: {b: '{{ outcome.result }}'}}, next: {spec: {mode: exclusive}, arcs: [{step: b, when: '{{ ctx.b.ok }}'}, {step: c}]}}",
             1,
             id="a result with the name of a step is ctx all the same",
+        ),
+        pytest.param(
+            "- {step: a, when: '{{ workload.n }}', bind: {n: '{{ workload.n }}', all: '{{ [n] }}'}, loop: {collection: '{{ all }}', element: e}, tool: {kind: python, code: x, args: {e: '{{ e }}', n: '{{ n }}'}}, next: [{step: b, args: {k: 1}}, {step: c}]}",
+            """
+            - step: a_bind
+              spec: {policy: {admit: {once: true, rules: [{when: '{{ workload.n }}', then: {allow: true}}]}}}
+              tool:
+                - {name: bind, kind: noop, set_ctx: {n: '{{ workload.n }}'}}
+                - {name: bind_1, kind: noop, set_ctx: {all: '{{ [ctx.n] }}'}}
+              next: {arcs: [{step: a}]}
+            - step: a
+              loop: {in: '{{ ctx.all }}', iterator: e}
+              tool: {kind: python, code: x, args: {e: '{{ iter.e }}', n: '{{ ctx.n }}'}}
+              next: {spec: {mode: inclusive}, arcs: [{step: b, args: {k: 1}}, {step: c}]}
+            """,
+            5,
+            id="bind with a loop is a step ahead of it, behind its gate",
+            marks=pytest.mark.spec("004§7-1", "004§1.1-5"),
+        ),
+        pytest.param(
+            "- {step: a, loop: {collection: [1], element: u, loop: {collection: '{{ u.os }}', element: o}}, tool: {kind: python, code: x, args: {u: '{{ u.id }}', o: '{{ o }}'}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, loop: {in: [1], iterator: u, loop: {in: '{{ iter.u.os }}', iterator: o}}, tool: {kind: python, code: x, args: {u: '{{ iter.parent.u.id }}', o: '{{ iter.o }}'}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            4,
+            id="the bare element of an outer loop is the parent's",
+        ),
+        pytest.param(
+            "- {step: a, tool: {kind: http, url: 'http://x', result: {pick: '{{ this.data }}', sink: [{postgres: {table: users, mode: upsert, key: id, credential: pg}}, {tool: sqlite, table: t, database: f, data: {id: '{{ this.data.id }}'}, mode: insert}]}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            """
+            - step: a
+              tool:
+                - {name: a_task, kind: http, url: 'http://x'}
+                - {name: sink_0, kind: transfer, source: {kind: rows, rows: '{{ a_task.data }}'}, target: {kind: postgres, table: users, mode: upsert, key: [id], auth: pg}}
+                - {name: sink_1, kind: transfer, source: {kind: rows, rows: {id: '{{ a_task.data.id }}'}}, target: {kind: sqlite, table: t, database: f, mode: append}}
+                - {name: a_task_result, kind: python, args: {value: '{{ a_task }}'}, code: 'def main(value): return value'}
+              next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}
+            """,
+            1,
+            id="a sink by table is a transfer of rows",
         ),
     ],
 )  # fmt: skip

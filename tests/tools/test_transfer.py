@@ -115,6 +115,28 @@ def test_rows_go_from_anywhere_to_anywhere(play: Any, source: str, target: str) 
 
 
 @pytest.mark.spec("S22")
+@pytest.mark.parametrize("target", [*DATABASES, "http"])
+def test_rows_of_the_playbook_go_anywhere_and_one_object_is_one_row(play: Any, target: str) -> None:
+    async def scenario(world: World) -> None:
+        end = await world.target(target)
+        several = await world.move({"kind": "rows", "rows": ROWS[:4]}, end, chunk_size=3)
+        assert good(several) == {"count": 4, "chunks": 2}
+        one = await world.move({"kind": "rows", "rows": ROWS[4]}, end)
+        assert good(one) == {"count": 1, "chunks": 1}
+        if target == "http":
+            found = [row for rows in world.taken for row in rows]
+        else:
+            found = await world.sql(target, "SELECT * FROM dst ORDER BY id")
+        assert found == ROWS
+        for wrong in (None, "text", [1], 7):
+            assert (
+                bad(await world.move({"kind": "rows", "rows": wrong}, end)).kind == "client_error"
+            )
+
+    play(scenario)
+
+
+@pytest.mark.spec("S22")
 @pytest.mark.parametrize("kind", DATABASES)
 @pytest.mark.parametrize(
     ("mode", "ids"),

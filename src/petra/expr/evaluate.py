@@ -18,6 +18,7 @@ from typing import Final
 
 from petra.errors import ExpressionError
 from petra.expr import tree
+from petra.expr.dates import DATE_FUNCTIONS
 from petra.expr.frame import Frame, Namespace, Undefined, Value
 from petra.expr.limits import MAX_RANGE
 from petra.expr.list_filters import FILTERS
@@ -65,7 +66,7 @@ def _namespace(_frame: Frame, **fields: Value) -> Namespace:
 
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
-    "range": _range, "dict": _dict, "namespace": _namespace, "ref": _itself,
+    "range": _range, "dict": _dict, "namespace": _namespace, "ref": _itself, **DATE_FUNCTIONS,
 }  # fmt: skip
 
 

@@ -220,7 +220,7 @@ def finite(number: float) -> float:
 
 _WORDS: Final[Mapping[str, str]] = {
     "str": "a string", "int": "a number", "float": "a number", "bool": "a boolean", "list": "a list",
-    "dict": "an object", "NoneType": "null",
+    "dict": "an object", "NoneType": "null", "datetime": "a date",
 }  # fmt: skip
 
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from petra.errors import ExpressionError
+from petra.expr.dates import DATE_FILTERS
 from petra.expr.frame import Frame, Undefined, Value, kind_of, too_large, wrong_type
 from petra.expr.limits import CELL, MAX_RESULT
 from petra.expr.operators import add, is_absent, json_value, look_up, text
 from petra.expr.predicates import predicate
+from petra.expr.shape_filters import SHAPE_FILTERS
 from petra.expr.text_filters import TEXT_FILTERS, need_int, need_text
 from petra.values import canonical
 
@@ -330,7 +332,7 @@ def _sort_key(frame: Frame, item: Value, attribute: Value, case_sensitive: Value
 
 
 FILTERS: Final[Mapping[str, Callable[..., Value]]] = {
-    **TEXT_FILTERS, "batch": batch, "count": length, "dictsort": dictsort, "first": first,
+    **TEXT_FILTERS, **DATE_FILTERS, **SHAPE_FILTERS, "batch": batch, "count": length, "dictsort": dictsort, "first": first,
     "groupby": groupby, "items": items_of, "join": join, "keys": keys_of, "last": last,
     "length": length, "list": as_list, "map": mapped, "max": largest, "min": smallest,
     "reject": reject, "rejectattr": rejectattr, "reverse": backwards, "select": select,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from petra.errors import ExpressionError
+from petra.expr import dates
 from petra.expr.frame import Frame, Namespace, Undefined, Value, bounded, finite, kind_of, measure
 from petra.expr.limits import CELL, MAX_RESULT
 from petra.references import Itself
@@ -36,11 +38,15 @@ def add(frame: Frame, left: Value, right: Value) -> Value:
     if kinds == (list, list):
         frame.spend(len(left) + len(right))
         return frame.made(left + right)
+    if datetime in kinds:
+        return dates.moved(left, right, 1)
     raise _mismatch("+", left, right, "write '~' to join texts" if str in kinds else None)
 
 
 def subtract(_frame: Frame, left: Value, right: Value) -> Value:
-    """``a - b``."""
+    """``a - b``: numbers, or seconds between two dates, or a date before another."""
+    if type(left) is datetime or type(right) is datetime:
+        return dates.moved(left, right, -1)
     return _number(_numbers("-", left, right, operator.sub))
 
 
@@ -106,6 +112,8 @@ def equal(frame: Frame, left: Value, right: Value) -> bool:
         if len(left) != len(right):
             return False
         _pay_comparison(frame, left, right)
+    elif kind is not type(right) and (kind is datetime or type(right) is datetime):
+        return dates.same(left, right)
     return bool(left == right)
 
 
@@ -146,6 +154,8 @@ def _ordering(sign: str, compare: Callable[[Value, Value], bool]) -> Binary:
         kinds = (type(left), type(right))
         if kinds == (str, str):
             _pay_comparison(frame, left, right)
+        elif datetime in kinds:
+            return dates.compared(left, right, compare)
         elif kinds[0] not in _ORDERED or kinds[1] not in _ORDERED:
             raise _mismatch(sign, left, right, _number_hint(left, right))
         return compare(left, right)
@@ -198,6 +208,8 @@ def look_up(value: Value, key: Value) -> Value:
         return value.get(key, _ABSENT)
     if kind is tuple:
         return look_up(list(value), key)
+    if kind is datetime and (part := dates.part(value, key)) is not None:
+        return part
     return _ABSENT
 
 
@@ -276,7 +288,7 @@ def _is_pure(value: Value) -> bool:
     return True
 
 
-def _pure(value: Value) -> Value:
+def _pure(value: Value) -> Value:  # noqa: C901 - a table
     kind = type(value)
     if kind is str or kind is bool or kind is Itself or value is None:
         return value
@@ -292,6 +304,8 @@ def _pure(value: Value) -> Value:
         raise value.error()
     if isinstance(value, Mapping):
         return {_key(key): _pure(item) for key, item in value.items()}
+    if kind is datetime:
+        return dates.written(value)
     if isinstance(value, tuple | KeysView | ValuesView | ItemsView):
         return [_pure(item) for item in value]
     if isinstance(value, str | int | float):

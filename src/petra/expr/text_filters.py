@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import binascii
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -14,13 +15,17 @@ from typing import Final
 import msgspec
 
 from petra.errors import ExpressionError
-from petra.expr.frame import Frame, Undefined, Value, bounded, finite, wrong_type
+from petra.expr import patterns
+from petra.expr.frame import Frame, Undefined, Value, bounded, finite, too_large, wrong_type
 from petra.expr.operators import json_value, text
+from petra.values import canonical
 
 _UNRESERVED: Final = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/"
 )
 _PLACEHOLDER: Final = re.compile(r"%(?:%|([-+ 0]*)(\d*)(?:\.(\d+))?([sdifeg]))")
+_GROUP: Final = re.compile(r"\\(?:(\d)|g<(\d{1,2})>|\\)")
+_HASHES: Final = frozenset(("md5", "sha1", "sha256", "sha384", "sha512"))
 _TRUE_WORDS: Final = frozenset(("true", "yes", "on", "1"))
 _FALSE_WORDS: Final = frozenset(("false", "no", "off", "0", "", "none", "null"))
 _WORD_START: Final = re.compile(r"([-\s({\[<]+)")
@@ -333,6 +338,81 @@ def rounded(_frame: Frame, value: Value, precision: Value = 0, method: Value = "
     return finite(whole / 10.0**digits)
 
 
+def regex_replace(  # noqa: PLR0913, PLR0917 - as in Ansible
+    frame: Frame,
+    value: Value,
+    pattern: Value,
+    replacement: Value = "",
+    ignorecase: Value = False,
+    multiline: Value = False,
+    count: Value = 0,
+) -> str:
+    r"""Every match of a pattern replaced; ``\1`` in the replacement is what the first group took."""
+    string, after = text(frame, value), need_text(replacement, "the replacement must be a string")
+    found = patterns.compiled(
+        need_text(pattern, "the pattern must be a string"),
+        ignore_case=bool(ignorecase), many_lines=bool(multiline),
+    )  # fmt: skip
+    pieces, most = _replacement(after, found.groups), need_int(count, "count")
+    made: list[str] = []
+    size = done = position = times = 0
+    empty = -1
+    while spans := found.find(frame, string, position, but=empty):
+        first, last = spans[0], spans[1]
+        parts = [string[done:first], *_filled(pieces, string, spans)]
+        size += sum(map(len, parts))
+        if size > frame.most:
+            raise too_large(size, frame.most)
+        made += parts
+        done = position = last
+        empty = last if first == last else -1
+        times += 1
+        if times == most:
+            break
+    made.append(string[done:])
+    frame.make_text(size + len(made[-1]))
+    return "".join(made)
+
+
+def _replacement(written: str, groups: int) -> list[str | int]:
+    """Split a replacement into text and the numbers of groups."""
+    pieces: list[str | int] = []
+    position = 0
+    for found in _GROUP.finditer(written):
+        pieces.append(written[position : found.start()])
+        position = found.end()
+        number = found[1] or found[2]
+        if number is None:
+            pieces.append("\\")
+        elif int(number) > groups:
+            raise ExpressionError(f"the pattern has no group {number}", kind="type")
+        else:
+            pieces.append(int(number))
+    pieces.append(written[position:])
+    return pieces
+
+
+def _filled(pieces: list[str | int], string: str, spans: patterns.Spans) -> list[str]:
+    return [
+        piece if isinstance(piece, str) else string[spans[2 * piece] : spans[2 * piece + 1]]
+        for piece in pieces
+    ]
+
+
+def hashed(frame: Frame, value: Value, algorithm: Value = "sha256") -> str:
+    """The digest in hexadecimal: of a text its UTF-8 bytes, of anything else its canonical JSON."""
+    if algorithm not in _HASHES:
+        hint = f"known are {', '.join(sorted(_HASHES))}"
+        raise ExpressionError("there is no such hash", kind="type", hint=hint)
+    if type(value) is str:
+        frame.spend_text(len(value))
+        data = value.encode("utf-8", "surrogatepass")
+    else:
+        data = canonical(json_value(value, frame))
+        frame.spend_text(len(data))
+    return hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()
+
+
 def safe(_frame: Frame, value: Value) -> Value:
     """The value itself: nothing is escaped here, so nothing needs to be marked."""
     return value
@@ -341,8 +421,8 @@ def safe(_frame: Frame, value: Value) -> Value:
 TEXT_FILTERS: Final[Mapping[str, Callable[..., Value]]] = {
     "abs": absolute, "b64decode": b64decode, "b64encode": b64encode, "bool": as_bool,
     "capitalize": capitalize, "center": center, "d": default, "default": default, "float": as_float,
-    "format": format_text, "fromjson": from_json, "indent": indent, "int": as_int,
-    "lines": lines, "lower": lower, "replace": replace, "round": rounded, "safe": safe,
+    "format": format_text, "fromjson": from_json, "hash": hashed, "indent": indent, "int": as_int,
+    "lines": lines, "lower": lower, "regex_replace": regex_replace, "replace": replace, "round": rounded, "safe": safe,
     "split": split, "string": as_string, "title": title, "tojson": to_json, "trim": trim,
     "truncate": truncate, "upper": upper, "urlencode": urlencode, "wordcount": wordcount,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from petra.expr.dates import NOW
 from petra.kernel.chunks import goes_on, iter_data, loop_of
 from petra.kernel.fold.loops import level_at
 from petra.kernel.gathering import to_gather
@@ -86,6 +87,8 @@ def run_scope(
         "args": run.args,
         "step": {step: {"result": result} for step, result in results.items()},
     }
+    if plan.reads_time:
+        found[NOW] = run.started_at
     if run.stack and (branch := branch_data(state, view_of(state, run))) is not None:
         found["branch"] = branch
     return found

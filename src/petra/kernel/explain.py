@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
 from petra.kernel.program import Program, StepPlan
@@ -109,7 +110,7 @@ def _token(
 
 def _at_gate(state: State, plan: StepPlan, token: Token, follow: Follow | None) -> Waiting:
     view = view_of(state, token)
-    through = {FOLLOW: follow} if follow is not None else {}
+    through: dict[str, Any] = {NOW: state.now, **({FOLLOW: follow} if follow is not None else {})}
     rule = "; ".join(guard.text for guard, _ in plan.rules)
     operands = [
         {"text": operand.text, "value": operand.value, "defined": operand.defined}

@@ -6,6 +6,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -217,6 +218,8 @@ class StepPlan:
     join_reads: Reads
     """What the condition of its join depends on, beside the branches."""
     result_reads: frozenset[str] = frozenset()
+    reads_time: bool = False
+    """Whether a worker may be asked what time it is."""
     incoming: list[Arrow] = field(default_factory=list)
 
     # What a decision asks again and again, answered once.
@@ -349,6 +352,9 @@ class Program:
             best_effort=failure is not None and failure.mode == "best_effort",
             timeout_s=timeout_s or self.spec.policy.defaults.timeouts.step_s,
             result_reads=_result_reads(step, self.by_name),
+            reads_time=any(
+                _NOW.search(text) for text in _strings(to_plain([step, self.spec.knobs]))
+            ),
         )
 
     def _arc(self, arc: Arc, number: int) -> ArcPlan:
@@ -512,6 +518,7 @@ def _loop(loop: Loop | None) -> LoopPlan | None:
     )
 
 
+_NOW = re.compile(r"\bnow\s*\(")
 _HELPERS = frozenset(
     {"done()", "ok()", "fail()", "running()", "loop_done()", "all_done()", "any_done()"}
 )

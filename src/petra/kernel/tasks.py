@@ -12,6 +12,7 @@ import hashlib
 from typing import Any
 
 from petra.errors import UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
@@ -171,6 +172,7 @@ def _scope(
         "results": {},
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
         FOLLOW: turn.objects,
+        NOW: turn.now,
     }
 
 

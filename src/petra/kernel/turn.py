@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel import events as e
 from petra.kernel.effects import AnyEffect
@@ -237,7 +238,7 @@ class Turn:
     def _scope(
         self, names: frozenset[tuple[str, ...]], view: View, extra: dict[str, Any] | None
     ) -> dict[str, Any]:
-        follow = {FOLLOW: self._objects or self.objects}
+        follow: dict[str, Any] = {FOLLOW: self._objects or self.objects, NOW: self.now}
         return scope(self.state, names, view, {**extra, **follow} if extra else follow)
 
     # Large values (S18)

@@ -32,6 +32,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
@@ -248,6 +249,7 @@ class Machine:
         scope = self._names.copy()
         scope.pop("keychain", None)
         scope.pop(FOLLOW, None)
+        scope.pop(NOW, None)
         return Run(
             task=compiled.task,
             attempt=self._attempt,

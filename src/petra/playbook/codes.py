@@ -64,6 +64,7 @@ CODES = MappingProxyType(
         "P211": "A rule or an arc that is never tried",
         "P212": "A compensation that never happens",
         "P213": "A final step that arcs reach too",
+        "P214": "A condition that waits for the clock",
         "P301": "A join that cannot complete",
         "P302": "Tokens that can pile up without end",
         "P303": "A way that never ends",

@@ -3,15 +3,17 @@
 Rule 1: the two dialects may be mixed in one file; canonical words are left alone.
 Rule 2: a task's own ``set`` is its ``set_ctx`` and ``set_iter``, which patch on success only; a step's ``set`` is that
 of its last task.
-Rule 3: templates are rewritten where the old names meant something: ``output`` in a task policy is the
+Rule 3: what an arc sets are arguments of its token; ``ctx.x`` is written by a step on the way (``detours``).
+Rule 4: templates are rewritten where the old names meant something: ``output`` in a task policy is the
 outcome, in an arc it is the boundary event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from petra.playbook import walk
+from petra.playbook.detours import names_of_steps, put_beside, write_on_the_way
 from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark
 from petra.playbook.tree import (
@@ -21,6 +23,7 @@ from petra.playbook.tree import (
     as_seq,
     child,
     key_mark,
+    new_map,
     put,
     rename,
     value_mark,
@@ -33,17 +36,26 @@ _OLD_NAMES = ("output", "input", "execution_id")
 
 def rewrite_renamed(document: AnyMap, notes: Notes) -> None:
     """Turn the words of the renamed dialect into the canonical ones, in place."""
-    for step in walk.steps(document):
+    names = names_of_steps(document)
+    for step in list(walk.steps(document)):
         _step(step, notes)
+        for number, made in enumerate(_arcs(step, names, notes), 1):
+            put_beside(document, step, made, after=number)
     for task in workbook_tasks(document):
         _task(task, notes)
 
 
-def workbook_tasks(document: AnyMap) -> list[AnyMap]:
-    """Return the reusable tasks, in either shape of the workbook."""
+def workbook_tasks(document: AnyMap) -> Iterator[AnyMap]:
+    """Yield the reusable tasks, in whatever shape the workbook has."""
     book = document.get("workbook")
-    items = list((as_map(book) or {}).values()) + list(as_seq(book) or ())
-    return [task for item in items if (task := as_map(item)) is not None]
+    named = as_map(book)
+    if named is not None and set(named) == {"tasks"}:
+        book = named["tasks"]
+        named = as_map(book)
+    for item in [*(named or {}).values(), *(as_seq(book) or ())]:
+        task = as_map(item) or {}
+        inner = as_map(task.get("tool")) if "kind" not in task else None
+        yield inner if inner is not None else task
 
 
 def _step(step: AnyMap, notes: Notes) -> None:
@@ -58,7 +70,7 @@ def _step(step: AnyMap, notes: Notes) -> None:
             notes.renamed(
                 mark, "set on a step", f"patches of task '{pipeline[-1].get('name', 'its last')}'"
             )
-            patch_on_success(pipeline[-1], patches(step["set"], step, notes), mark)
+            patch_on_success(pipeline[-1], patches(step["set"], notes), mark)
         else:
             notes.refuse(
                 mark,
@@ -66,54 +78,84 @@ def _step(step: AnyMap, notes: Notes) -> None:
                 "give it a 'noop' task with the patch",
             )
         del step["set"]
-    for arc in walk.arcs(step):
-        _arc(arc, notes)
     for part in ("loop", "spec"):
         walk.edit_strings(step.get(part), lambda text: _renamed(text, _args))
 
 
 def _task(task: AnyMap, notes: Notes) -> None:
-    if "input" in task and "args" not in task:
-        notes.renamed(key_mark(task, "input"), "input", "args")
-        rename(task, "input", "args")
+    _input(task, notes)
     for rule in walk.rules(task):
         _edit(rule, _outcome, notes)
         action = walk.action_of(rule)
         if action is not None and "set" in action:
             mark = key_mark(action, "set")
             notes.renamed(mark, "set", "set_ctx, set_iter")
-            found = patches(action.pop("set"), action, notes)
+            found = patches(action.pop("set"), notes)
             _add_patches(action, found, mark)
     if "set" in task:
         mark = key_mark(task, "set")
         notes.renamed(mark, "set on a task", "set_ctx, set_iter")
-        found = patches(task.pop("set"), task, notes)
+        found = patches(task.pop("set"), notes)
         patch_on_success(task, found, mark)
     walk.edit_strings(task, lambda text: _renamed(text, _args))
 
 
-def _arc(arc: AnyMap, notes: Notes) -> None:
-    if "set" in arc and "args" not in arc:
-        mark = key_mark(arc, "set")
-        notes.renamed(mark, "set on an arc", "args")
-        rename(arc, "set", "args")
-        args = as_map(arc["args"])
-        for key in list(args or ()):
-            _arc_arg(args, key, notes)
+def _input(task: AnyMap, notes: Notes) -> None:
+    """``input`` is ``args``; where both stand, each name stands in one of them."""
+    given, args = as_map(task.get("input")), as_map(task.get("args"))
+    if "input" in task and "args" not in task:
+        notes.renamed(key_mark(task, "input"), "input", "args")
+        rename(task, "input", "args")
+    elif given is not None and args is not None:
+        notes.renamed(key_mark(task, "input"), "input", "args")
+        for name, value in given.items():
+            _once(args, name, value, key_mark(given, name), notes)
+        del task["input"]
+
+
+def _arcs(step: AnyMap, names: set[str], notes: Notes) -> list[AnyMap]:
+    """Rewrite the arcs of a step; return the steps that some of them lead over now."""
+    made = []
+    for arc in walk.arcs(step):
+        changes = _arc(arc, notes)
+        if changes:
+            made.append(write_on_the_way(step, arc, changes, names))
+    return made
+
+
+def _arc(arc: AnyMap, notes: Notes) -> AnyMap:
+    """Make what an arc sets arguments of its token; return what it writes to ctx."""
+    mark = key_mark(arc, "set")
+    changes = new_map({}, mark, like=arc)
+    if "set" in arc:
+        given = as_map(arc.pop("set"))
+        if given is None:
+            notes.refuse(mark, "'set' on an arc must be a mapping", "give each value a name")
+        else:
+            notes.renamed(mark, "set on an arc", "args, and a step that writes ctx")
+            _assign(arc, given, changes, notes)
     _edit(arc, _event, notes)
+    walk.edit_strings(changes, lambda text: _renamed(text, _event), skip=frozenset())
+    return changes
 
 
-def _arc_arg(args: AnyMap | None, key: str, notes: Notes) -> None:
-    assert args is not None
-    scope, dot, name = key.partition(".")
-    if not dot or not name:
-        return
-    if scope not in ("args", "input"):
-        notes.ignore(
-            key_mark(args, key), f"an arc passes arguments: '{key}' becomes 'args.{name}'",
-            f"to change {scope}, use a task policy's set_{scope}" if scope in ("ctx", "iter") else "read it as args",
-        )  # fmt: skip
-    rename(args, key, name)
+def _assign(arc: AnyMap, given: AnyMap, changes: AnyMap, notes: Notes) -> None:
+    """Sort what an arc sets into arguments of its token and changes of ctx."""
+    for scope, name, value, at in _targets(given, ("ctx", "args", "input")):
+        if scope == "ctx":
+            put(changes, name, value, at)
+        elif scope in ("", "args", "input"):
+            _once(child(arc, "args", at), name, value, at, notes)
+        else:
+            _unwritable(scope, name, at, notes)
+
+
+def _once(args: AnyMap, name: str, value: Tree, at: Mark, notes: Notes) -> None:
+    """Add an argument that is not there yet; of two with one name, nobody knows which is meant."""
+    if name in args:
+        notes.refuse(at, f"the argument '{name}' is given twice", "keep one of the two")
+    else:
+        put(args, name, value, at)
 
 
 def _default_args(step: AnyMap, key: str, pipeline: list[AnyMap], notes: Notes) -> None:
@@ -188,29 +230,39 @@ def _args(path: Path) -> Path | None:
 # Patches, which the legacy dialect writes too
 
 
-def patches(given: Tree, holder: AnyMap, notes: Notes) -> dict[str, dict[str, Tree]]:
+def patches(given: Tree, notes: Notes) -> dict[str, dict[str, Tree]]:
     """Sort the targets of a ``set`` into set_ctx and set_iter; bare names go to ctx."""
     found: dict[str, dict[str, Tree]] = {}
-    items = as_map(given)
-    for key, value in (items or {}).items():
-        scope, dot, name = key.partition(".")
-        inner = as_map(value)
-        if scope in ("ctx", "iter") and dot:
-            found.setdefault(f"set_{scope}", {})[name] = value
-        elif key in ("ctx", "iter") and inner is not None:
-            found.setdefault(f"set_{key}", {}).update(inner)
-        elif dot:
-            mark = key_mark(items or holder, key)
-            notes.refuse(mark, f"'{scope}' cannot be written to", f"write 'ctx.{name}' instead")
+    for scope, name, value, at in _targets(as_map(given) or {}, ("ctx", "iter")):
+        if scope in ("", "ctx", "iter"):
+            found.setdefault(f"set_{scope or 'ctx'}", {})[name] = value
         else:
-            found.setdefault("set_ctx", {})[key] = value
+            _unwritable(scope, name, at, notes)
     for patch in found.values():
-        for key, value in patch.items():
-            if isinstance(value, str):
-                patch[key] = type(value)(_renamed(value, _outcome))
-            else:
-                walk.edit_strings(value, lambda text: _renamed(text, _outcome))
+        walk.edit_strings(patch, lambda text: _renamed(text, _outcome), skip=frozenset())
     return found
+
+
+def _targets(
+    given: AnyMap | dict[str, Tree], scopes: tuple[str, ...]
+) -> Iterator[tuple[str, str, Tree, Mark]]:
+    """Yield what a ``set`` assigns: scope, name and value, and where; the scope of a bare name is empty."""
+    for key, value in given.items():
+        scope, dot, name = key.partition(".")
+        inner = as_map(value) if key in scopes else None
+        at = key_mark(given, key)
+        if dot and name:
+            yield scope, name, value, at
+        elif inner is not None:
+            yield from ((key, name, item, key_mark(inner, name)) for name, item in inner.items())
+        else:
+            yield "", key, value, at
+
+
+def _unwritable(scope: str, name: str, at: Mark, notes: Notes) -> None:
+    """Another engine has state of single steps and iterations where Petra has none."""
+    tell = notes.lose if scope in ("step", "iter") else notes.refuse
+    tell(at, f"'{scope}.{name}' cannot be written to", f"write 'ctx.{name}' instead")
 
 
 def patch_on_success(task: AnyMap, found: Mapping[str, Mapping[str, Tree]], mark: Mark) -> None:

@@ -1,12 +1,16 @@
 """How much a document grows when short forms are written out: the budget of S1 counts that too.
 
-A step's ``input`` is copied to each of its tasks, a ``set`` to each rule, and a workbook task to each call.
+A step's ``input`` is copied to each of its tasks, a ``set`` to each rule, and a workbook task to each call; an arc that
+sets something and a ``bind`` ahead of a loop become steps.
 """
 
 from __future__ import annotations
 
 from petra.playbook import walk
 from petra.playbook.tree import AnyMap, Tree, as_map, as_seq
+
+_STEP = 20
+"""About so many nodes are a step that a rewrite adds."""
 
 
 def growth(document: AnyMap) -> int:
@@ -22,6 +26,8 @@ def growth(document: AnyMap) -> int:
             if task.get("kind") == "workbook":
                 called = task.get("task", task.get("name"))
                 added += book.get(called, 0) if isinstance(called, str) else 0
+        added += sum(_STEP + _size(arc["set"]) for arc in walk.arcs(step) if "set" in arc)
+        added += _STEP * len(as_map(step.get("bind")) or ())
     return added
 
 

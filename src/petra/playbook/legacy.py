@@ -3,7 +3,7 @@
 | older | becomes |
 |---|---|
 | ``step.when`` | admission, once |
-| ``bind`` | a leading noop task with ``set_ctx`` |
+| ``bind`` | a leading noop task with ``set_ctx``; with a loop, a step ahead of it |
 | ``next: […]`` | a router: inclusive without any ``when``, else exclusive |
 | ``case: […]`` | arcs |
 | ``loop.collection/element`` | ``in``/``iterator`` |
@@ -25,10 +25,12 @@ from typing import get_args
 from petra.expr.scopes import RESERVED
 from petra.kinds import KINDS, KNOBS
 from petra.playbook import walk
-from petra.playbook.dialects import patch_on_success
+from petra.playbook.detours import Binding, bind_ahead
+from petra.playbook.dialects import patch_on_success, workbook_tasks
 from petra.playbook.grammar import fields_of
 from petra.playbook.notes import Notes
 from petra.playbook.problems import Mark, did_you_mean
+from petra.playbook.sinks import sink_task
 from petra.playbook.tree import (
     AnyMap,
     AnySeq,
@@ -75,11 +77,16 @@ class Legacy:
         self.notes = notes
         self.foreign = str(document.get("apiVersion")).startswith("noetl.io/")
         self.names: set[str] = set()
+        self.bindings: list[Binding] = []
 
     def rewrite(self) -> None:
         """Rewrite every older construct."""
         for step in walk.steps(self.document):
             self._step(step)
+        for task in workbook_tasks(self.document):
+            self._task(task, None)
+        if self.bindings:
+            self._bind_ahead()
         if self.names:
             self._qualify_names()
 
@@ -91,7 +98,8 @@ class Legacy:
         for rule in walk.rules(step, "admit"):
             self._expr(rule)
         self._when(step)
-        self._loop(as_map(step.get("loop")), step)
+        _qualify_elements(step)
+        self._loop(as_map(step.get("loop")))
         told = "case" in step
         self._case(step)
         self._next(step, told=told)
@@ -146,13 +154,22 @@ class Legacy:
         tasks: list[Tree] = []
         for number, names in enumerate(_in_order(bound)):
             patch = new_map({name: bound[name] for name in names}, mark, like=step)
-            action = new_map({"do": "continue", "set_ctx": patch}, mark, like=step)
-            closing = new_map({"else": new_map({"then": action}, mark, like=step)}, mark, like=step)
-            policy = new_map({"rules": new_seq([closing], mark, like=step)}, mark, like=step)
-            spec = new_map({"policy": policy}, mark, like=step)
             name = f"bind_{number}" if number else "bind"
-            tasks.append(new_map({"name": name, "kind": "noop", "spec": spec}, mark, like=step))
-        self._pipeline(step, mark, first=tasks)
+            task = {"name": name, "kind": "noop", "set_ctx": patch}
+            tasks.append(new_map(task, mark, like=step))
+        if step.get("loop") is None:
+            self._pipeline(step, mark, first=tasks)
+        elif tasks:
+            self.bindings.append(Binding(step, tasks, mark))
+
+    def _bind_ahead(self) -> None:
+        """What is bound before a loop is bound once, in a step of its own: each iteration would do it again."""
+        spec = as_map((as_map(self.document.get("executor")) or {}).get("spec")) or {}
+        for step, _, mark in self.bindings:
+            if step.get("step") == spec.get("final_step"):
+                words = "the final step cannot bind names ahead of a loop"
+                self.notes.refuse(mark, words, "bind them in a step before the end")
+        bind_ahead(self.document, self.bindings)
 
     def _pipeline(
         self,
@@ -172,11 +189,9 @@ class Legacy:
         whole = new_seq([*(first or []), *present, *(last or [])], mark, like=step)
         put(step, "tool", whole, mark)
 
-    def _loop(self, loop: AnyMap | None, step: AnyMap) -> None:
+    def _loop(self, loop: AnyMap | None) -> None:
         if loop is None:
             return
-        if isinstance(element := loop.get("element"), str) and "iterator" not in loop:
-            _qualify_element(step, element)
         for old, new in (("collection", "in"), ("element", "iterator")):
             if old in loop and new not in loop:
                 self.notes.legacy(key_mark(loop, old), f"loop.{old}", f"loop.{new}")
@@ -191,7 +206,7 @@ class Legacy:
             mark = value_mark(spec, "mode")
             self.notes.legacy(mark, "loop mode: async", "mode: parallel")
             put(spec, "mode", "parallel", mark)
-        self._loop(as_map(loop.get("loop")), step)
+        self._loop(as_map(loop.get("loop")))
 
     def _case(self, step: AnyMap) -> None:
         if "case" not in step:
@@ -287,7 +302,8 @@ class Legacy:
 
     # Tasks
 
-    def _task(self, task: AnyMap, step: AnyMap) -> None:
+    def _task(self, task: AnyMap, step: AnyMap | None) -> None:
+        """Rewrite a task; one of the workbook has no step yet."""
         self._move_up(task)
         kind = task.get("kind")
         if self.foreign and kind == "shell":
@@ -367,7 +383,7 @@ class Legacy:
         guard = _braced(item.get("when", item.get("expr", True)))
         return new_map({"when": guard, "then": action}, mark, like=self.document)
 
-    def _result(self, task: AnyMap, step: AnyMap) -> None:
+    def _result(self, task: AnyMap, step: AnyMap | None) -> None:
         if "result" not in task:
             return
         mark = key_mark(task, "result")
@@ -388,16 +404,18 @@ class Legacy:
             put(child(keys, into, mark), "reduce", self._reducer(collect), mark)
         patch_on_success(task, {"set_ctx": found} if found else {}, mark)
         sinks = as_seq(result.get("sink")) or ([result["sink"]] if result.get("sink") else [])
-        if sinks:
+        if sinks and step is not None:
             self._sinks(task, step, sinks, picked, mark)
+        elif sinks:
+            words = "a task of the workbook cannot have a sink"
+            self.notes.lose(mark, words, "store its result with a further task where it is called")
 
     def _only(self, given: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
         """Tell of keys that mean nothing; none is dropped in silence."""
         for key in given:
             if key not in known:
-                tell = self.notes.ignore if self.foreign else self.notes.refuse
                 hint = did_you_mean(str(key), known) or f"it takes {', '.join(known)}"
-                tell(key_mark(given, key), f"'{key}' in '{where}' has no meaning", hint)
+                self.notes.lose(key_mark(given, key), f"'{key}' in '{where}' has no meaning", hint)
 
     def _reducer(self, collect: AnyMap | dict[str, Tree]) -> str:
         """Return the reducer that a collection's mode names."""
@@ -417,26 +435,15 @@ class Legacy:
         before = list(walk.tasks_of(step.get("tool")))
         result = _name_of(before[-1], step, mark)
         first = sum(str(one.get("name")).startswith("sink_") for one in before)
+        stored = walk.renamed(str(picked), lambda path: _of(path, source))
         made = []
         for number, item in enumerate(sinks, first):
-            sink = as_map(item)
-            if sink is not None and "kind" not in sink and "tool" in sink:
-                rename(sink, "tool", "kind")
-            if sink is not None and "kind" not in sink and len(sink) == 1:
-                kind = next(iter(sink))
-                body = as_map(sink[kind]) or {}
-                sink = new_map({"kind": kind, **body}, mark, like=step)
-            if sink is None or "kind" not in sink:
-                self.notes.refuse(
-                    mark, "a sink must name the tool that stores", "write a task of that kind"
-                )
+            walk.edit_strings(item, lambda text: str(_this(text, (source,))))
+            sink = sink_task(item, stored, mark, self.notes, like=step)
+            if sink is None:
                 continue
             if "name" not in sink:
                 put(sink, "name", f"sink_{number}", mark)
-            walk.edit_strings(sink, lambda text: str(_this(text, (source,))))
-            args = child(sink, "args", mark)
-            if "data" not in args:
-                put(args, "data", walk.renamed(str(picked), lambda path: _of(path, source)), mark)
             self._task(sink, step)
             made.append(sink)
         if made:
@@ -524,13 +531,29 @@ def _in_order(bound: AnyMap | dict[str, Tree]) -> list[list[str]]:
     return groups
 
 
-def _qualify_element(step: AnyMap, element: str) -> None:
-    """Older loops put their element beside everything else."""
+def _qualify_elements(step: AnyMap) -> None:
+    """Older loops put their element beside everything else; an outer one is the parent's."""
+    loop = as_map(step.get("loop"))
+    elements: list[str | None] = []
+    while loop is not None:
+        walk.edit_strings(loop.get("spec"), lambda text: _qualified(text, elements))
+        for word in ("in", "collection"):
+            if isinstance(text := loop.get(word), str):
+                loop[word] = type(text)(_qualified(text, elements))
+        named = loop.get("element") if "iterator" not in loop else None
+        elements.append(named if isinstance(named, str) else None)
+        loop = as_map(loop.get("loop"))
+    walk.edit_strings(step.get("tool"), lambda text: _qualified(text, elements))
+
+
+def _qualified(text: str, elements: list[str | None]) -> str:
+    """Read the elements of the loops around a text, the innermost last, from ``iter``."""
 
     def qualify(path: tuple[str, ...]) -> tuple[str, ...] | None:
-        return ("iter", *path) if path[0] == element else None
+        for level, element in enumerate(reversed(elements)):
+            if path[0] == element:
+                return ("iter", *("parent",) * level, *path)
+        return None
 
-    def edit(text: str) -> str:
-        return walk.renamed(text, qualify) if element in _WORD.findall(text) else text
-
-    walk.edit_strings(step.get("tool"), edit)
+    words = set(_WORD.findall(text))
+    return walk.renamed(text, qualify) if words.intersection(elements) else text

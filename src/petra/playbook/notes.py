@@ -22,6 +22,8 @@ class Change:
 class Notes:
     """Collects the changes of a rewrite, and what it could not rewrite."""
 
+    foreign: bool = False
+    """Whether the file is another engine's, where what Petra does not know is ignored."""
     changes: list[Change] = field(default_factory=list)
     refused: list[tuple[Mark, str, str]] = field(default_factory=list)
     ignored: list[tuple[Mark, str, str]] = field(default_factory=list)
@@ -41,3 +43,7 @@ class Notes:
     def ignore(self, mark: Mark, message: str, hint: str) -> None:
         """Tell of something that loses part of its meaning."""
         self.ignored.append((mark, message, hint))
+
+    def lose(self, mark: Mark, message: str, hint: str) -> None:
+        """Tell of something that Petra does not know: ignored in files of other engines, refused in its own."""
+        (self.ignore if self.foreign else self.refuse)(mark, message, hint)

@@ -102,9 +102,9 @@ def read_tree(
     if growth(tree) > NODES_MAX:
         _too_large(problems)
         return Reading(name, text, None, tuple(problems))
-    notes = Notes()
     _header(tree, problems)
     foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    notes = Notes(foreign=foreign)
     keys = UnknownKeys(problems, foreign=foreign)
     keys.mend_early(tree)
     name_kinds(tree, problems)

@@ -20,7 +20,7 @@ def step_patches(step: Map, problems: Problems) -> None:
         if word not in step:
             continue
         at = step.key_at(word)
-        if own not in BUILT_IN:
+        if isinstance(own, str) and own not in BUILT_IN:
             walk.edit_strings(
                 step[word],
                 lambda text: walk.renamed(

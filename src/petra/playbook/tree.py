@@ -191,6 +191,13 @@ def put(node: AnyMap, key: str, value: Tree, mark: Mark) -> None:
         node[key] = value
 
 
+def insert(node: AnySeq, index: int, value: Tree, mark: Mark) -> None:
+    """Put an item in front of another one; what follows keeps its marks and comments."""
+    node.insert(index, value)
+    if isinstance(node, Seq):
+        node.items_at.insert(index, mark)
+
+
 def rename(node: AnyMap, old: str, new: str) -> None:
     """Give a key another name, in the same place and with the same marks and comments."""
     items = list(node.items())

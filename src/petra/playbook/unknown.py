@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Endpoint, Knobs
+from petra.kinds import KINDS, Knobs, Source, Target
 from petra.playbook import model
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
@@ -76,7 +76,7 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
 _DIALECT_WORDS = frozenset({"when", "bind", "case", "args", "input", "set", "set_ctx", "set_iter"})
 _OF_STEPS = frozenset({"next", "loop", "case"})
 _LENIENT = frozenset({"tool", "loop", "workbook"})
-_WITH_AUTH = frozenset({model.Task, Endpoint})
+_WITH_AUTH = frozenset({model.Task, Source, Target})
 _STARTS_STEPS = frozenset({"step", "next", "steps", "goto"})
 
 

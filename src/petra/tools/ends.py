@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from petra.kinds import Endpoint, Http
+from petra.kinds import Endpoint, Http, Source, Target
 from petra.tools.base import ToolContext, ToolError, ToolSettings
 from petra.tools.http import HttpTool
 from petra.tools.jsonable import to_json
@@ -37,9 +37,11 @@ class Ends:
         self._pools: Pools | None = None
 
     def source(
-        self, end: Endpoint, context: ToolContext, size: int
+        self, end: Source, context: ToolContext, size: int
     ) -> AbstractAsyncContextManager[Chunks]:
         """Open a source of chunks of ``size`` rows."""
+        if end.kind == "rows":
+            return _given(end, size)
         opens = {
             "postgres": self._from_postgres,
             "sqlite": self._from_sqlite,
@@ -48,7 +50,7 @@ class Ends:
         }
         return opens[end.kind](end, context, size)
 
-    def target(self, end: Endpoint, context: ToolContext) -> AbstractAsyncContextManager[Write]:
+    def target(self, end: Target, context: ToolContext) -> AbstractAsyncContextManager[Write]:
         """Open a target; what was written is kept when the block ends well."""
         opens = {
             "postgres": self._to_postgres,
@@ -76,7 +78,7 @@ class Ends:
 
     @contextlib.asynccontextmanager
     async def _from_postgres(
-        self, end: Endpoint, context: ToolContext, size: int
+        self, end: Source, context: ToolContext, size: int
     ) -> AsyncIterator[Chunks]:
         from petra.tools.postgres import address_of, convert  # noqa: PLC0415 - an extra
 
@@ -96,7 +98,7 @@ class Ends:
             yield chunks()
 
     @contextlib.asynccontextmanager
-    async def _to_postgres(self, end: Endpoint, context: ToolContext) -> AsyncIterator[Write]:
+    async def _to_postgres(self, end: Target, context: ToolContext) -> AsyncIterator[Write]:
         from petra.tools.postgres import address_of, convert  # noqa: PLC0415 - an extra
 
         table, key = _table(end)
@@ -136,7 +138,7 @@ class Ends:
 
     @contextlib.asynccontextmanager
     async def _from_sqlite(
-        self, end: Endpoint, context: ToolContext, size: int
+        self, end: Source, context: ToolContext, size: int
     ) -> AsyncIterator[Chunks]:
         from petra.tools.sqlite import rows_of, value_for_sqlite  # noqa: PLC0415
 
@@ -157,7 +159,7 @@ class Ends:
             yield chunks()
 
     @contextlib.asynccontextmanager
-    async def _to_sqlite(self, end: Endpoint, context: ToolContext) -> AsyncIterator[Write]:
+    async def _to_sqlite(self, end: Target, context: ToolContext) -> AsyncIterator[Write]:
         from petra.tools.sqlite import value_for_sqlite  # noqa: PLC0415
 
         def plain(value: Any) -> Any:
@@ -200,7 +202,7 @@ class Ends:
 
     @contextlib.asynccontextmanager
     async def _from_duckdb(
-        self, end: Endpoint, context: ToolContext, size: int
+        self, end: Source, context: ToolContext, size: int
     ) -> AsyncIterator[Chunks]:
         from petra.tools.duckdb import rows_of  # noqa: PLC0415
 
@@ -216,7 +218,7 @@ class Ends:
             yield chunks()
 
     @contextlib.asynccontextmanager
-    async def _to_duckdb(self, end: Endpoint, context: ToolContext) -> AsyncIterator[Write]:
+    async def _to_duckdb(self, end: Target, context: ToolContext) -> AsyncIterator[Write]:
         table, key = _table(end)
         async with self._duckdb(end, context) as connection:
             await self._call(connection, connection.begin)
@@ -239,20 +241,14 @@ class Ends:
 
     @contextlib.asynccontextmanager
     async def _from_http(
-        self, end: Endpoint, context: ToolContext, size: int
+        self, end: Source, context: ToolContext, size: int
     ) -> AsyncIterator[Chunks]:
         request = Http(url=_url(end), auth=end.auth, params=_params(end))
         outcome = await self._http.run(request, context)
-        rows = _list_in(outcome.result["data"], end.query)
-
-        async def chunks() -> Chunks:
-            for start in range(0, len(rows), size):
-                yield rows[start : start + size]
-
-        yield chunks()
+        yield _chunks(_list_in(outcome.result["data"], end.query), size)
 
     @contextlib.asynccontextmanager
-    async def _to_http(self, end: Endpoint, context: ToolContext) -> AsyncIterator[Write]:
+    async def _to_http(self, end: Target, context: ToolContext) -> AsyncIterator[Write]:
         if end.mode != "append":
             raise ToolError("client_error", f"an end of kind http cannot {end.mode}")
 
@@ -273,13 +269,27 @@ class Ends:
         return await self._threads.call(function, stop=connection.interrupt)
 
 
-def _query(end: Endpoint) -> str:
+@contextlib.asynccontextmanager
+async def _given(end: Source, size: int) -> AsyncIterator[Chunks]:
+    """Yield the rows that stand in the playbook; a single object is one row."""
+    rows = [end.rows] if isinstance(end.rows, Mapping) else end.rows
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ToolError("client_error", "a source of kind rows needs rows, a list of objects")
+    yield _chunks(rows, size)
+
+
+async def _chunks(rows: list[Row], size: int) -> Chunks:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _query(end: Source) -> str:
     if end.query is None:
         raise ToolError("client_error", f"a source of kind {end.kind} needs a query")
     return end.query
 
 
-def _table(end: Endpoint) -> tuple[str, list[str] | None]:
+def _table(end: Target) -> tuple[str, list[str] | None]:
     """Return the table to write to, and the key of an upsert."""
     if end.table is None:
         raise ToolError("client_error", f"a target of kind {end.kind} needs a table")

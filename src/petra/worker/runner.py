@@ -21,6 +21,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.errors import ExpressionError, UnreadableError
+from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.keychain import Scrubber
 from petra.kinds import Fields
@@ -567,6 +568,8 @@ def _rendered_again(work: Work, run: Run) -> Run:
     scope = {**run.scope, "keychain": work.ready.secrets.view, "args": own}
     if run.follow is not None:
         scope[FOLLOW] = run.follow
+    if NOW in work.given.scope:
+        scope[NOW] = work.given.scope[NOW]
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
     return Run(

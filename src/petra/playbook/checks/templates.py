@@ -151,6 +151,11 @@ class _Templates:
 
     def _call(self, read: PathUse, at: Mark, use: Use) -> None:
         name = read.path[0].removesuffix("()")
+        if name == "now" and use in (Use.ADMIT, Use.JOIN):
+            self.problems.warn(
+                "P214", at, f"{use.value} is not judged again because time passes",
+                "wait for time in a step of kind 'wait'",
+            )  # fmt: skip
         if name not in HELPERS:
             return
         if name not in SCOPES[use]:
