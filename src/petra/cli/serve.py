@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,11 +11,15 @@ from pathlib import Path
 import click
 
 from petra.cli.home import home_option
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
+from petra.store.errors import HeldError
+
+ADDRESS = "petra.address"
+"""A file that says where the server of a folder answers."""
 
 
 @click.command("serve")
@@ -23,7 +28,9 @@ from petra.errors import UsageError
     "--port", type=click.IntRange(0, 65535), default=7777, show_default=True, help="0 takes a free one."
 )  # fmt: skip
 @click.option("--prefix", default="", help="A path before all others, e.g. /petra.")
-@click.option("--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once.")
+@click.option(
+    "--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once."
+)
 @click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
@@ -40,6 +47,11 @@ def command(
     address = Address(host, port)
     try:
         asyncio.run(_serve(address, prefix.rstrip("/"), home, output, slots=slots, grace_s=grace))
+    except HeldError as error:
+        at = _address_of(home)
+        held = str(error).partition(";")[0]
+        there = f"a server answers there at {at}" if at else "wait for it, or stop it"
+        raise UsageError(f"{held}; {there}, or choose another --home") from None
     except OSError as error:
         raise UsageError(f"{home} cannot be used: {error.strerror or error}") from None
 
@@ -58,9 +70,19 @@ async def _serve(
         identity = Identity(home, local.clock)
         service = Service(local.desk, identity, local.clock, home, prefix)
         async with serving(service, address, grace_s=grace_s) as (got, _):
+            (home / ADDRESS).write_text(f"{got.url}{prefix}\n")
             _say(f"{got.url}{prefix}", identity.token, identity.new_code(), output)
             await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
+        (home / ADDRESS).unlink(missing_ok=True)
+
+
+def _address_of(home: Path) -> str:
+    """Return where the server of a folder answers, if it has one."""
+    try:
+        return (home / ADDRESS).read_text().strip()
+    except OSError:
+        return ""
 
 
 async def _either(ended: asyncio.Event, engine: Engine) -> None:
@@ -85,7 +107,8 @@ async def _set(event: asyncio.Event) -> None:
 def _say(url: str, token: str, code: str, output: str) -> None:
     login = f"{url}/login?code={code}"
     if output == "json":
-        print_json({"url": url, "login_url": login, "token": token, "pid": os.getpid()})
+        said = {"url": url, "login_url": login, "token": token, "pid": os.getpid()}
+        click.echo(json.dumps(said))  # a line of its own: whoever started us reads that
         return
     click.echo(f"petra serves {url}")
     click.echo(f"  open   {login}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Litestar, Request
-from litestar.config.response_cache import ResponseCacheConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra import __version__
@@ -16,8 +16,17 @@ from petra.desk import Principal
 from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.parameters import refuse_unknown
 from petra.server.problems import told
-from petra.server.resources import acts, authoring, executions, people, playbooks, streams, system
-from petra.server.service import API, Service
+from petra.server.resources import (
+    acts,
+    authoring,
+    docs,
+    executions,
+    people,
+    playbooks,
+    streams,
+    system,
+)
+from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
 
@@ -27,6 +36,7 @@ def build(service: Service) -> Litestar:
     return Litestar(
         route_handlers=[
             *system.routes(service.prefix),
+            docs.router(service.prefix),
             *(
                 module.router(service.base)
                 for module in (authoring, playbooks, executions, acts, people, streams)
@@ -40,7 +50,6 @@ def build(service: Service) -> Litestar:
         before_request=refuse_unknown,
         openapi_config=_openapi(service.prefix),
         logging_config=None,
-        response_cache_config=ResponseCacheConfig(),
         debug=False,
     )
 
@@ -62,9 +71,8 @@ def _openapi(prefix: str) -> OpenAPIConfig:
         title="Petra",
         version=__version__,
         description="Durable workflows on Petri nets: start, watch, steer, decide. Errors are problem documents.",
-        path=f"{prefix}{API}/unused-docs",  # our own pages show it: theirs fetch scripts from elsewhere
-        render_plugins=[],
-        enabled_endpoints=set(),
+        path=f"{prefix}/api/openapi",  # where it is not looked for: our own page fetches nothing from outside
+        render_plugins=[JsonRenderPlugin()],
         components=Components(
             security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
         ),

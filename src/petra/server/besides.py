@@ -10,11 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 WAITING_MAX = 16
@@ -30,27 +29,27 @@ class Besides:
         self._waiting = 0
         self._pool: ProcessPoolExecutor | None = None
 
-    async def do(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-        """Have something worked out; what it is given and what it gives are plain data.
+    async def do(self, work: Callable[[str], T], text: str) -> T:
+        """Have something worked out of a text; what comes of it is plain data.
 
         Raises:
-            Refusal: too much waits already, it takes too long, or it killed its process.
+            ProblemError: too much waits already, it takes too long, or it killed its process.
         """
-        if more:
-            raise TypeError("what is handed to another process is handed by position")
         if self._waiting >= self._most:
-            raise Refusal("busy", f"{self._waiting} pieces of work wait already")
+            raise ProblemError("busy", f"{self._waiting} pieces of work wait already")
         self._waiting += 1
         try:
             async with asyncio.timeout(LIMIT_S):
-                future = self._started().submit(work, *args)
+                future = self._started().submit(work, text)
                 return await asyncio.wrap_future(future)
         except TimeoutError:
             self._drop()
-            raise Refusal("busy", f"it took longer than {LIMIT_S:g} s and was given up") from None
+            raise ProblemError(
+                "busy", f"it took longer than {LIMIT_S:g} s and was given up"
+            ) from None
         except BrokenProcessPool:
             self._drop()
-            raise Refusal("busy", "the process that worked on it died") from None
+            raise ProblemError("busy", "the process that worked on it died") from None
         finally:
             self._waiting -= 1
 

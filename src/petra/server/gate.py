@@ -12,15 +12,21 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, Final
 
 import msgspec
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from petra.clock import Clock
 from petra.server.identity import SAFE
 from petra.server.problems import CODES, MEDIA_TYPE
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Any, Any], Awaitable[None]]
+"""What ASGI says of applications, without any framework's words for it."""
 
 BODY_MAX: Final = 16 * 1024 * 1024
 BODY_S: Final = 30.0
@@ -35,7 +41,7 @@ class _TooLargeError(Exception):
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, inner: ASGIApp, hosts: Collection[str], clock: Clock) -> None:
+    def __init__(self, inner: App, hosts: Collection[str], clock: Clock) -> None:
         """Make one; ``hosts`` are the names, with port, that this server answers to; none means any."""
         self._inner = inner
         self._hosts = frozenset(hosts)
@@ -46,7 +52,9 @@ class Gate:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
         begun, answer = self._clock.now(), _Answer(send, request_id)
@@ -95,7 +103,11 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message.get("headers", ()), (b"x-request-id", self._id), (b"x-content-type-options", b"nosniff")]
+            headers = [
+                *message.get("headers", ()),
+                (b"x-request-id", self._id),
+                (b"x-content-type-options", b"nosniff"),
+            ]
             message = {**message, "headers": headers}
         await self._send(message)
 
@@ -131,6 +143,10 @@ async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None
             "detail": detail, "hint": known.hint, "instance": path,
         }
     )  # fmt: skip
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
     await answer({"type": "http.response.start", "status": known.status, "headers": headers})
     await answer({"type": "http.response.body", "body": body, "more_body": False})

@@ -22,12 +22,12 @@ from typing import Final
 from petra.clock import Clock
 from petra.desk import Principal, owner
 from petra.private import append
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 
 COOKIE: Final = "petra_session"
 CSRF_HEADER: Final = "x-csrf-token"
 SESSION_S: Final = 12 * 3600
-TOKEN_FILE: Final = "owner-token"
+TOKEN_FILE: Final = "owner-token"  # noqa: S105 - its name, not its content
 KEY_FILE: Final = "session-key"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -63,11 +63,11 @@ class Identity:
         """Return the cookie of a session for whoever has the code, which is used up.
 
         Raises:
-            Refusal: it is none, or it was used.
+            ProblemError: it is none, or it was used.
         """
         digest = _digest(code)
         if digest not in self._codes:
-            raise Refusal(
+            raise ProblemError(
                 "no-credentials",
                 "this code is not known, or was used; 'petra serve' prints a fresh one",
             )
@@ -101,21 +101,23 @@ class Identity:
         """Return who asks, and their session, if it is one.
 
         Raises:
-            Refusal: nobody that is known.
+            ProblemError: nobody that is known.
         """
         if asked.authorization:
             scheme, _, token = asked.authorization.partition(" ")
             known = hmac.compare_digest(token.strip().encode(), self.token.encode())
             if scheme.lower() != "bearer" or not known:
-                raise Refusal("no-credentials", "the token is not known here")
+                raise ProblemError("no-credentials", "the token is not known here")
             return owner(), ""
         session = self._session(asked.cookie)
         if not session:
-            raise Refusal("no-credentials", "no token and no session came with the request")
+            raise ProblemError("no-credentials", "no token and no session came with the request")
         if asked.method not in SAFE:
             given = asked.csrf.encode("utf-8", "replace")
             if not hmac.compare_digest(given, self.csrf(session).encode()):
-                raise Refusal("cross-site", f"an act of a session needs the header '{CSRF_HEADER}'")
+                raise ProblemError(
+                    "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
+                )
         return owner(), session
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -71,8 +71,7 @@ async def serving(
         server.should_exit = True
 
     try:
-        while not server.started and not task.done():
-            await asyncio.sleep(0.005)  # it has no other way to say so
+        await server.up.wait()
         yield got, end
     finally:
         end()
@@ -83,10 +82,18 @@ async def serving(
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to whoever opened the folder."""
+    """A server that says when it is up, and leaves signals to whoever opened the folder."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
 
     @contextlib.contextmanager
-    def capture_signals(self) -> object:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         yield
 
 

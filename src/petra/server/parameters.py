@@ -9,7 +9,7 @@ from litestar import Request
 from litestar.handlers import BaseRouteHandler
 
 from petra.playbook.problems import did_you_mean
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
 WAIT_MAX_S = 60
@@ -25,7 +25,7 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     for name in given:
         if name not in known:
             hint = did_you_mean(name, sorted(known)) if known else "this call has none"
-            raise Refusal("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
+            raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
 
 
 @cache
@@ -43,10 +43,10 @@ def bounded(limit: int) -> int:
     """Return how many a page may have.
 
     Raises:
-        Refusal: too many, or none.
+        ProblemError: too many, or none.
     """
     if not 1 <= limit <= LIMIT_MAX:
-        raise Refusal("bad-request", f"'limit' is {limit}; it must be from 1 to {LIMIT_MAX}")
+        raise ProblemError("bad-request", f"'limit' is {limit}; it must be from 1 to {LIMIT_MAX}")
     return limit
 
 
@@ -54,15 +54,16 @@ def wait_of(prefer: str | None) -> float:
     """Return how long ``Prefer: wait=N`` wants to wait; 0 where it does not.
 
     Raises:
-        Refusal: it is no number, or too large.
+        ProblemError: it is no number, or too large.
     """
     for part in (prefer or "").split(","):
         name, _, value = part.strip().partition("=")
         if name.lower() != "wait":
             continue
         if not value.isdigit() or int(value) > WAIT_MAX_S:
-            raise Refusal(
-                "bad-request", f"'Prefer: wait={value[:20]}': a number of seconds up to {WAIT_MAX_S}"
+            raise ProblemError(
+                "bad-request",
+                f"'Prefer: wait={value[:20]}': a number of seconds up to {WAIT_MAX_S}",
             )
         return float(value)
     return 0.0

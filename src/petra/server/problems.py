@@ -20,7 +20,7 @@ from petra.engine.entries import UnknownExecutionError
 from petra.engine.life import StoppedError
 from petra.errors import ExpressionError, PetraError, UnreadableError, UsageError
 from petra.playbook import InvalidPlaybookError, Problem
-from petra.store.errors import StoreError, UnavailableError
+from petra.store.errors import StoreError
 
 _log = logging.getLogger(__name__)
 MEDIA_TYPE: Final = "application/problem+json"
@@ -61,7 +61,7 @@ CODES: Final[dict[str, Code]] = {
 }  # fmt: skip
 
 
-class Refusal(PetraError):
+class ProblemError(PetraError):
     """A problem that a handler knows of: its code, what is wrong, and where, if there are several places."""
 
     def __init__(self, code: str, detail: str, errors: Sequence[dict[str, Any]] = ()) -> None:
@@ -89,43 +89,45 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
     if refusal.errors:
         body["errors"] = refusal.errors
     headers = {"Cache-Control": "no-store"}
-    if code.status == 503:  # noqa: SIM300 - reads as it is said
+    if code.status == 503:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if code.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(body, status_code=code.status, media_type=MEDIA_TYPE, headers=headers)
 
 
-def _refusal(error: Exception) -> Refusal:  # noqa: C901 - a table
+_CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
+    (UnknownExecutionError, "unknown-execution"),
+    (ForbiddenError, "forbidden"),
+    (ReusedError, "key-reused"),
+    (InputError, "invalid-input"),
+    (ExpressionError, "invalid-input"),
+    (UnreadableError, "unreadable"),
+    (StoppedError, "unavailable"),
+    (StoreError, "unavailable"),
+    (UsageError, "refused"),
+)
+
+
+def _refusal(error: Exception) -> ProblemError:
     match error:
-        case Refusal():
+        case ProblemError():
             return error
-        case UnknownExecutionError():
-            return Refusal("unknown-execution", str(error))
-        case ForbiddenError():
-            return Refusal("forbidden", str(error))
-        case ReusedError():
-            return Refusal("key-reused", str(error))
         case InvalidPlaybookError():
-            return Refusal(
-                "invalid-playbook",
-                "the playbook has errors",
-                [problem_data(one) for one in error.problems],
-            )
-        case InputError() | ExpressionError():
-            return Refusal("invalid-input", str(error))
-        case UnreadableError():
-            return Refusal("unreadable", error.message)
-        case StoppedError() | UnavailableError() | StoreError():
-            return Refusal("unavailable", str(error))
-        case UsageError():
-            return Refusal("refused", str(error))
+            places = [problem_data(one) for one in error.problems]
+            return ProblemError("invalid-playbook", "the playbook has errors", places)
+        case UnicodeDecodeError():
+            return ProblemError("bad-request", "the body is not UTF-8")
+        case RecursionError():
+            return ProblemError("bad-request", "the body is nested too deeply")
         case ValidationException():
-            return Refusal("bad-request", "the request cannot be read", _places(error))
+            return ProblemError("bad-request", "the request cannot be read", _places(error))
         case HTTPException():
-            return Refusal(_BY_STATUS.get(error.status_code, "bad-request"), str(error.detail))
-        case _:
-            return Refusal("internal", "something went wrong here; nothing of it is your fault")
+            return ProblemError(_BY_STATUS.get(error.status_code, "bad-request"), str(error.detail))
+    for kind, code in _CODE_OF:
+        if isinstance(error, kind):
+            return ProblemError(code, str(error))
+    return ProblemError("internal", "something went wrong here; nothing of it is your fault")
 
 
 _BY_STATUS: Final = {

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
 from litestar.params import Parameter
-from typing_extensions import Annotated
 
 from petra.desk import Branch, Principal
+from petra.engine.codec import from_row
 from petra.kernel import commands as c
+from petra.kernel import events as e
 from petra.server.parameters import wait_of
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
 from petra.server.service import Service
 from petra.server.shapes import Execution
 from petra.wire import Error
 
+LOOKED_BACK = 500
+"""So many records before the answer the one of a signal is looked for; a batch holds fewer."""
 IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
 
 
@@ -96,18 +99,28 @@ async def _asked(
     prefer: str | None,
 ) -> Execution:
     wait = wait_of(prefer)
-    kind = type(command).__name__
-    answered = await service.desk.ask(
-        who, execution, command, request=command_id(who, key, f"{kind} {execution}")
-    )
-    if answered.refused:
-        raise Refusal("refused", answered.refused)
+    await _accepted(service, who, execution, command, key)
     await waited(service, who, execution, wait)
     return await found(service, who, execution)
 
 
+async def _accepted(
+    service: Service, who: Principal, execution: str, command: c.CallerCommand, key: str | None
+) -> int:
+    """Give a command; return the version after it.
+
+    Raises:
+        ProblemError: it was refused.
+    """
+    asked = command_id(who, key, f"{type(command).__name__} {execution}")
+    answered = await service.desk.ask(who, execution, command, request=asked)
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
+    return answered.version
+
+
 @post("/executions/{execution:str}/signals/{name:str}", status_code=200)
-async def signal(  # noqa: PLR0913 - a parameter each
+async def signal(
     service: Service,
     who: Principal,
     execution: str,
@@ -117,20 +130,26 @@ async def signal(  # noqa: PLR0913 - a parameter each
     prefer: Prefer = None,
 ) -> Done:
     """Send a signal; ``waited`` says whether anybody waited for it."""
-    body = data or SignalBody()
-    before = await service.engine.view(execution)
-    waits = name in _signals(before.state)
+    body, wait = data or SignalBody(), wait_of(prefer)
     command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
-    shown = await _asked(service, who, execution, command, key, prefer)
-    return Done(execution=shown, waited=waits)
+    version = await _accepted(service, who, execution, command, key)
+    met = await _met(service, execution, name, version)
+    await waited(service, who, execution, wait)
+    return Done(execution=await found(service, who, execution), waited=met)
 
 
-def _signals(state: Any) -> set[str]:
-    return {wait.name for wait in getattr(state, "signals", {}).values() if hasattr(wait, "name")}
+async def _met(service: Service, execution: str, name: str, version: int) -> bool:
+    """Tell whether a signal that was decided up to a version found somebody who waited: its record says so."""
+    rows = await service.engine.store.read(
+        execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
+    )
+    events = [from_row(row).event for row in rows if row.seq <= version]
+    found = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
+    return bool(found) and found[-1].run is not None
 
 
 @post("/executions/{execution:str}/pause", status_code=200)
-async def pause(  # noqa: PLR0913 - a parameter each
+async def pause(
     service: Service,
     who: Principal,
     execution: str,
@@ -152,7 +171,7 @@ async def resume(
 
 
 @post("/executions/{execution:str}/cancel", status_code=200)
-async def cancel(  # noqa: PLR0913 - a parameter each
+async def cancel(
     service: Service,
     who: Principal,
     execution: str,
@@ -166,7 +185,7 @@ async def cancel(  # noqa: PLR0913 - a parameter each
 
 
 @patch("/executions/{execution:str}/ctx", status_code=200)
-async def patch_ctx(  # noqa: PLR0913 - a parameter each
+async def patch_ctx(
     service: Service,
     who: Principal,
     execution: str,
@@ -178,23 +197,23 @@ async def patch_ctx(  # noqa: PLR0913 - a parameter each
     if if_match is not None:
         entry = await service.engine.view(execution)
         if if_match.strip().strip('"') != str(entry.state.seq):
-            raise Refusal("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
+            raise ProblemError("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
     command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason)
     shown = await _asked(service, who, execution, command, key, None)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
 
 @post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
-async def override(  # noqa: PLR0913 - a parameter each
+async def override(
     service: Service, who: Principal, execution: str, step: str, data: Outcome, key: Key = None
 ) -> Execution:
     """Decide the outcome of a step that runs or waits."""
     if (data.ok is msgspec.UNSET) == (data.error is None):
-        raise Refusal("bad-request", "give exactly one of 'ok' and 'error'")
+        raise ProblemError("bad-request", "give exactly one of 'ok' and 'error'")
     try:
         error = msgspec.convert(data.error, Error) if data.error is not None else None
     except msgspec.ValidationError as wrong:
-        raise Refusal("bad-request", f"'error': {wrong}") from None
+        raise ProblemError("bad-request", f"'error': {wrong}") from None
     result = None if data.ok is msgspec.UNSET else data.ok
     command = c.Override(
         now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason
@@ -203,7 +222,7 @@ async def override(  # noqa: PLR0913 - a parameter each
 
 
 @post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
-async def retry(  # noqa: PLR0913 - a parameter each
+async def retry(
     service: Service,
     who: Principal,
     execution: str,
@@ -217,7 +236,7 @@ async def retry(  # noqa: PLR0913 - a parameter each
 
 
 @post("/executions/{execution:str}/groups/{group:str}", status_code=200)
-async def change_group(  # noqa: PLR0913 - a parameter each
+async def change_group(
     service: Service, who: Principal, execution: str, group: str, data: Group, key: Key = None
 ) -> Execution:
     """Change a live group: add, close, cancel, complete."""
@@ -226,7 +245,7 @@ async def change_group(  # noqa: PLR0913 - a parameter each
 
 
 @post("/executions/{execution:str}/rerun", status_code=201)
-async def rerun(  # noqa: PLR0913 - a parameter each
+async def rerun(
     service: Service,
     who: Principal,
     execution: str,
@@ -243,7 +262,7 @@ async def rerun(  # noqa: PLR0913 - a parameter each
 
 
 @post("/executions/{execution:str}/fork", status_code=201)
-async def fork(  # noqa: PLR0913 - a parameter each
+async def fork(
     service: Service,
     who: Principal,
     execution: str,
@@ -268,7 +287,7 @@ async def _branched(
         made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
     reply = await service.desk.carry_out(who, made)
     if reply.refused:
-        raise Refusal("refused", reply.refused)
+        raise ProblemError("refused", reply.refused)
     await waited(service, who, made.execution, wait)
     shown = await found(service, who, made.execution)
     headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}

@@ -13,7 +13,7 @@ from petra.net import prove
 from petra.playbook import read
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.schema import json_schema
-from petra.server.problems import Refusal, problem_data
+from petra.server.problems import ProblemError, problem_data
 from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -28,7 +28,7 @@ async def text_of(request: AnyHttpRequest) -> str:
     """Return the text of a playbook that a request brings, as YAML or as ``{text}``.
 
     Raises:
-        Refusal: it brings neither.
+        ProblemError: it brings neither.
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -37,9 +37,9 @@ async def text_of(request: AnyHttpRequest) -> str:
             return body.decode("utf-8-sig")
         return msgspec.json.decode(body, type=_Text).text
     except UnicodeDecodeError:
-        raise Refusal("bad-request", "the text is not UTF-8") from None
+        raise ProblemError("bad-request", "the text is not UTF-8") from None
     except msgspec.DecodeError as error:
-        raise Refusal(
+        raise ProblemError(
             "bad-request", f"send application/yaml, or JSON of the form {{text}}: {error}"
         ) from None
 

@@ -13,10 +13,10 @@ from litestar.params import Parameter
 from litestar.response import Stream
 
 from petra.desk import Principal, result_of
-from petra.desk.looking import looked
 from petra.desk.desk import OVER
+from petra.desk.looking import looked
 from petra.desk.whole import has_references, whole
-from petra.engine.codec import from_row
+from petra.engine.codec import from_row, status_then
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import file_of
 from petra.kernel import replay
@@ -24,9 +24,9 @@ from petra.objects import is_reference
 from petra.playbook import Playbook, read
 from petra.playbook.read import read_stored
 from petra.server.parameters import bounded, wait_of
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 from petra.server.service import Service
-from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
+from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, moment, row_data
 from petra.store.rows import ExecutionFilter
 
 Key = Annotated[str | None, Parameter(header="Idempotency-Key", required=False, max_length=200)]
@@ -63,7 +63,7 @@ async def start(
     execution = data.id or desk.new_id()
     if data.id and await service.engine.store.execution(data.id) is not None and key is None:
         if data.on_conflict == "reject":
-            raise Refusal("taken", f"there is an execution '{data.id}' already")
+            raise ProblemError("taken", f"there is an execution '{data.id}' already")
         return _answer(service, await found(service, who, data.id), 200)
     answered = await desk.begin(
         who,
@@ -73,7 +73,7 @@ async def start(
         command=command_id(who, key, "start"),
     )
     if answered.refused:
-        raise Refusal("refused", answered.refused)
+        raise ProblemError("refused", answered.refused)
     await waited(service, who, answered.execution, wait)
     return _answer(service, await found(service, who, answered.execution), 201)
 
@@ -84,7 +84,7 @@ async def _chosen(service: Service, data: Start) -> Playbook:
     row = await service.engine.store.find_playbook(data.playbook, data.version)
     if row is None:
         version = f" in version {data.version}" if data.version else ""
-        raise Refusal("not-found", f"no playbook '{data.playbook}' was applied{version}")
+        raise ProblemError("not-found", f"no playbook '{data.playbook}' was applied{version}")
     return read_stored(row.source.decode(), row.path)
 
 
@@ -125,7 +125,7 @@ def _answer(service: Service, shown: Execution, status: int) -> Response[Executi
 
 
 @get("/executions")
-async def listed(  # noqa: PLR0913 - a parameter each
+async def listed(
     service: Service,
     who: Principal,
     status: list[str] | None = None,
@@ -149,7 +149,7 @@ async def listed(  # noqa: PLR0913 - a parameter each
 def _label(given: str) -> tuple[str, str]:
     name, colon, value = given.partition(":")
     if not colon:
-        raise Refusal("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
+        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
     return name, value
 
 
@@ -165,18 +165,18 @@ async def result(service: Service, who: Principal, execution: str) -> Any:
     """Return the output of an execution that has ended, whole."""
     done = await service.desk.get(who, execution)
     if done.status not in OVER:
-        raise Refusal("not-ended", f"it is {done.status}")
+        raise ProblemError("not-ended", f"it is {done.status}")
     engine = service.engine
     if engine.objects is not None and has_references(done):
         entry = await engine.view(execution)
         done = await whole(done, entry.state, engine.store, engine.objects)
     if is_reference(done.output):
-        raise Refusal("unreadable", "the output is too large to be sent whole")
+        raise ProblemError("unreadable", "the output is too large to be sent whole")
     return Response(done.output, media_type="application/json")
 
 
 @get("/executions/{execution:str}/records")
-async def records(  # noqa: PLR0913 - a parameter each
+async def records(
     service: Service,
     who: Principal,
     execution: str,
@@ -216,13 +216,14 @@ async def at(service: Service, who: Principal, execution: str, seq: int) -> dict
     if not log:
         raise UnknownExecutionError(f"there is no execution '{execution}'")
     if not 1 <= seq <= len(log):
-        raise Refusal("not-found", f"the log has {len(log)} records; there is no record {seq}")
+        raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
     entry = await service.engine.entries.read(execution)
     entry.state = replay(execution, log[:seq])
     await service.engine.entries.fit(entry)
     shown, record = result_of(entry), log[seq - 1]
+    status, reason = status_then(entry.program, entry.state, log)
     return {
-        "seq": seq, "records": len(log), "at": record.at, "status": shown.status, "reason": shown.reason,
+        "seq": seq, "records": len(log), "at": moment(record.at), "status": status, "reason": reason,
         "ctx": shown.ctx, "tokens": _places(entry.state), "counts": shown.counts,
         "event": msgspec.to_builtins(record.event), "receipt": msgspec.to_builtins(record.receipt),
         "hash": record.hash, "previous": record.previous,
@@ -231,7 +232,10 @@ async def at(service: Service, who: Principal, execution: str, seq: int) -> dict
 
 def _places(state: Any) -> dict[str, int]:
     counted: dict[str, int] = {}
-    for place in [*(f"{t.step}.ready" for t in state.ready.values()), *(f"{r.step}.running" for r in state.runs.values())]:
+    for place in [
+        *(f"{t.step}.ready" for t in state.ready.values()),
+        *(f"{r.step}.running" for r in state.runs.values()),
+    ]:
         counted[place] = counted.get(place, 0) + 1
     return dict(sorted(counted.items()))
 

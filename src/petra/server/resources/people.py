@@ -10,16 +10,15 @@ from litestar import Response, Router, get, post
 from petra.desk import Principal
 from petra.desk.principal import May
 from petra.kernel import commands as c
-from petra.server.parameters import bounded
-from petra.server.problems import Refusal
+from petra.server.parameters import bounded, wait_of
+from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
-from petra.server.parameters import wait_of
 from petra.server.service import Service
 from petra.server.shapes import Execution, Page, WorkItem, work_item
 from petra.store.rows import WorkItemFilter
 
 OPEN = ("offered", "allocated", "started", "suspended")
-DONE = ("completed", "failed", "cancelled")
+DONE = ("done", "failed", "cancelled", "expired")
 ItemAct = Literal[
     "claim", "release", "start", "save", "complete", "fail", "cancel", "delegate", "reassign", "suspend",
     "resume", "comment",
@@ -37,7 +36,7 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 @get("/work-items")
-async def listed(  # noqa: PLR0913 - a parameter each
+async def listed(
     service: Service,
     who: Principal,
     box: Literal["mine", "open", "done", "all"] = "open",
@@ -70,14 +69,14 @@ async def one(service: Service, who: Principal, execution: str, item: str) -> Re
     who.must(May.DECIDE)
     row = await service.engine.store.work_item(execution, item)
     if row is None:
-        raise Refusal("not-found", f"there is no work item '{item}' in '{execution}'")
+        raise ProblemError("not-found", f"there is no work item '{item}' in '{execution}'")
     stored = await service.engine.store.execution(execution)
     version = stored.version if stored is not None else 0
     return Response(work_item(row), headers={"ETag": f'"{version}"'})
 
 
 @post("/work-items/{execution:str}/{item:str}/{act:str}", status_code=200)
-async def act(  # noqa: PLR0913 - a parameter each
+async def act(
     service: Service,
     who: Principal,
     execution: str,
@@ -98,7 +97,7 @@ async def act(  # noqa: PLR0913 - a parameter each
         who, execution, command, request=command_id(who, key, f"{act} {execution}/{item}")
     )
     if answered.refused:
-        raise Refusal("refused", answered.refused)
+        raise ProblemError("refused", answered.refused)
     await waited(service, who, execution, wait)
     return await found(service, who, execution)
 

@@ -11,7 +11,7 @@ from petra.desk import Principal
 from petra.desk.principal import May
 from petra.playbook import Playbook, read
 from petra.server.parameters import bounded
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
 from petra.server.service import Service
 from petra.server.shapes import Page, PlaybookItem, playbook_item
@@ -40,13 +40,13 @@ async def one(
     name = path.lstrip("/")
     row = await service.engine.store.find_playbook(name, version)
     if row is None:
-        raise Refusal("not-found", f"no playbook '{name}' was applied")
+        raise ProblemError("not-found", f"no playbook '{name}' was applied")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
     return Response(body, headers={"ETag": f'"{row.digest}"'})
 
 
 @put("/playbooks/{path:path}", status_code=200)
-async def replaced(  # noqa: PLR0913 - a parameter each
+async def replaced(
     service: Service,
     who: Principal,
     request: AnyHttpRequest,
@@ -58,7 +58,7 @@ async def replaced(  # noqa: PLR0913 - a parameter each
     playbook = read(await text_of(request), name).checked()
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
-        raise Refusal("invalid-input", f"the text says it is '{own}', the address '{name}'")
+        raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
     return await _applied(service, who, playbook, if_match)
 
 
@@ -80,7 +80,7 @@ async def _applied(
         current = await service.engine.store.find_playbook(path)
         digest = current.digest if current is not None else ""
         if if_match.strip().strip('"') != digest:
-            raise Refusal("stale", f"'{path}' is at {digest[:12] or 'no version'} now")
+            raise ProblemError("stale", f"'{path}' is at {digest[:12] or 'no version'} now")
     (made,) = await service.desk.apply(who, [playbook])
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
@@ -92,7 +92,7 @@ async def definition(service: Service, who: Principal, digest: str) -> Response[
     who.must(May.SEE)
     row = await service.engine.store.playbook(digest)
     if row is None:
-        raise Refusal("not-found", f"there is no definition {digest[:80]}")
+        raise ProblemError("not-found", f"there is no definition {digest[:80]}")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
     return Response(body, headers={"Cache-Control": "private, max-age=31536000, immutable"})
 

@@ -18,11 +18,24 @@ from litestar.params import Parameter
 from litestar.response import Stream
 
 from petra.desk import Principal
-from petra.engine.news import Appended, Ended, Gone, Head, Hint, Lagged, Listed, News, Notice, Printed, Reset, Topic
-from petra.server.problems import Refusal
+from petra.engine.news import (
+    Appended,
+    Ended,
+    Gone,
+    Head,
+    Hint,
+    Lagged,
+    Listed,
+    News,
+    Notice,
+    Printed,
+    Reset,
+    Topic,
+)
+from petra.server.problems import ProblemError
 from petra.server.service import Service
 from petra.server.shapes import row_data, work_item
-from petra.store.rows import ExecutionRow
+from petra.store.rows import ExecutionRow, WorkItemRow
 
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
@@ -37,7 +50,7 @@ def _sent(event: str, data: Any, cursor: str = "") -> bytes:
 
 
 @get("/executions/{execution:str}/stream", media_type="text/event-stream")
-async def followed(  # noqa: PLR0913 - a parameter each
+async def followed(
     service: Service, who: Principal, execution: str, after: int = 0, last: LastEventId = None
 ) -> Stream:
     """Stream the records of an execution behind one of them; it ends when the execution is over."""
@@ -53,11 +66,13 @@ async def followed(  # noqa: PLR0913 - a parameter each
 
 def _number(given: str) -> int:
     if not given.isdigit():
-        raise Refusal("bad-request", f"'Last-Event-ID: {given[:40]}' is no number of a record")
+        raise ProblemError("bad-request", f"'Last-Event-ID: {given[:40]}' is no number of a record")
     return int(given)
 
 
-async def _records(service: Service, who: Principal, execution: str, after: int) -> AsyncIterator[bytes]:
+async def _records(
+    service: Service, who: Principal, execution: str, after: int
+) -> AsyncIterator[bytes]:
     yield _sent("hello", {"execution": execution, "after": after})
     messages = service.desk.follow(who, execution, after)
     async with aclosing(messages):
@@ -103,7 +118,9 @@ async def listened(service: Service, who: Principal, topics: str = "executions")
     wanted = []
     for name in topics.split(","):
         if name not in _TOPICS:
-            raise Refusal("bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}")
+            raise ProblemError(
+                "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
+            )
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
     return Stream(_quietly(rows), media_type="text/event-stream", headers=_HEADERS)
@@ -138,7 +155,7 @@ def _row(message: News) -> list[bytes]:
     match message:
         case Listed(row=ExecutionRow() as row):
             return [_sent("execution.row", row_data(row))]
-        case Listed(row=row):
+        case Listed(row=WorkItemRow() as row):
             return [_sent("item.row", msgspec.to_builtins(work_item(row)))]
         case Gone():
             return [_sent("execution.gone", {"id": message.execution})]

@@ -16,7 +16,7 @@ from petra.engine.plight import troubles
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, SESSION_S
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S
-from petra.server.problems import Refusal
+from petra.server.problems import ProblemError
 from petra.server.service import API, Service
 from petra.store.errors import StoreError
 
@@ -40,11 +40,11 @@ async def readyz(service: Service) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
     if service.draining:
-        raise Refusal("unavailable", "it is shutting down")
+        raise ProblemError("unavailable", "it is shutting down")
     try:
         await service.engine.store.now()
     except StoreError as error:
-        raise Refusal("unavailable", f"the store is away: {error}") from None
+        raise ProblemError("unavailable", f"the store is away: {error}") from None
     return {"status": "ready"}
 
 
