@@ -1,15 +1,17 @@
-"""How long hostile executions hold up others: python benchmarks/bystander.py [FOLDER]
+"""How long hostile executions hold up others: python benchmarks/bystander.py [--busy N] [CASE …]
 
 Small executions, one every tenth of a second, run beside each hostile case in the same engine. Shown for each case are how
 many there were, how many took two seconds longer than usual, and the worst delay: the longest that one took, beyond the median
-without any hostile company.
+without any hostile company. With ``--busy N``, as many other processes use processors all the while.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +26,7 @@ WATCHED_S = 10.0
 """Seconds that a case is watched; what it has not come to by then is not waited for."""
 EVERY_S = 0.1
 LATE_S = 2.0
+NOBODY = "nobody"
 FIVE_MIB = 5 * 1024 * 1024
 
 
@@ -34,12 +37,23 @@ def code(text: str, more: str = "") -> Playbook:
 
 
 CASES: dict[str, tuple[Playbook, int, dict[str, Any]]] = {
-    "nobody": (code("result = 1"), 0, {}),
+    NOBODY: (code("result = 1"), 0, {}),
     "a regex that holds the interpreter": (
         code("import re\nre.match(r'(a+)+$', 'a' * 40 + 'b')"), 1, {},
     ),
+    "a loop in C code": (
+        code("import collections, itertools\ncollections.deque(itertools.repeat(0), 0)"), 1, {},
+    ),
+    "a sleep that keeps the interpreter": (
+        code("import ctypes\nctypes.PyDLL(None).sleep(1000)"), 1, {},
+    ),
+    "a step that stops its worker": (code("import os\nos.kill(os.getpid(), 19)"), 1, {}),
+    "six that hold the interpreter": (
+        code("import re\nre.match(r'(a+)+$', 'a' * 40 + 'b')"), 6, {},
+    ),
     "a loop in a thread": (code("while True: pass"), 1, {}),
     "a step that kills its worker": (code("import os\nos._exit(7)"), 1, {}),
+    "eight steps that kill their worker": (code("import os\nos._exit(7)"), 8, {}),
     "a bare BaseException": (code("raise BaseException('bare')"), 4, {}),
     "a million lines": (code("for n in range(10**6): print('ab')\nresult = 1"), 1, {}),
     "a result of 30 MB": (code("result = ['x' * 1000] * 30_000"), 2, {}),
@@ -73,13 +87,13 @@ async def watched(petra: Local, name: str) -> tuple[list[float], dict[str, int]]
     return took, outcomes
 
 
-async def measure(folder: Path) -> float:
-    """Measure every case in a folder of its own and show them; return the worst delay."""
+async def measure(folder: Path, names: list[str]) -> float:
+    """Measure cases, each in a folder of its own, and show them; return the worst delay."""
     usual, worst = 0.0, 0.0
     print(
         f"{'beside':<38}{'bystanders':>11}{'late':>6}{'median s':>10}{'worst delay s':>15}  came to"
     )
-    for number, name in enumerate(CASES):
+    for number, name in enumerate(names):
         async with Local.open(folder / str(number)) as petra:
             took, outcomes = await watched(petra, name)
         usual = usual or statistics.median(took)
@@ -94,9 +108,25 @@ async def measure(folder: Path) -> float:
 
 def main() -> None:
     """Measure, and say the worst."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(made)
-        print(f"worst delay: {asyncio.run(measure(folder)):.3f} s")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("cases", nargs="*")
+    options = parser.parse_args()
+    names = [
+        name
+        for name in CASES
+        if name == NOBODY or not options.cases or any(word in name for word in options.cases)
+    ]
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)
+    ]
+    try:
+        with tempfile.TemporaryDirectory() as made:
+            print(f"worst delay: {asyncio.run(measure(Path(made), names)):.3f} s")
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from petra.values import digest
 from petra.wire import Assignment, Iteration, Outcome
 from petra.wire import frames as f
 from petra.worker import ClosedError, InProcess, Offer, Worker, in_process
-from petra.worker.child import start_child
+from petra.worker.child import Stem
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: bench}\nworkflow:\n"
 NOOP = "- step: s\n  tool: {kind: noop}\n"
@@ -204,7 +204,8 @@ def show(name: str, wall: list[float], cpu: list[float]) -> None:
 
 
 async def child(total: int) -> None:
-    process = await start_child(["--slots", "64"])
+    stem = Stem()
+    process = await stem.fork(["--slots", "64"])
     server = Server(process.transport, book(NOOP))
     await server.serve(500)
     wall, cpu = [], []
@@ -216,7 +217,8 @@ async def child(total: int) -> None:
     show("noop in a child (CPU: this side only)", wall, cpu)
     process.kill()
     await process.wait()
-    process.transport.close()
+    process.close()
+    await stem.close()
 
 
 class Pulse:

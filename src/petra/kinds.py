@@ -30,6 +30,7 @@ ServerMap = Annotated[dict[str, Any] | str, Meta(extra={"use": Use.SERVER_TASK})
 ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK})]
 # What nobody renders.
 Constant = Annotated[str, Meta(extra={"use": Use.CONSTANT})]
+Constants = Annotated[dict[str, str], Meta(extra={"use": Use.CONSTANT})]
 Schema = Annotated[dict[str, Any], Meta(extra={"schema": True})]
 
 
@@ -76,7 +77,10 @@ class Http(Fields, frozen=True):
 class Sql(Fields, frozen=True):
     """One SQL command with bound parameters."""
 
-    command: Annotated[Constant, says("The SQL, constant text; values are bound by `params`.")]
+    command: Annotated[
+        Constant | None, says("The SQL, constant text; values are bound by `params`.")
+    ] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the SQL.")] = None
     params: Annotated[Data, says("Values for the placeholders: a list, or an object by name.")] = (
         None
     )
@@ -106,9 +110,14 @@ class Python(Fields, frozen=True):
     """Python code, run on the worker."""
 
     code: Annotated[Constant | None, says("Code that defines `main(…)` or sets `result`.")] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the code.")] = None
     function: Annotated[Constant | None, says("`module:function` to call instead of `code`.")] = (
         None
     )
+    modules: Annotated[
+        Constants | None,
+        says("Sources of modules, by name; those beside the playbook are found by themselves."),
+    ] = None
 
 
 class Shell(Fields, frozen=True):
@@ -118,6 +127,9 @@ class Shell(Fields, frozen=True):
     script: Annotated[
         Constant | None, says("Text for `sh`, constant; values come in through `env`.")
     ] = None
+    file: Annotated[Constant | None, says("A file beside the playbook that holds the script.")] = (
+        None
+    )
     env: Annotated[Map | None, says("Environment variables.")] = None
     cwd: Annotated[Text | None, says("The folder to run in.")] = None
 

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from petra.cli import petra
-from petra.testing import scripts, suite
+from petra.playbook.grammar import fields_of
+from petra.testing import scripts, suite, words
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -75,10 +76,10 @@ def test_the_reference_of_test_files_has_every_key() -> None:
         *suite._ROOT,
         *suite._CASE,
         *suite._WORLD,
-        *suite.Expect.__struct_fields__,
+        *words.Expect.__struct_fields__,
         *scripts._ENTRY_WORDS,
         "after_s",
     } - {"execution"}
     assert known <= listed
-    for status in suite._STATUSES:
+    for status in fields_of(words.Expect)["status"].shape.options[0].choices:
         assert f"`{status}`" in page

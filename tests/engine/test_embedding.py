@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from engine_support import playbook
 
 import petra
-from petra.embedded import Local, Result
+from petra.embedded import Local, Result, read_file
 from petra.playbook import InvalidPlaybookError
 
 
@@ -42,6 +43,49 @@ def test_a_playbook_with_errors_is_refused_before_anything_is_made(tmp_path: Pat
     with pytest.raises(InvalidPlaybookError, match="is empty"):
         petra.run(bad, home=tmp_path / "home")
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S22", "S3")
+def test_a_playbook_runs_with_the_files_beside_it_as_they_were_when_it_began(
+    root: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "revenue"
+    shutil.copytree(root / "examples/revenue", folder)
+    book = read_file(folder / "revenue.yaml")
+    shutil.rmtree(folder)
+
+    async def scenario() -> None:
+        async with Local.open(tmp_path / "home") as petra:
+            found = await petra.run(book, {"database": str(tmp_path / "orders.db")})
+            assert (found.status, found.output["total"], found.output["line"]) == (
+                "completed", 210.0, "2026-10: 210.0 EUR",
+            )  # fmt: skip
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize(
+    "task",
+    [
+        "code: 'def main(alpha): return sum(alpha)'",
+        "code: 'result = sum(alpha)'",
+        'code: \'def main(context): return sum(context["al" + "pha"])\'',
+        "function: 'm:total', modules: {m: 'def total(alpha): return sum(alpha)'}",
+    ],
+)
+def test_code_takes_the_result_of_a_step_however_it_is_written(tmp_path: Path, task: str) -> None:
+    book = playbook(
+        "  - {step: alpha, tool: {kind: python, code: 'result = [1, 2, 3]'}, next: {arcs: [{step: total}]}}\n"
+        f"  - {{step: total, tool: {{kind: python, {task}}}}}\n"
+    )
+
+    async def scenario() -> None:
+        async with Local.open(tmp_path) as petra:
+            assert (await petra.run(book)).output == 6
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.spec("S22")

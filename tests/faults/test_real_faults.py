@@ -25,7 +25,7 @@ from petra.kernel import Record, verify
 from petra.kernel import events as e
 from petra.store.base import Store
 from petra.store.sqlite import SqliteStore
-from petra.worker.child import Child, start_child
+from petra.worker.child import Child, grown
 
 LEASE_S = 0.6
 NEVER = 10**9
@@ -53,17 +53,18 @@ async def _records(store: Store, execution: str) -> list[Record]:
 @asynccontextmanager
 async def _hired(petra: Local) -> AsyncIterator[Child]:
     """Give a worker process that talks to the engine."""
-    child = await start_child(["--slots", "1"])
-    talking = asyncio.create_task(petra.keeper.talk(child.transport))
-    try:
-        yield child
-    finally:
-        talking.cancel()
-        os.kill(child.pid, signal.SIGCONT)
-        child.kill()
-        await child.wait()
-        child.close()
-        await asyncio.gather(talking, return_exceptions=True)
+    async with grown() as stem:
+        child = await stem.fork(["--slots", "1"])
+        talking = asyncio.create_task(petra.keeper.talk(child.transport))
+        try:
+            yield child
+        finally:
+            talking.cancel()
+            os.kill(child.pid, signal.SIGCONT)
+            child.kill()
+            await child.wait()
+            child.close()
+            await asyncio.gather(talking, return_exceptions=True)
 
 
 @pytest.mark.slow

@@ -179,8 +179,8 @@ async def _store(kind: str, folder: Path) -> Store:
 @asynccontextmanager
 async def hired(petra: Local, folder: Path) -> AsyncIterator[None]:
     """Give a worker process that the keeper looks after."""
-    start = starter("--slots", "16", "--objects", str(folder / "objects"))
-    async with begun(start) as first, petra.keeper.keeping(first, start):
+    workers = starter("--slots", "16", "--objects", str(folder / "objects"))
+    async with workers as start, begun(start) as first, petra.keeper.keeping(first, start):
         yield
 
 

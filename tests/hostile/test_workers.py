@@ -20,7 +20,7 @@ from petra.embedded.keeper import Keeper
 from petra.engine.news import Topic
 from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.worker.child import Child, start_child
+from petra.worker.child import Child, grown
 
 GIL = "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')\n"
 """A regular expression that keeps the interpreter for longer than anybody lives."""
@@ -255,14 +255,14 @@ def test_a_worker_that_cannot_start_is_shown_and_tried_again(
         monkeypatch.setattr(sys, "executable", executable)
 
     async def scenario() -> None:
-        async with staged("sqlite", tmp_path, with_worker="") as scene:
+        async with staged("sqlite", tmp_path, with_worker="") as scene, grown() as stem:
             keeper: Keeper = scene.petra.keeper
             told: list[str] = []
             ear = Ear(lambda _: None, noted=lambda one: told.append(one.about))
             scene.petra.engine.feed.attach(Topic.WORKERS, ear)
 
             async def start(*further: str) -> Child:
-                return await start_child([*arguments, *further])
+                return await stem.fork([*arguments, *further])
 
             async def again() -> bool:
                 return told.count("trouble") >= 3

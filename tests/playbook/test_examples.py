@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from petra.expr import Profile, compile_template
+from petra.folder_files import FolderFiles
 from petra.kinds import KINDS, Knobs
 from petra.playbook import Reading, read, read_bytes, render
 from petra.playbook.grammar import Shape, extra_of, fields_of, shape_of
@@ -43,7 +44,7 @@ def named(path: Path) -> str:
 
 @cache
 def reading_of(path: Path) -> Reading:
-    return read_bytes(path.read_bytes(), path.name)
+    return read_bytes(path.read_bytes(), path.name, files=FolderFiles(path.parent))
 
 
 def shown(reading: Reading) -> str:

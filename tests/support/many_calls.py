@@ -18,7 +18,7 @@ from petra.playbook.write import to_plain
 from petra.values import digest
 from petra.wire import Assignment, Iteration
 from petra.wire import frames as f
-from petra.worker.child import Child, start_child
+from petra.worker.child import Child, Stem
 
 BEAT_S = 0.1
 WINDOW = 512
@@ -61,7 +61,8 @@ async def calls(total: int, width: int, delay: float = 0.02) -> Seen:
     )  # fmt: skip
     assert server.stdout is not None
     url = f"http://127.0.0.1:{int(await server.stdout.readline())}"
-    child = await start_child(["--slots", "1"])
+    stem = Stem()
+    child = await stem.fork(["--slots", "1"])
     seen = Seen()
     over = threading.Event()
     idle = threading.Thread(target=_idle, args=(seen, over))
@@ -78,6 +79,7 @@ async def calls(total: int, width: int, delay: float = 0.02) -> Seen:
         child.kill()
         await child.wait()
         child.close()
+        await stem.close()
         server.kill()
         await server.wait()
     return seen

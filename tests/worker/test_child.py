@@ -17,7 +17,7 @@ from petra.playbook import to_yaml
 from petra.wire import Assignment
 from petra.wire import frames as f
 from petra.worker import LostError
-from petra.worker.child import Child, start_child
+from petra.worker.child import Child, grown
 
 PYTHON = """
 - step: s
@@ -64,13 +64,14 @@ class Line:
 
 def with_child(play: Callable[[Line], Awaitable[None]]) -> None:
     async def run() -> None:
-        child = await start_child(["--slots", "3"])
-        try:
-            await play(Line(child))
-        finally:
-            child.kill()
-            await child.wait()
-            child.close()
+        async with grown() as stem:
+            child = await stem.fork(["--slots", "3"])
+            try:
+                await play(Line(child))
+            finally:
+                child.kill()
+                await child.wait()
+                child.close()
 
     asyncio.run(asyncio.wait_for(run(), 30))
 
@@ -118,10 +119,10 @@ import asyncio, os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from petra.wire import frames as f
-from petra.worker.child import start_child
+from petra.worker.child import Stem
 from worker.test_child import Line
 async def main():
-    line = Line(await start_child())
+    line = Line(await Stem().fork())
     await line.until(f.Hello)
     if sys.argv[3] == "True":
         line.assign(Path(sys.argv[2]))

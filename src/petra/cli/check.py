@@ -108,8 +108,14 @@ def check_file(
 
     What it calls is looked for in the library, which is its folder unless another one is given, and in the home.
     """
-    reading = load(path)
-    unfound = _missing(reading, library or beside(path), home)
+    return check_reading(load(path), library or beside(path), effort, home)
+
+
+def check_reading(
+    reading: Reading, library: Library, effort: float = EFFORT_S, home: Path = HOME
+) -> Checked:
+    """Prove a playbook that was read sound or find out why not; of one with errors, only what it calls is looked for."""
+    unfound = _missing(reading, library, home)
     if not reading.ok:
         return Checked(reading, None, 0.0, unfound)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors

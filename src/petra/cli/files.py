@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from petra.playbook import Reading, read_bytes
+from petra.folder_files import read_file
+from petra.playbook import Reading
 from petra.playbook.problems import START, Problems
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 from petra.plug_ins import entry_points
@@ -36,7 +37,7 @@ def _is_playbook(path: Path) -> bool:
 
 
 @cache
-def _learn_kinds() -> None:
+def learn_kinds() -> None:
     """Find the kinds of plug-ins, once; without any installed the tools are not even imported."""
     if entry_points("petra.tools"):
         from petra.tools.registry import learn_plug_ins  # noqa: PLC0415 - only where there are some
@@ -46,9 +47,9 @@ def _learn_kinds() -> None:
 
 def load(path: Path) -> Reading:
     """Read a playbook file; what keeps it from being read is a problem like any other."""
-    _learn_kinds()
+    learn_kinds()
     try:
-        return read_bytes(_content(path), str(path))
+        return read_file(path, _content(path))
     except OSError as error:
         problems = Problems()
         problems.error("P001", START, *_words(path, error))

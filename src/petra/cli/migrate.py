@@ -9,6 +9,7 @@ import click
 
 from petra.cli.files import load
 from petra.cli.output import as_json, count, print_json, print_problem
+from petra.folder_files import FolderFiles
 from petra.playbook.migrate import Migration, migrate
 
 
@@ -23,7 +24,9 @@ def command(file: Path, *, write: bool, output: str) -> None:
     """
     reading = load(file)
     migration = (
-        migrate(reading.text, str(file)) if reading.text else Migration("", (), reading.problems)
+        migrate(reading.text, str(file), files=FolderFiles(file.parent))
+        if reading.text
+        else Migration("", (), reading.problems)
     )
     if migration.problems:
         for problem in migration.problems:

@@ -1,17 +1,21 @@
-"""``petra schema``: the JSON Schema of playbooks."""
+"""``petra schema``: the JSON Schema of playbooks and of test files."""
 
 from __future__ import annotations
 
 import click
 
 from petra.cli.output import print_json
-from petra.playbook.schema import json_schema
 
 
 @click.command("schema")
-def command() -> None:
-    """Print the JSON Schema of playbooks, for editors.
+@click.argument("what", type=click.Choice(["playbook", "test"]), default="playbook")
+def command(what: str) -> None:
+    """Print the JSON Schema of playbooks, or of test files, for editors.
 
     Write it to a file and put '# yaml-language-server: $schema=FILE' at the head of a playbook.
     """
+    if what == "test":
+        from petra.testing.words import json_schema  # noqa: PLC0415 - only for test files
+    else:
+        from petra.playbook.schema import json_schema  # noqa: PLC0415 - see above
     print_json(json_schema())

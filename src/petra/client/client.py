@@ -24,14 +24,14 @@ from petra.client.shapes import Execution, Told
 PATIENCE_S = 30.0
 _PAUSE_S, _PAUSE_MAX_S = 0.1, 2.0
 _WAIT_S = 30
-_REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
+_OVER = frozenset({"completed", "partial", "failed", "aborted"})
+_REST = _OVER | {"waiting", "stuck", "paused"}
+_NOT_NOW = 503
 
 
 @asynccontextmanager
-async def connect(
-    url: str, token: str, *, patience_s: float = PATIENCE_S
-) -> AsyncIterator[Client]:
-    """Connect to a server: ``async with connect(url, token) as server: …``."""
+async def connect(url: str, token: str, *, patience_s: float = PATIENCE_S) -> AsyncIterator[Client]:
+    """Connect to a server, to be used in an ``async with``."""
     headers = {"Authorization": f"Bearer {token}"}
     timeout = httpx2.Timeout(_WAIT_S + 15, connect=5)
     base = f"{url.rstrip('/')}/api/v1"
@@ -122,34 +122,27 @@ class Client:
 
     async def follow(self, execution: str, after: int = 0) -> AsyncIterator[Told]:
         """Yield what happens in an execution behind a record, until it is over; a broken line is mended on the way."""
-        path, seen, pause = f"/executions/{execution}/stream", after, _PAUSE_S
-        async with asyncio.timeout(None) as patience:
-            while True:
-                try:
-                    async with self._http.stream(
-                        "GET", path, params={"after": seen}, timeout=None
-                    ) as answer:
-                        await _check(answer)
-                        patience.reschedule(None)
-                        pause = _PAUSE_S
-                        async for message in told(answer.aiter_lines()):
-                            seen = message.cursor or seen
-                            if message.about not in ("hello", "bye"):
-                                yield message
-                            if message.about == "head" and message.data["status"] in _REST - {
-                                "waiting",
-                                "stuck",
-                                "paused",
-                            }:
-                                return
-                except httpx2.TransportError as error:
-                    if patience.when() is None:
-                        loop = asyncio.get_running_loop()
-                        patience.reschedule(loop.time() + self._patience_s)
-                    last = error
-                    del last
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _PAUSE_MAX_S)
+        seen, trouble = after, _Trouble(self._patience_s)
+        while True:
+            try:
+                async for message in self._stream(execution, seen):
+                    trouble.over()
+                    seen = message.cursor or seen
+                    yield message
+                    if message.about == "head" and message.data["status"] in _OVER:
+                        return
+            except httpx2.TransportError as error:
+                await trouble.wait(_unreachable(self._http, error))
+            else:  # it said goodbye: it closes, and another one comes
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _stream(self, execution: str, after: int) -> AsyncIterator[Told]:
+        path = f"/executions/{execution}/stream"
+        async with self._http.stream("GET", path, params={"after": after}, timeout=None) as answer:
+            await _check(answer)
+            async for message in told(answer.aiter_lines()):
+                if message.about not in ("hello", "bye"):
+                    yield message
 
     # Acting
 
@@ -192,7 +185,7 @@ class Client:
 
     async def apply(self, file: Path) -> dict[str, Any]:
         """Apply a playbook: it is the current one of its path from then on."""
-        made: dict[str, Any] = await self._call("POST", "/playbooks", {"text": file.read_text("utf-8")})
+        made: dict[str, Any] = await self._call("POST", "/playbooks", _text(file), key=_key())
         return made
 
     # Calling
@@ -208,8 +201,7 @@ class Client:
     ) -> Any:
         """Call, and again while nobody answers or the server is not ready: what has a key happens once."""
         headers = {"Idempotency-Key": key} if key else {}
-        until = asyncio.get_running_loop().time() + self._patience_s
-        pause = _PAUSE_S
+        trouble = _Trouble(self._patience_s if method == "GET" or key else 0.0)
         while True:
             try:
                 answer = await self._http.request(
@@ -217,27 +209,57 @@ class Client:
                 )
                 await _check(answer)
             except httpx2.TransportError as error:
-                problem = ServerError(
-                    "unreachable", f"{self._http.base_url} does not answer: {error}", hint="is it running?"
-                )
+                await trouble.wait(_unreachable(self._http, error))
             except ServerError as error:
-                if error.status != 503:
+                if error.status != _NOT_NOW:
                     raise
-                problem = error
+                await trouble.wait(error)
             else:
                 return answer.json() if answer.content else None
-            if (method != "GET" and not key) or asyncio.get_running_loop().time() > until:
-                raise problem
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _PAUSE_MAX_S)
+
+
+class _Trouble:
+    """How long a server is waited for that does not answer."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
+        self._pause_s = _PAUSE_S
+        self._until: float | None = None
+
+    def over(self) -> None:
+        """It answers again."""
+        self._until, self._pause_s = None, _PAUSE_S
+
+    async def wait(self, problem: ServerError) -> None:
+        """Wait a little, longer each time.
+
+        Raises:
+            ServerError: it was waited for long enough.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._until is None:
+            self._until = now + self._patience_s
+        if now >= self._until:
+            raise problem
+        await asyncio.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, _PAUSE_MAX_S)
+
+
+def _unreachable(http: httpx2.AsyncClient, error: Exception) -> ServerError:
+    said = f"{http.base_url} does not answer: {error or type(error).__name__}"
+    return ServerError("unreachable", said, hint="is 'petra serve' running there?")
 
 
 def _meant(playbook: str | Path) -> Any:
     """Tell a file of ours from a path of the server's: a file is sent as text."""
     path = Path(playbook)
     if isinstance(playbook, Path) or path.suffix in (".yaml", ".yml"):
-        return {"text": path.read_text("utf-8")}
+        return _text(path)
     return playbook
+
+
+def _text(file: Path) -> dict[str, str]:
+    return {"text": file.read_text("utf-8")}
 
 
 def _key() -> str:

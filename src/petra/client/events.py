@@ -16,7 +16,9 @@ async def told(lines: AsyncIterator[str]) -> AsyncIterator[Told]:
         if line:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
-            fields[name] = f"{fields[name]}\n{value}" if name == "data" and name in fields else value
+            fields[name] = (
+                f"{fields[name]}\n{value}" if name == "data" and name in fields else value
+            )
             continue
         if "data" in fields:
             cursor = fields.get("id", "")

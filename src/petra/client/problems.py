@@ -15,7 +15,13 @@ class ServerError(PetraError):
     """
 
     def __init__(
-        self, code: str, detail: str, *, status: int = 0, hint: str = "", errors: tuple[Any, ...] = ()
+        self,
+        code: str,
+        detail: str,
+        *,
+        status: int = 0,
+        hint: str = "",
+        errors: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(f"{detail}; {hint}" if hint else detail)
         self.code = code

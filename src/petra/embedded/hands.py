@@ -7,9 +7,11 @@ import contextlib
 from asyncio import Task
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from signal import Signals
 from typing import Final
 
-from petra.worker.child import Child, NotStartedError, start_child
+from petra.embedded.pulse import Pulse
+from petra.worker.child import Child, NotStartedError, grown
 
 Start = Callable[..., Coroutine[None, None, Child]]
 """Starts a worker process; what it is given are further arguments."""
@@ -19,13 +21,15 @@ PATIENT: Final = ("--drain-s", "86400")
 """What a worker is started with: one that another stands in for finishes what it has, however long that takes."""
 
 
-def starter(*arguments: str) -> Start:
-    """Return what starts worker processes with these arguments."""
+@asynccontextmanager
+async def starter(*arguments: str) -> AsyncIterator[Start]:
+    """Give what starts worker processes with these arguments; at the end there is none of them."""
+    async with grown() as stem:
 
-    async def start(*more: str) -> Child:
-        return await start_child([*PATIENT, *arguments, *more])
+        async def start(*more: str) -> Child:
+            return await stem.fork([*PATIENT, *arguments, *more])
 
-    return start
+        yield start
 
 
 @asynccontextmanager
@@ -61,6 +65,13 @@ async def end(child: Child) -> int:
     return gone.result()
 
 
+def how_ended(code: int) -> str:
+    """Say how a process ended."""
+    if code < 0:
+        return f"was killed by {Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
 class Hand:
     """A worker process as its keeper sees it."""
 
@@ -69,8 +80,8 @@ class Hand:
         self.cell = cell
         self.used = now
         """When a cell was needed last."""
-        self.stalled: tuple[float, float] | None = None
-        """When it fell silent, and the time of a processor it had used by then."""
+        self.faint: Pulse | None = None
+        """What its threads looked like when it had not beaten for a while."""
         self.began = now
         self.heard = now
         self.greeted = False

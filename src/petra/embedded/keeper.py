@@ -2,8 +2,8 @@
 
 Rule 1: a worker beats. One that has not for ``STALL_S``, whose loop has not moved for so long, or that says it drains
 is not given more work: another one stands in for it at once. It finishes what it has and leaves.
-Rule 2: one that stays silent for a whole lease, or for ``HUNG_S`` while it is busy, is killed with everything it has
-started; only when all of that is dead are its runs handed out again.
+Rule 2: one that hangs (``petra.embedded.pulse``) while it has runs of more than one execution is killed with everything it has
+started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
 Rule 3: each of these runs then gets a worker of its own, a cell: which of them was to blame shows, and the others get done.
 Rule 4: one that breaks the protocol is killed too.
 Rule 5: a worker that cannot be started, or dies soon, is tried again, each time later; what is wrong is always to be seen.
@@ -17,40 +17,39 @@ import math
 from asyncio import Task
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from signal import Signals
 from typing import Final
 
 from petra.clock import Clock
-from petra.embedded.hands import Hand, Start, end
+from petra.embedded.hands import Hand, Start, end, how_ended
+from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_hung
 from petra.engine import Engine
 from petra.engine.dispatch import ALONE
 from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
 from petra.wire import frames as f
-from petra.worker.child import Child, NotStartedError
+from petra.worker.child import LOAD_S, Child, NotStartedError
 from petra.worker.transport import LostError, NonsenseError, Transport
 
 POOL: Final = "default"
 """The pool of the workers that are kept."""
-LOOK_S: Final = 0.25
+LOOK_S: Final = 0.1
 """How often the keeper looks whether workers are well."""
-STALL_S: Final = 1.2
+STALL_S: Final = HUNG_S
 """Seconds without a beat after which another worker stands in."""
-HUNG_S: Final = 5.0
-BUSY: Final = 0.5
-"""A worker that does not beat for so long, and uses that share of a processor meanwhile, holds the interpreter."""
-CELLS_MAX: Final = 4
-"""Workers for one run at a time, at most."""
+CELLS_SOON: Final = 4
+CELLS_MAX: Final = 32
+"""Workers for one run at a time: so many are started at once, and further ones while all of them stay at work."""
+SEVERAL: Final = 2
 CELL_S: Final = 10.0
 """Seconds after which a cell that nobody needs is given up."""
 NOTICE_S: Final = 2.0
 """Seconds that runs wait for a worker of a pool that has none before that is said."""
-LOAD_S: Final = 120.0
-"""Seconds in which a worker that was started must say hello."""
 AGAIN_S: Final = 0.05
 AGAIN_MOST_S: Final = 15.0
-"""Seconds after which a worker that ended is replaced: twice as long after each that did not last."""
+AGAIN_SOON_S: Final = 0.4
+"""Seconds after which a worker that ended is replaced: twice as long after each that did not last, but never long if it had begun
+well: then it was its work that ended it, and others wait."""
 LASTING_S: Final = 10.0
 """A worker that lived so long was started well."""
 
@@ -105,6 +104,7 @@ class Keeper:
         """See to it that there is one worker that takes work; starting it is tried for ever."""
         starting, failures = asyncio.shield(first), 0
         while True:
+            most_s = AGAIN_MOST_S
             try:
                 hand = Hand(await starting, self._clock.monotonic())
             except NotStartedError as error:
@@ -115,9 +115,10 @@ class Keeper:
                 self._hire(hand)
                 await hand.spent.wait()
                 lasted = self._clock.monotonic() - hand.began >= LASTING_S
+                most_s = AGAIN_SOON_S if hand.greeted else AGAIN_MOST_S
                 failures = 0 if lasted and hand.greeted else failures + 1
             if failures:
-                await self._clock.sleep(min(AGAIN_MOST_S, AGAIN_S * 2 ** (failures - 1)))
+                await self._clock.sleep(min(most_s, AGAIN_S * 2 ** (failures - 1)))
             starting = asyncio.ensure_future(start())
 
     async def _serve(self, hand: Hand) -> None:
@@ -145,7 +146,9 @@ class Keeper:
             self._tell(f"worker {hand.child.pid} was killed: {hand.killed}")
         elif code or not hand.greeted:
             when = "" if hand.greeted else " before it said hello"
-            self._tell(f"worker {hand.child.pid} {_how(code)}{when}{': ' if said else ''}{said}")
+            self._tell(
+                f"worker {hand.child.pid} {how_ended(code)}{when}{': ' if said else ''}{said}"
+            )
 
     def _tell(self, trouble: str) -> None:
         self.trouble = self._engine.dispatcher.troubles[POOL] = trouble
@@ -189,20 +192,22 @@ class Keeper:
         elif silent_s > STALL_S:
             if not hand.cell:
                 self._replace(hand, f"nothing was heard of it for {silent_s:.1f} s")
-                self._kill_if_hung(hand, now, silent_s)
+                self._kill_if_hung(hand, silent_s)
+        elif silent_s > FAINT_S:
+            hand.faint = hand.faint or pulse(hand.child.pid)
         else:
-            hand.stalled = None
+            hand.faint = None
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
                 self.trouble = self._engine.dispatcher.troubles[POOL] = ""
 
-    def _kill_if_hung(self, hand: Hand, now: float, silent_s: float) -> None:
-        """Kill a worker that is busy and silent: something in it holds the interpreter, and nobody else gets it."""
-        used_s = hand.child.processor_s()
-        if hand.stalled is None:
-            hand.stalled = (now, used_s)
-        began, before_s = hand.stalled
-        if silent_s > HUNG_S and used_s - before_s > BUSY * (now - began):
-            hand.kill(f"something held its interpreter for {silent_s:.0f} s")
+    def _kill_if_hung(self, hand: Hand, silent_s: float) -> None:
+        """Kill a worker that hangs if others wait for that; what is long in C code and alone has the time of its lease."""
+        if self._engine.dispatcher.executions_at(hand.child.transport) < SEVERAL:
+            return
+        now = pulse(hand.child.pid)
+        before = hand.faint = hand.faint or now
+        if before is not None and now is not None and (why := why_hung(before, now)):
+            hand.kill(f"nothing was heard of it for {silent_s:.1f} s: {why}")
 
     # Cells
 
@@ -210,10 +215,11 @@ class Keeper:
         """Give each run that was lost with its worker a worker of its own, a few at a time."""
         dispatcher = self._engine.dispatcher
         dispatcher.alone.add(POOL)
-        failures = 0
+        failures, soon = 0, False
         while True:
-            await self._clock.sleep(LOOK_S)
+            await self._clock.sleep(0.0 if soon else LOOK_S)
             now = self._clock.monotonic()
+            soon = False
             cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
             needed = dispatcher.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
             self._give_up(cells, needed, now)
@@ -228,6 +234,7 @@ class Keeper:
             else:
                 failures = 0
                 self._hire(Hand(child, now, cell=True))
+                soon = len(cells) < CELLS_SOON
 
     def _give_up(self, cells: list[Hand], needed: int, now: float) -> None:
         """Let cells go that nobody has needed for a while."""
@@ -288,9 +295,3 @@ class Keeper:
                 hand.leave("it drains")
             case _:
                 pass
-
-
-def _how(code: int) -> str:
-    if code < 0:
-        return f"was killed by {Signals(-code).name}"
-    return f"ended with exit code {code}"

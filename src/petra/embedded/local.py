@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
@@ -28,7 +29,7 @@ from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.playbook import Playbook, read_bytes
+from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
 
@@ -72,11 +73,12 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        start = starter(
+        workers = starter(
             "--slots", str(slots), "--objects", str(folder.objects),
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
+            workers as start,
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
@@ -192,7 +194,7 @@ def read_file(file: Path) -> Playbook:
         InvalidPlaybookError: it has errors.
     """
     learn_plug_ins()
-    return read_bytes(file.read_bytes(), str(file)).checked()
+    return folder_files.read_file(file).checked()
 
 
 def _model(playbook: Playbook | str | Path) -> Playbook:

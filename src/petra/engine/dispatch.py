@@ -38,7 +38,7 @@ from petra.engine.limits import (
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
-from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
+from petra.engine.parcels import Parcels, Sent, further_frames, size_of, unfit
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -203,6 +203,11 @@ class Dispatcher:
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
         return sum(len(one.leases) for one in self._workers.values() if one.pool == pool)
+
+    def executions_at(self, link: Link) -> int:
+        """Return of how many executions a worker has runs."""
+        worker = self._workers.get(link)
+        return len({self._leases[one].row.execution for one in worker.leases}) if worker else 0
 
     async def pump(self) -> None:
         """Send what workers have room for."""
@@ -388,7 +393,8 @@ class Dispatcher:
             if lease.row.pending == row.pending:
                 lease.out.update((one.path, one) for one in further)
                 lease.more = more
-                _send_further(lease.worker.link, lease_id, further, more=more)
+                for frame in further_frames(lease_id, further, more=more):
+                    lease.worker.link.send(frame)
 
     def keep(self, link: Link, overdue: Callable[[], None]) -> None:
         """A worker is kept: one of its leases that runs out is not lost before ``overdue`` has ended the worker."""
@@ -409,7 +415,9 @@ class Dispatcher:
             worker.leases.add(lease_id)
             _remember(worker.served, lease.row.execution)
             if lease.out:  # what was sent on the last connection may be lost
-                _send_further(link, lease_id, list(lease.out.values()), more=lease.more)
+                out = list(lease.out.values())
+                for frame in further_frames(lease_id, out, more=lease.more):
+                    link.send(frame)
         if lost:
             for lease_id in lost:
                 _remember(worker.past, lease_id)
@@ -589,12 +597,3 @@ def _remember(known: OrderedDict[str, None], one: str) -> None:
     known[one] = None
     if len(known) > REMEMBERED_MAX:
         known.popitem(last=False)
-
-
-def _send_further(link: Link, lease: str, iterations: list[Iteration], *, more: bool) -> None:
-    """Send iterations in as many frames as they need; only the last can say that there are no more."""
-    parts = list(batches(iterations)) or [[]]
-    for number, part in enumerate(parts):
-        link.send(
-            frames.Further(lease=lease, iterations=part, more=more or number < len(parts) - 1)
-        )

@@ -60,7 +60,7 @@ DUE_MAX = 1_000
 RETRY_S = 0.5
 SWEEP_S = 1.0
 LEASE_S = 30.0
-STALE_S = 0.9
+STALE_S = 0.7
 CLOSE_S = 10.0
 
 # Coming back

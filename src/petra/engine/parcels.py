@@ -132,6 +132,15 @@ def batches(items: Sequence[T], most: int = FRAME_BYTES) -> Iterator[list[T]]:
         yield batch
 
 
+def further_frames(
+    lease: str, iterations: list[Iteration], *, more: bool
+) -> Iterator[frames.Further]:
+    """Yield iterations in as many frames as they need; only the last can say that there are no more."""
+    parts = list(batches(iterations)) or [[]]
+    for number, part in enumerate(parts, 1):
+        yield frames.Further(lease=lease, iterations=part, more=more or number < len(parts))
+
+
 def unfit(given: Assignment, size: int) -> frames.RunReport:
     """Return what an assignment comes to that no frame can hold."""
     message = (

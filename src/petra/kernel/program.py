@@ -563,9 +563,13 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
         if "step" in text:
             found.add(_ANY)
     for task in tasks:  # code takes results by the names of their steps (S22)
-        code = task.fields.get("code")
-        if isinstance(code, str):
-            found.update(name for name in steps if name in code)
+        function, modules = task.fields.get("function"), task.fields.get("modules") or {}
+        texts = [text for text in (task.fields.get("code"), *modules.values()) if text]
+        for text in texts:
+            found.update(name for name in steps if name in text)
+        unknown = function is not None and str(function).partition(":")[0] not in modules
+        if unknown or any("context" in text for text in texts):
+            found.add(_ANY)
     return frozenset(found)
 
 

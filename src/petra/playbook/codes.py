@@ -51,6 +51,7 @@ CODES = MappingProxyType(
         "P127": "Python code that cannot be compiled",
         "P128": "A key that cannot be there",
         "P129": "A secret written as plain text",
+        "P130": "A file that cannot be taken along",
         "P201": "A step that nothing reaches",
         "P202": "Guards that may all be false",
         "P203": "A task policy that lets errors pass",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from petra.playbook.notes import Change, Notes
+from petra.playbook.pins import Files
 from petra.playbook.problems import Problem
 from petra.playbook.read import canonicalise, read
 from petra.playbook.tree import AnyMap, Tree, as_map, is_map, is_seq
@@ -31,13 +32,13 @@ class Migration:
         return bool(self.changes)
 
 
-def migrate(text: str, name: str = "playbook.yaml") -> Migration:
+def migrate(text: str, name: str = "playbook.yaml", *, files: Files | None = None) -> Migration:
     """Rewrite a playbook into canonical words.
 
     Where the text cannot be read or has a construct without a counterpart, it comes back unchanged
     with the problems.
     """
-    reading = read(text, name)
+    reading = read(text, name, files=files)
     errors = tuple(problem for problem in reading.problems if problem.severity == "error")
     header = _old_header(reading.problems)
     changes = (*header, *reading.changes)

@@ -89,7 +89,7 @@ def found_in(playbook: Playbook, places: Places, text: str, name: str) -> Origin
         for compensate, tasks in ((False, step.tool), (True, undo.tool if undo else [])):
             for index, task in enumerate(tasks):
                 for field in FIELDS:
-                    if not isinstance(task.fields.get(field), str):
+                    if not isinstance(task.fields.get(field), str) or "file" in task.fields:
                         continue
                     path = _path(number, index, field, compensate=compensate)
                     found[path] = _place(lines, places.at(*_parts(path)))

@@ -19,6 +19,7 @@ from petra.playbook.legacy import Legacy
 from petra.playbook.model import API_VERSIONS, Playbook
 from petra.playbook.notes import Change, Notes
 from petra.playbook.origins import found_in
+from petra.playbook.pins import Files, pin
 from petra.playbook.problems import (
     START,
     InvalidPlaybookError,
@@ -31,7 +32,8 @@ from petra.playbook.problems import (
 from petra.playbook.shapes import name_kinds, normalise
 from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.unknown import UnknownKeys
-from petra.playbook.yaml12 import NODES_MAX, parse
+from petra.playbook.write import to_yaml
+from petra.playbook.yaml12 import NODES_MAX, TEXT_BYTES_MAX, parse
 
 _ROOT_KEYS = frozenset(
     {"apiVersion", "metadata", "workflow", "workload", "keychain", "executor", "workbook"}
@@ -83,17 +85,25 @@ def read_stored(text: str, name: str) -> Playbook:
     return read(text, name, checks=False).checked()
 
 
-def read(text: str, name: str = "playbook.yaml", *, checks: bool = True) -> Reading:
+def read(
+    text: str, name: str = "playbook.yaml", *, checks: bool = True, files: Files | None = None
+) -> Reading:
     """Read a playbook; every problem is in the result, in the order of the text.
 
-    Without ``checks`` only what cannot be read is a problem.
+    Without ``checks`` only what cannot be read is a problem. ``files`` are those beside the playbook.
     """
     problems = Problems()
-    return read_tree(parse(text, problems), text, name, problems, checks=checks)
+    return read_tree(parse(text, problems), text, name, problems, checks=checks, files=files)
 
 
-def read_tree(
-    tree: Tree, text: str, name: str, problems: Problems, *, checks: bool = True
+def read_tree(  # noqa: PLR0913 - what a reading needs
+    tree: Tree,
+    text: str,
+    name: str,
+    problems: Problems,
+    *,
+    checks: bool = True,
+    files: Files | None = None,
 ) -> Reading:
     """Read a playbook that was parsed from ``text``, or from a part of it; the tree is rewritten on the way."""
     if not isinstance(tree, Map) or not _is_playbook(tree, problems):
@@ -111,19 +121,25 @@ def read_tree(
     canonicalise(tree, notes)
     _tell(notes, problems)
     normalise(tree, problems)
+    pinned = pin(tree, files, problems)
     playbook = Decoder(problems, keys).struct(tree, Playbook, (), tree.mark)
     places = Places(tree)
     origins = found_in(playbook, places, text, name)
     playbook = msgspec.structs.replace(playbook, origins=origins)
+    if pinned is not None and len(to_yaml(playbook).encode()) > TEXT_BYTES_MAX:
+        problems.error(
+            "P003", pinned, f"with its files the playbook is larger than {TEXT_BYTES_MAX // 1024} KiB",
+            "install what is large on the workers, and import it",
+        )  # fmt: skip
     if checks:
         check(Document(playbook, places, problems, text))
     return Reading(name, text, playbook, tuple(problems), places, tuple(notes.changes))
 
 
-def read_bytes(raw: bytes, name: str = "playbook.yaml") -> Reading:
+def read_bytes(raw: bytes, name: str = "playbook.yaml", *, files: Files | None = None) -> Reading:
     """Read a playbook from a file's bytes."""
     try:
-        return read(raw.decode("utf-8-sig"), name)
+        return read(raw.decode("utf-8-sig"), name, files=files)
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8", "replace")
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))

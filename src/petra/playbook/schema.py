@@ -24,6 +24,22 @@ def json_schema() -> dict[str, Any]:
     return _Schema().build()
 
 
+def schema_of(struct: type[msgspec.Struct], title: str) -> dict[str, Any]:
+    """Return the JSON Schema of another kind of file, beside the definitions of playbooks; `Playbook` is one."""
+    schema = _Schema()
+    playbook = schema.build()
+    schema.definitions["Playbook"] = {
+        key: value for key, value in playbook.items() if key not in ("$schema", "title", "$defs")
+    }
+    root = schema._struct(struct)  # noqa: SLF001 - its own class
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        **root,
+        "$defs": dict(sorted(schema.definitions.items())),
+    }
+
+
 class _Schema:
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}

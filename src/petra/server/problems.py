@@ -124,6 +124,11 @@ def _refusal(error: Exception) -> ProblemError:
             return ProblemError("bad-request", "the request cannot be read", _places(error))
         case HTTPException():
             return ProblemError(_BY_STATUS.get(error.status_code, "bad-request"), str(error.detail))
+        case _:
+            return _known(error)
+
+
+def _known(error: Exception) -> ProblemError:
     for kind, code in _CODE_OF:
         if isinstance(error, kind):
             return ProblemError(code, str(error))

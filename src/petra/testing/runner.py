@@ -17,7 +17,8 @@ from petra.kernel.explain import explain
 from petra.kernel.human import ANY_ROLE
 from petra.testing.simulation import EPOCH, WORLD, Execution, Simulation
 from petra.testing.story import told
-from petra.testing.suite import ACTS, Case, Expect
+from petra.testing.suite import ACTS, Case
+from petra.testing.words import Expect
 from petra.values import canonical
 from petra.wire import Error
 

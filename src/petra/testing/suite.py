@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import msgspec
 
 from petra.errors import PetraError
-from petra.playbook import Playbook, Problem, Reading, read_bytes
+from petra.folder_files import FolderFiles, read_file
+from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.grammar import fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
@@ -18,32 +20,13 @@ from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 from petra.testing.case_names import CaseNames
+from petra.testing.words import Expect, Happening, TestCase, TestFile
 
 
 class TestError(PetraError):
     """A test file cannot be used; the message holds every problem."""
 
     __test__ = False  # not a test of pytest's
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of a test file."""
-
-
-class Expect(Part, frozen=True):
-    """What must come of a case; what is absent is not checked."""
-
-    status: str | None = None
-    waiting_on: str | None = None
-    output: Any = msgspec.UNSET
-    ctx: dict[str, Any] | None = None
-    done: list[str] | None = None
-    runs: dict[str, int] | None = None
-    attempts: dict[str, int] | None = None
-    never: list[str] | None = None
-    cancelled: list[str] | None = None
-    error: str | None = None
-    elapsed_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +60,8 @@ class Suite:
     cases: list[Case] = field(default_factory=list)
 
 
-_ROOT = ("apiVersion", "kind", "playbook", "library", "cases")
-_CASE = (
-    "name", "playbook", "library", "workload", "seed", "stop_at_s", "tools", "world", "expect", "desc",
-)  # fmt: skip
+_ROOT = tuple(fields_of(TestFile))
+_CASE = tuple(fields_of(TestCase))
 _Types = Mapping[str, tuple[tuple[type, ...], str]]
 _TYPES: _Types = {
     "workload": ((dict,), "a mapping"),
@@ -101,15 +82,9 @@ _WORLD_TYPES: _Types = {
 }
 _NEEDED = ("at_s", "when_open", "when_waiting", "patch_ctx", "group", "override")
 TRIGGERS = ("at_s", "when_open", "when_waiting")
-ACTS = (
-    "signal", "complete", "patch_ctx", "cancel", "pause", "resume", "claim", "release", "start", "save", "fail",
-    "cancel_item", "delegate", "reassign", "suspend", "resume_item", "comment", "group", "override",
-)  # fmt: skip
-_WORLD = (*TRIGGERS, *ACTS, "as", "roles", "item", "step", "execution", "desc")
-_STATUSES = (
-    "completed", "partial", "failed", "aborted", "waiting", "stuck", "refused", "running", "paused",
-    "compensating", "cancelling",
-)  # fmt: skip
+_BESIDE = ("as", "roles", "item", "step", "execution", "desc")
+_WORLD = tuple(fields_of(Happening))
+ACTS = tuple(word for word in _WORLD if word not in (*TRIGGERS, *_BESIDE))
 
 
 class _NoExtraKeys:
@@ -149,6 +124,16 @@ def load_suite(path: Path) -> Suite:
     return _Reader(path, text).suite()
 
 
+def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
+    """Return what is wrong with the text of a test file that would stand there, in the order of the text."""
+    reader = _Reader(path, text)
+    with suppress(TestError):
+        reader.suite()
+    for at, words in reader.broken:
+        reader.problems.error("P008", at, f"the playbook cannot run: {words}", "mend it first")
+    return tuple(reader.problems)
+
+
 class _Reader:
     """Reads one test file and the playbooks it names."""
 
@@ -156,7 +141,7 @@ class _Reader:
         self.path = path
         self.text = text
         self.problems = Problems()
-        self.more: list[str] = []
+        self.broken: list[tuple[Mark, str]] = []
         self.readings: dict[Path, Reading] = {}
         self.inline: dict[int, Reading] = {}
         """By the node that holds the playbook: a reading rewrites it, so it is read once."""
@@ -179,7 +164,7 @@ class _Reader:
             for problem in self.problems
             if problem.severity == "error"
         ]
-        found += self.more
+        found += [f"{self.path}:{at.line}:{at.column}: {words}" for at, words in self.broken]
         if found:
             raise TestError("\n".join(found))
 
@@ -263,16 +248,7 @@ class _Reader:
     def _expect(self, node: Map, at: Mark) -> Expect:
         given = node.get("expect")
         decoder = Decoder(self.problems, _NoExtraKeys(self.problems))
-        expect = decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
-        if expect.status is not None and expect.status not in _STATUSES:
-            mark = given.value_at("status") if isinstance(given, Map) else at
-            self.problems.error(
-                "P106",
-                mark,
-                f"there is no status '{expect.status}'",
-                did_you_mean(expect.status, _STATUSES),
-            )
-        return expect
+        return decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
 
     def _world(self, item: Tree, at: Mark) -> None:
         if not isinstance(item, Map):
@@ -313,7 +289,8 @@ class _Reader:
         """Read a playbook that stands inside the test file: its problems are told where they stand there."""
         known = self.inline.get(id(given))
         if known is None:
-            known = read_tree(given, self.text, INLINE, Problems())
+            files = FolderFiles(self.path.parent)
+            known = read_tree(given, self.text, INLINE, Problems(), files=files)
             self.inline[id(given)] = known
         return known
 
@@ -321,7 +298,7 @@ class _Reader:
         known = self.readings.get(path)
         if known is None:
             try:
-                known = read_bytes(path.read_bytes(), str(path))
+                known = read_file(path)
             except OSError as error:
                 problem = Problem(
                     severity="error",
@@ -338,12 +315,11 @@ class _Reader:
         if reading.ok:
             return reading
         errors = [problem for problem in reading.problems if problem.severity == "error"]
-        if reading.name == INLINE:
-            found = [headline(problem, str(self.path)) for problem in errors]
+        if reading.name == INLINE:  # their places are places in this file
+            self.problems.extend(errors)
         else:
-            place = f"{self.path}:{at.line}:{at.column}:"
-            found = [f"{place} {headline(problem, reading.name)}" for problem in errors]
-        self.more += [told for told in found if told not in self.more]
+            told = [(at, headline(problem, reading.name)) for problem in errors]
+            self.broken += [one for one in told if one not in self.broken]
         return None
 
     def _library(self, holder: Map) -> list[Reading]:

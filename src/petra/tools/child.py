@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import Any
 
-from petra.tools.code import Failure, Ran, run_code
+from petra.tools.code import Failure, Job, Ran, run_code
 
 _PR_SET_PDEATHSIG = 1
 
@@ -31,7 +31,10 @@ def main(parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     written = tuple(task["written"]) if task["written"] else None
-    ran = run_code(task["code"], task["function"], task["args"], task["scope"], written)
+    job = Job(
+        code=task["code"], function=task["function"], modules=task["modules"], written=written
+    )
+    ran = run_code(job, task["args"], task["scope"])
     if os.getpid() != own:
         os._exit(0)  # a fork of the code that came back here has nothing to say
     sys.stdout.flush()

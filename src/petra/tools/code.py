@@ -3,7 +3,8 @@
 Rule 1: every run has globals of its own; only the compiled code is kept.
 Rule 2: a parameter of ``main`` is filled by its name from ``args``, then from the scope; what it gets is a copy.
 Rule 3: code without ``main`` finds the same names as globals and sets ``result``.
-Rule 4: a failure names the innermost line of the author's own code, as it stands in the author's file.
+Rule 4: modules that came along with the playbook are imported from there, before any of the environment.
+Rule 5: a failure names the innermost line of the author's own code, as it stands in the author's file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from petra.tools.jsonable import fresh, to_json
+from petra.tools.modules import Modules, called, file_of
 from petra.tools.places import Own, one_line
 
 _MISSING: Final = object()
@@ -50,27 +52,30 @@ class _Refused(Exception):  # noqa: N818 - a way out, not an error of its own
     """The task asks for what cannot be run."""
 
 
-def run_code(
-    code: str | None,
-    function: str | None,
-    args: Mapping[str, Any],
-    scope: Mapping[str, Any],
-    written: tuple[str, int, bool] | None = None,
-) -> Ran:
-    """Run a task's code, or call its function; whatever that raises is in what is returned.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to run: code, or a function to call; with the modules that came along, by name.
 
     ``written`` says where the code stands: the file, the line it begins on, and whether each further line is one there.
     """
-    own = Own(written)
+
+    code: str | None = None
+    function: str | None = None
+    modules: Mapping[str, str] | None = None
+    written: tuple[str, int, bool] | None = None
+
+
+def run_code(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran:
+    """Run a task's code, or call its function; whatever that raises is in what is returned."""
+    own = Own(job.written)
+    modules = Modules(job.modules or {})
     try:
-        if function is not None:
-            found = _imported(function)
-            own.file = getattr(getattr(found, "__code__", None), "co_filename", "")
-            result = _call(found, function, args, scope)
+        if job.function is not None:
+            result = _called(job.function, modules, own, args, scope)
         else:
-            assert code is not None, "a task has code or a function"
-            own.source, own.file = code, _file_of(code)
-            result = _result_of(code, args, scope)
+            assert job.code is not None, "a task has code or a function"
+            own.source, own.file = job.code, _file_of(job.code)
+            result = _result_of(job.code, modules, args, scope)
     except _Refused as error:
         return Ran(failure=Failure("client_error", str(error)))
     except MemoryError as error:
@@ -84,9 +89,24 @@ def run_code(
         return Ran(failure=Failure("transform", f"the result cannot be stored: {error}"))
 
 
-def _result_of(code: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
+def _called(
+    function: str, modules: Modules, own: Own, args: Mapping[str, Any], scope: Mapping[str, Any]
+) -> Any:
+    module = function.partition(":")[0]
+    if module in modules:
+        own.source = modules.source(module)
+        own.file, own.written = file_of(module, own.source), (f"{module}.py", 1, True)
+    found = _imported(function, modules)
+    if module not in modules:
+        own.file = getattr(getattr(found, "__code__", None), "co_filename", "")
+    return _call(found, function, args, scope)
+
+
+def _result_of(
+    code: str, modules: Modules, args: Mapping[str, Any], scope: Mapping[str, Any]
+) -> Any:
     program = _compiled(code)
-    space: dict[str, Any] = {"__name__": "__task__"}
+    space: dict[str, Any] = {"__name__": called(), "__builtins__": modules.builtins}
     for name in program.names:
         value = _value(name, args, scope)
         if value is not _MISSING:
@@ -118,7 +138,7 @@ def _compiled(code: str) -> _Program:
 
 @lru_cache(maxsize=512)
 def names_read(code: str) -> frozenset[str] | None:
-    """Return every name that code may take from args and scope; None: all there are, for a ``main`` with ``**rest``."""
+    """Return every name that code may take from args and scope; None: all there are, for whoever takes ``context``."""
     try:
         program = _compiled(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -145,16 +165,18 @@ def _names_in(code: CodeType) -> set[str]:
     return names
 
 
-def _imported(function: str) -> Callable[..., Any]:
+def _imported(function: str, modules: Modules) -> Callable[..., Any]:
     module, colon, path = function.partition(":")
     if not (module and colon and path):
         raise _Refused(f"function is '{function}'; it takes 'module:function'")
     try:
-        found: Any = import_module(module)
+        found: Any = modules.load(module) if module in modules else import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise _Refused(f"function '{function}': there is no module '{error.name}'") from error
+        raise _Refused(
+            f"function '{function}': there is no module '{error.name}', neither beside the playbook nor on the worker"
+        ) from error
     for name in path.split("."):
         found = getattr(found, name, _MISSING)
     if not callable(found):

@@ -14,7 +14,7 @@ import duckdb
 
 from petra.kinds import Duckdb, Fields
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -51,9 +51,10 @@ class DuckdbTool:
     async def run(self, fields: Duckdb, context: ToolContext) -> Outcome:
         """Run the command in a thread."""
         file = await file_of(fields.database, fields.auth, context)
+        command = command_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
         return await in_duckdb(
-            self._threads, file, lambda connection: _run(connection, fields.command, params, most)
+            self._threads, file, lambda connection: _run(connection, command, params, most)
         )
 
     def stuck(self) -> int:

@@ -24,7 +24,7 @@ from asyncpg.prepared_stmt import PreparedStatement  # type: ignore[import-untyp
 from petra.kinds import Fields, Postgres
 from petra.tools.base import ToolContext, ToolError, ToolSettings, secret_of
 from petra.tools.jsonable import to_json
-from petra.tools.sql import row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import command_of, row_limit, rows_outcome, too_many_rows
 from petra.values import digest
 from petra.wire import ErrorKind, Outcome
 
@@ -60,7 +60,7 @@ class PostgresTool:
         address = await address_of(fields.url, fields.auth, context)
         most = row_limit(fields, self._settings)
         async with self._pools.connection(address) as connection:
-            return await _run(connection, fields.command, fields.params or [], most)
+            return await _run(connection, command_of(fields), fields.params or [], most)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -27,7 +27,7 @@ from petra.tools.base import (
     ok,
 )
 from petra.tools.capture import Capture, say
-from petra.tools.code import Failure, Ran, names_read, run_code
+from petra.tools.code import Failure, Job, Ran, names_read, run_code
 from petra.tools.places import middle_out
 from petra.tools.processes import Ended, run_process
 from petra.tools.threads import Threads
@@ -75,8 +75,11 @@ class PythonTool:
         self._threads.close()
 
     def reads(self, fields: Mapping[str, Any]) -> frozenset[str] | None:
-        """Return the names that the code may take from args and scope; of a function nobody knows."""
+        """Return the names that the code may take from args and scope; of a function of the worker nobody knows."""
         code = fields.get("code")
+        if not isinstance(code, str):
+            module = str(fields.get("function")).partition(":")[0]
+            code = (fields.get("modules") or {}).get(module)
         return names_read(code) if isinstance(code, str) else None
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
@@ -115,7 +118,8 @@ class PythonTool:
             "args": dict(context.args),
             "scope": dict(context.scope),
             "memory_mb": memory_mb,
-            "written": context.written.get("code"),
+            "modules": fields.modules,
+            "written": _written(fields, context),
         }
         ended = await run_process(
             [sys.executable, "-I", "-X", "utf8", "-c", _start()],
@@ -135,13 +139,25 @@ class PythonTool:
 
 
 def _check(fields: Python) -> None:
+    if fields.file is not None and fields.code is None:
+        raise ToolError("not_found", f"the file '{fields.file}' did not come with the playbook")
     if (fields.code is None) == (fields.function is None):
         raise ToolError("client_error", "a python task has either code or function")
 
 
 def _run(fields: Python, context: ToolContext) -> Ran:
-    written = context.written.get("code")
-    return run_code(fields.code, fields.function, context.args, context.scope, written)
+    job = Job(
+        code=None if fields.function is not None else fields.code,
+        function=fields.function,
+        modules=fields.modules,
+        written=_written(fields, context),
+    )
+    return run_code(job, context.args, context.scope)
+
+
+def _written(fields: Python, context: ToolContext) -> tuple[str, int, bool] | None:
+    """Return where the code was written: in a file of its own, or where the playbook says."""
+    return (fields.file, 1, True) if fields.file is not None else context.written.get("code")
 
 
 def _outcome(ran: Ran, context: ToolContext) -> Outcome:

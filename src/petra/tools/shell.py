@@ -65,6 +65,8 @@ class ShellTool:
 
 
 def _argv(fields: Shell, memory_mb: Any) -> list[str]:
+    if fields.file is not None and fields.script is None:
+        raise ToolError("not_found", f"the file '{fields.file}' did not come with the playbook")
     if (fields.argv is None) == (fields.script is None):
         raise ToolError("client_error", "a shell task has either argv or script")
     if fields.script is not None:

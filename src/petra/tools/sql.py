@@ -13,6 +13,19 @@ from petra.wire import Outcome
 Row = Mapping[str, Any]
 
 
+def command_of(fields: Sql) -> str:
+    """Return the SQL of a task.
+
+    Raises:
+        ToolError: it has none, or names a file that did not come along.
+    """
+    if fields.command is not None:
+        return fields.command
+    if fields.file is not None:
+        raise ToolError("not_found", f"the file '{fields.file}' did not come with the playbook")
+    raise ToolError("client_error", "a task of SQL has a command, or a file that holds it")
+
+
 def row_limit(fields: Sql, settings: ToolSettings) -> int:
     """Return how many rows a command may give."""
     return int(number(fields.max_rows, "max_rows", settings.max_rows))

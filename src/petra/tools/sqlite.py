@@ -17,7 +17,7 @@ import msgspec
 
 from petra.kinds import Fields, Sqlite
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -64,11 +64,12 @@ class SqliteTool:
         file = await file_of(fields.database, fields.auth, context)
         if file is None:
             raise ToolError("client_error", "a sqlite task needs database, the file")
+        command = command_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
 
         def work(connection: apsw.Connection) -> Outcome:
-            with _all_or_nothing(connection, fields.command):
-                rows = _rows(connection, fields.command, params, most)
+            with _all_or_nothing(connection, command):
+                rows = _rows(connection, command, params, most)
             changed = connection.total_changes()
             return rows_outcome(rows, changed if changed and not rows else None)
 

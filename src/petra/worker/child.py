@@ -1,21 +1,32 @@
 """A worker as a child process: with one end of a socketpair, under a warden that lets nothing of it live on.
 
-User code then runs outside the server, and the death of either is seen by the other at once: the socket closes.
+User code then runs outside the server, and the death of either is seen by the other at once: the socket closes. Workers
+are forked of one process that has loaded what they need (``petra.worker.stem``): the first one costs the start of a
+program, each further one some milliseconds, also on a machine that has much else to do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from asyncio import Future, Task
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
 
 from petra.errors import PetraError
 from petra.worker.stream import Stream
 from petra.worker.warden import SAID_MAX
+
+LOAD_S: Final = 120.0
+"""Seconds in which a worker process must have begun."""
+SAY_S: Final = 1.0
+"""Seconds in which it is known why none has."""
 
 
 class NotStartedError(PetraError):
@@ -26,12 +37,16 @@ class Child:
     """The parent's handle on a worker process; ``pid`` is the worker's, not the warden's."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, transport: Stream, leash: socket.socket, pid: int
+        self,
+        transport: Stream,
+        leash: socket.socket,
+        pids: tuple[int, int],
+        ended: Future[int | None],
     ) -> None:
-        self._process = process
         self._leash = leash
+        self._warden, self.pid = pids
+        self._ended = ended
         self.transport = transport
-        self.pid = pid
 
     def terminate(self) -> None:
         """Ask it to drain and leave."""
@@ -40,11 +55,16 @@ class Child:
     def kill(self) -> None:
         """End it at once, with everything it has started; its leases run out."""
         with contextlib.suppress(OSError):
-            self._leash.shutdown(socket.SHUT_RDWR)
+            self._leash.shutdown(socket.SHUT_WR)
 
     async def wait(self) -> int:
         """Return its exit code once it has ended, and everything below it."""
-        return await self._process.wait()
+        code = await asyncio.shield(self._ended)
+        if code is None:  # whoever could say it is gone, and the warden ends for that
+            while await asyncio.get_running_loop().sock_recv(self._leash, SAID_MAX):
+                pass
+            return -signal.SIGKILL
+        return code
 
     def destroy(self) -> None:
         """Kill the warden, should it be stopped; its worker dies with it."""
@@ -55,15 +75,6 @@ class Child:
         self.transport.close()
         self._leash.close()
 
-    def processor_s(self) -> float:
-        """Return how long it has used a processor, in seconds; 0 where nobody knows."""
-        try:
-            with open(f"/proc/{self.pid}/stat") as file:  # noqa: PTH123 - read often
-                user, system = file.read().rpartition(")")[2].split()[11:13]
-        except (OSError, ValueError):
-            return 0.0
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
     def said(self) -> str:
         """Return what a worker that could not start has said about that."""
         try:
@@ -72,59 +83,130 @@ class Child:
             return ""
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._process.returncode is None:
-            # Not by asyncio's own method: that one takes the exit code away from whoever waits for it.
+        if not self._ended.done():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, number)
+                os.kill(self._warden, number)
 
 
-async def start_child(
-    arguments: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
-) -> Child:
-    """Start a worker process; ``arguments`` are those of ``python -m petra.worker``, beside ``--fd``.
+class Stem:
+    """Starts worker processes: the process that they are forked of is started with the first of them, and again when it is gone."""
 
-    Raises:
-        NotStartedError: it cannot be started.
-    """
-    ours, theirs = socket.socketpair()
-    leash, held = socket.socketpair()
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = environ
+        self._process: asyncio.subprocess.Process | None = None
+        self._control: socket.socket | None = None
+        self._hearing: Task[None] | None = None
+        self._failed = ""
+        self._number = 0
+        self._ended: dict[int, Future[int | None]] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def fork(self, arguments: Sequence[str] = ()) -> Child:
+        """Start a worker process; ``arguments`` are those of ``python -m petra.worker``, beside ``--fd``.
+
+        Raises:
+            NotStartedError: it cannot be started.
+        """
+        ours, theirs = socket.socketpair()
+        leash, held = socket.socketpair()
+        try:
+            async with self._one_at_a_time:
+                control = await self._grown()
+                self._number += 1
+                number, ended = self._number, asyncio.get_running_loop().create_future()
+                self._ended[number] = ended
+                asked = json.dumps({"number": number, "arguments": list(arguments)}) + "\n"
+                with contextlib.suppress(OSError):  # it is gone: the leash says so
+                    socket.send_fds(control, [asked.encode()], [theirs.fileno(), held.fileno()])
+            theirs.close()
+            held.close()
+            pids = await self._told(leash)
+        except BaseException:
+            for one in (leash, ours, theirs, held):
+                one.close()  # a warden that has begun ends
+            raise
+        return Child(Stream(ours), leash, pids, ended)
+
+    async def close(self) -> None:
+        """End the process that workers are forked of, and all that are left."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):  # it is gone already
+                self._control.shutdown(socket.SHUT_RDWR)
+        if self._hearing is not None:
+            await self._hearing
+
+    async def _grown(self) -> socket.socket:
+        """Return the socket of the process that workers are forked of, which is there from now on."""
+        if self._control is not None:
+            return self._control
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)  # noqa: FBT003 - so it is called
+        self._failed = ""
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "petra.worker.stem", "--control", str(theirs.fileno()),
+                "--parent", str(os.getpid()),
+                stdin=asyncio.subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=dict(os.environ if self._environ is None else self._environ),
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            ours.close()
+            raise NotStartedError(
+                f"{sys.executable} cannot be started: {error.strerror}"
+            ) from error
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._control = ours
+        self._hearing = asyncio.create_task(self._hear(ours, self._process))
+        return ours
+
+    async def _hear(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
+        """Hear which workers have ended, until nobody can say that any more."""
+        loop, text = asyncio.get_running_loop(), b""
+        with contextlib.suppress(OSError):
+            while piece := await loop.sock_recv(control, 65_536):
+                *lines, text = (text + piece).split(b"\n")
+                for said in map(json.loads, lines):
+                    self._failed = said.get("failed", "")
+                    ended = self._ended.pop(said.get("ended", 0), None)
+                    if ended is not None:
+                        ended.set_result(os.waitstatus_to_exitcode(said["status"]))
+        self._control = None
+        control.close()
+        await process.wait()
+        for ended in self._ended.values():
+            ended.set_result(None)
+        self._ended.clear()
+
+    async def _told(self, leash: socket.socket) -> tuple[int, int]:
+        """Read from the leash which processes warden and worker are."""
+        leash.setblocking(False)  # noqa: FBT003 - so it is called
+        line = b""
+        try:
+            async with asyncio.timeout(LOAD_S):
+                while not line.endswith(b"\n"):
+                    piece = await asyncio.get_running_loop().sock_recv(leash, 1)
+                    if not piece:
+                        await asyncio.wait({*filter(None, [self._hearing])}, timeout=SAY_S)
+                        why = f": {self._failed}" if self._failed else ""
+                        raise NotStartedError(f"a worker process ended before it had begun{why}")
+                    line += piece
+        except TimeoutError:
+            raise NotStartedError(f"a worker process did not begin within {LOAD_S:g} s") from None
+        warden, worker = map(int, line.split())
+        return warden, worker
+
+
+@asynccontextmanager
+async def grown(environ: Mapping[str, str] | None = None) -> AsyncIterator[Stem]:
+    """Give what starts worker processes; at the end there is none of them."""
+    stem = Stem(environ)
     try:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "petra.worker.warden", "--leash", str(held.fileno()),
-            "--parent", str(os.getpid()), "--fd", str(theirs.fileno()), *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(), held.fileno()),
-            env=dict(os.environ if environ is None else environ),
-            start_new_session=True,  # ^C in a terminal is for the parent, which then drains its workers
-        )  # fmt: skip
-    except OSError as error:
-        ours.close()
-        leash.close()
-        raise NotStartedError(f"{sys.executable} cannot be started: {error.strerror}") from error
-    except BaseException:
-        ours.close()
-        leash.close()
-        raise
+        yield stem
     finally:
-        theirs.close()
-        held.close()
-    try:
-        pid = await _told(leash)
-    except BaseException:
-        leash.close()  # the warden ends what it has begun
-        ours.close()
-        await asyncio.shield(asyncio.ensure_future(process.wait()))
-        raise
-    return Child(process, Stream(ours), leash, pid)
-
-
-async def _told(leash: socket.socket) -> int:
-    """Read from the leash which process the worker is."""
-    leash.setblocking(False)  # noqa: FBT003 - so it is called
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = await asyncio.get_running_loop().sock_recv(leash, 1)
-        if not piece:
-            raise NotStartedError("a worker process ended before it had begun")
-        line += piece
-    return int(line)
+        await stem.close()

@@ -11,14 +11,18 @@ out, and others do the work.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from petra.wire.frames import Heartbeat
 
+THREAD_NAME: Final = "petra-heart"
+"""The name of the thread, for whoever looks at a worker from outside."""
 BEATS_PER_LEASE: Final = 3
 STUCK_S: Final = 120.0
 """Seconds that a blocked loop may keep its leases."""
@@ -85,7 +89,7 @@ class Heart:
 
     def start(self) -> None:
         """Start beating."""
-        self._thread = threading.Thread(target=self._run, name="petra-heart", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -97,6 +101,7 @@ class Heart:
             self._thread = None
 
     def _run(self) -> None:
+        _show_name()
         self._answer()
         due = time.monotonic() + self._every_s
         while not self._stopped:
@@ -121,3 +126,10 @@ class Heart:
 
     def _answer(self) -> None:
         self._answered = time.monotonic()
+
+
+def _show_name() -> None:
+    """Let the system show the name of this thread, where it does such things; Python does not before 3.14."""
+    place = Path(f"/proc/self/task/{threading.get_native_id()}/comm")
+    with contextlib.suppress(OSError):
+        place.write_text(THREAD_NAME)

@@ -26,8 +26,12 @@ def _check(document: Document, path: Path, task: Task) -> None:
     if fault is None:
         return
     message, line, column = fault
-    at = _place(document, path, code, line, column)
-    words = f"the Python code of task '{task.name}' cannot be compiled: {message}"
+    file = task.fields.get("file")
+    if isinstance(file, str):
+        at, whose = document.at(*path[:-1], "file"), f"{file}, line {line}: the Python code"
+    else:
+        at, whose = _place(document, path, code, line, column), "the Python code"
+    words = f"{whose} of task '{task.name}' cannot be compiled: {message}"
     # what another engine would do with it is not ours to say
     report = document.problems.warn if document.is_foreign else document.problems.error
     report("P127", at, words, "correct this line")

@@ -10,13 +10,17 @@ from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
 from petra.playbook.decode import Path
 from petra.playbook.model import AdmitRule, PolicyRule, Step, Task
+from petra.playbook.pins import CONTENT
 from petra.playbook.tree import Map
 
 # Exactly one of these, for the kinds that have a choice.
 _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "python": ("code", "function"),
-        "shell": ("argv", "script"),
+        "python": ("code", "file", "function"),
+        "shell": ("argv", "script", "file"),
+        "postgres": ("command", "file"),
+        "sqlite": ("command", "file"),
+        "duckdb": ("command", "file"),
         "wait": ("for_s", "until", "signal", "any_of"),
     }
 )
@@ -125,7 +129,10 @@ def _task(document: Document, path: Path, task: Task) -> None:
     given = task.fields
     # other engines' tasks may have their code elsewhere, but only ours wait
     if task.kind in _ONE_OF and (task.kind == "wait" or not document.is_foreign):
-        _exactly_one(document, path, given, _ONE_OF[task.kind], f"a '{task.kind}' task")
+        words = _ONE_OF[task.kind]
+        if given.get("file") is not None:  # what it says stands beside it (petra.playbook.pins)
+            words = tuple(word for word in words if word != CONTENT.get(task.kind))
+        _exactly_one(document, path, given, words, f"a '{task.kind}' task")
     if task.kind == "http":
         bodies = [key for key in _BODIES if given.get(key) is not None]
         if len(bodies) > 1:

@@ -76,8 +76,10 @@ class _Templates:
     def _constant(self, leaf: Leaf) -> None:
         if not isinstance(leaf.value, str) or not _TEMPLATE.search(leaf.value):
             return
-        report = self.problems.warn if self.document.is_foreign else self.problems.error
         key = leaf.path[-1]
+        if key == "code" and self.document.places.written(*leaf.path[:-1], "file") is not None:
+            return  # a file of Python is written for Python
+        report = self.problems.warn if self.document.is_foreign else self.problems.error
         report(
             "P125",
             self.document.at(*leaf.path),

@@ -44,11 +44,17 @@ def described(app: Any) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
     for name, code in CODES.items():
         by_status.setdefault(code.status, []).append(name)
+    problems = {
+        str(status): {
+            "description": "; ".join(f"`{name}`: {CODES[name].title}" for name in names),
+            "content": content,
+        }
+        for status, names in by_status.items()
+    }
     for path in schema["paths"].values():
-        for method in _METHODS:
-            for status, names in by_status.items() if method in path else ():
-                words = "; ".join(f"`{name}`: {CODES[name].title}" for name in names)
-                path[method]["responses"][str(status)] = {"description": words, "content": content}
+        for operation in (path[method] for method in _METHODS if method in path):
+            operation["responses"].get("204", {}).pop("content", None)  # there is none
+            operation["responses"].update(problems)
     return schema
 
 

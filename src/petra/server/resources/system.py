@@ -61,6 +61,12 @@ async def login(service: Service, code: str) -> Redirect:
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
+@get("/", tags=["server"], security=[], include_in_schema=False)
+async def front(service: Service) -> Redirect:
+    """Lead whoever comes without knowing where to."""
+    return Redirect(f"{service.prefix}/api/docs", status_code=303)
+
+
 def _cookie(service: Service, value: str, seconds: int = SESSION_S) -> Cookie:
     return Cookie(
         key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds
@@ -118,6 +124,6 @@ async def end(who: Principal, service: Service) -> Response[None]:
 def routes(prefix: str) -> list[Router]:
     """Return the routes of the server itself."""
     return [
-        Router(path=prefix or "/", route_handlers=[livez, readyz, version, login]),
+        Router(path=prefix or "/", route_handlers=[front, livez, readyz, version, login]),
         Router(path=f"{prefix}{API}", route_handlers=[me, meta, stats, begin, end]),
     ]

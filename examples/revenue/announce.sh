@@ -1,0 +1,2 @@
+set -eu
+echo "$MONTH: $TOTAL EUR"

@@ -1,0 +1,4 @@
+SELECT day, amount, currency
+FROM orders
+WHERE day BETWEEN ? AND ?
+ORDER BY day

@@ -1,0 +1,76 @@
+"""Whether a worker that does not beat hangs, or only waits for a processor, as its threads show from outside.
+
+The thread that beats needs the interpreter for a moment. When some other thread keeps it, in C code, the heart wakes up every
+few milliseconds, finds it taken, and sleeps again: it gets a processor, again and again, and does not beat. On a machine
+that has too much to do the heart gets no processor, or the interpreter goes from thread to thread: then all is well, and slow.
+
+Where the system does not tell (it does on Linux), nothing is known, and whoever asks waits for the end of a lease.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from petra.worker.heart import THREAD_NAME
+
+FAINT_S: Final = 0.5
+"""Seconds without a beat after which a worker's threads are looked at."""
+HUNG_S: Final = 0.8
+"""Seconds without a beat after which a worker that hangs is known to."""
+TURNS: Final = 15
+"""So often the heart has had a processor meanwhile, and not the interpreter."""
+SLICE_S: Final = 0.004
+SLICE_SHARE: Final = 0.05
+"""A second thread that has used a processor for so long, and for such a share of what the first one has, had the interpreter
+too: so it changes hands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """A worker's threads at one moment."""
+
+    stopped: bool = False
+    """Somebody has stopped the process."""
+    turns: int = 0
+    """How often the heart has had a processor."""
+    used_s: Mapping[int, float] = field(default_factory=dict)
+    """How long each thread has had one, in seconds."""
+
+
+def why_hung(before: Pulse, now: Pulse) -> str:
+    """Say why a worker hangs that did not beat between two moments; nothing: it may not."""
+    if now.stopped:
+        return "it was stopped"
+    used = sorted(now.used_s[one] - before.used_s.get(one, 0.0) for one in now.used_s)
+    first, second = used[-1:] or [0.0], used[-2:-1] or [0.0]
+    if now.turns - before.turns < TURNS or second[0] > max(SLICE_S, SLICE_SHARE * first[0]):
+        return ""
+    return "something holds its interpreter"
+
+
+def pulse(pid: int) -> Pulse | None:
+    """Look at the threads of a worker; None: nothing is known."""
+    turns, stopped, used = -1, False, dict[int, float]()
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for thread in map(int, os.listdir(f"/proc/{pid}/task")):  # noqa: PTH208 - read often
+            here = f"/proc/{pid}/task/{thread}"
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+                used[thread] = int(_read(f"{here}/schedstat").split()[0]) / 1e9
+                if _read(f"{here}/comm").strip() == THREAD_NAME:
+                    status = _read(f"{here}/status")
+                    stopped = _field(status, "State").startswith("T")
+                    turns = int(_field(status, "voluntary_ctxt_switches"))
+    return Pulse(stopped, turns, used) if turns >= 0 else None
+
+
+def _read(path: str) -> str:
+    with open(path) as file:  # noqa: PTH123 - read often
+        return file.read()
+
+
+def _field(status: str, name: str) -> str:
+    return status.partition(f"\n{name}:")[2].partition("\n")[0].strip()
