@@ -51,9 +51,13 @@ def _fields(kind: str) -> str:
         parts += ["## Fields", *table]
     for inner in _inner(struct):
         parts += [f"### {inner.__name__}", _first_line(inner), *_table(inner)]
-    if knobs := [f for f in fields_of(Knobs).values() if _concerns(f, kind)]:
+    knobs = [field.key for field in fields_of(Knobs).values() if _concerns(field, kind)]
+    if fields := [key for key in knobs if key in fields_of(struct)]:
         parts.append("These may stand in any `spec` further out as well:")
-        parts.append(", ".join(f"`{field.key}`" for field in knobs) + ".")
+        parts.append(", ".join(f"`{key}`" for key in fields) + ".")
+    if settings := [key for key in knobs if key not in fields_of(struct)]:
+        parts.append("These stand in `spec`, of the task or further out:")
+        parts.append(", ".join(f"`{key}`" for key in settings) + ".")
     return "\n\n".join(parts)
 
 

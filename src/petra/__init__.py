@@ -37,6 +37,7 @@ def run(
     Raises:
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
+        UsageError: an event loop runs here already, as in a notebook; use ``petra.open`` there.
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 

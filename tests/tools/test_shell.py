@@ -83,6 +83,24 @@ def test_output_without_end_is_cut_off(stream: str) -> None:
     assert "max_bytes, 100,000 bytes" in bad(outcome).message
 
 
+@pytest.mark.spec("S22")
+def test_what_its_page_says_about_a_program() -> None:
+    killed = run("shell", {"script": "kill -9 $$"})
+    assert (bad(killed).code, killed.more) == (-9, {"shell": {"exit_code": -9}})
+    assert run("shell", {"argv": ["no-such-program-here"]}).more == {}
+    long = bad(run("shell", {"script": "yes | head -c 9000; exit 1"}))
+    assert len(long.details["stdout"]) == 4_000
+    assert good(run("shell", {"argv": ["cat"]}))["stdout"] == ""
+    assert good(run("shell", {"argv": ["printf", "\\377"]}))["stdout"] == "\ufffd"
+    assert good(run("shell", {"argv": ["pwd", "-P"]}))["stdout"].strip() == os.path.realpath(".")
+    env = {"A": True, "B": 1.5, "C": "c"}
+    assert good(run("shell", {"script": 'echo "$A $B $C"', "env": env}))["stdout"] == "true 1.5 c\n"
+    assert bad(run("shell", {"argv": ["true"], "env": {"A": None}})).kind == "client_error"
+    late = run("shell", {"argv": ["sleep", "60"]}, spec={"timeout_s": 0.05})
+    assert bad(late).kind == "timeout"
+    assert late.more == {}
+
+
 def test_memory_mb_limits_the_program() -> None:
     fields = {"argv": ["python3", "-c", "x = 'x' * (1 << 30)"]}
     assert good(run("shell", fields, spec={"memory_mb": 4096}))["exit_code"] == 0

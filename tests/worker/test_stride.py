@@ -203,8 +203,8 @@ def test_nothing_more_starts_once_it_is_stopped() -> None:
 
     stride = Stride(deque([Iteration(path=(0,), iter={})]))
     Strider(
-        tools={}, clock=FakeClock(), make=never, take=never, clean=never, scrub=never, measure=never, goes_on=never,
-        stopped=lambda: True,
+        tools={}, clock=FakeClock(), make=never, take=never, clean=never, scrub=never, part=never,
+        say=never, measure=never, goes_on=never, stopped=lambda: True,
     ).go(stride)  # fmt: skip
     assert (len(stride.left), stride.ended, stride.at) == (1, [], None)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ _VERBS = MappingProxyType(
         "result": "Print the output of an execution.",
         "events": "Show the log of an execution.",
         "logs": "Show what the tasks of an execution printed and logged.",
-        "explain": "Say why an execution waits.",
+        "explain": "Say why an execution waits, or what a code means.",
         "verify": "Prove that a log is as it was written.",
         "task": "Work items: what people are asked to do.",
         "signal": "Send a signal to an execution.",
@@ -59,6 +60,7 @@ _VERBS = MappingProxyType(
         "db": "The store itself: migrate, stats, backup.",
     }
 )
+_HELP_WIDTH = 52
 # Verbs that share a file.
 _PLACES = MappingProxyType(
     {
@@ -91,6 +93,11 @@ _PLACES = MappingProxyType(
         "diff": ("diff", "command"),
     }
 )
+
+
+def _without_colour() -> bool:
+    """Whether nobody wants colours, or the terminal says that it knows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") in ("dumb", "unknown")
 
 
 @contextmanager
@@ -126,7 +133,10 @@ class _LazyGroup(click.Group):
             formatter.write_dl(rows)
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        """Read the arguments; whoever asked for help may stop reading it."""
+        """Read the arguments; whoever asked for help may stop reading it, and may have a narrow terminal."""
+        columns = shutil.get_terminal_size().columns
+        if columns < _HELP_WIDTH:  # click itself writes no narrower than this
+            more.setdefault("terminal_width", max(columns - 2, 20))
         with _reader_may_leave():
             return super().make_context(*arguments, **more)
 
@@ -161,7 +171,7 @@ def petra(ctx: click.Context) -> None:
 
     Start with 'petra init hello', then 'petra check hello.yaml'.
     """
-    if os.environ.get("NO_COLOR"):
+    if _without_colour():
         ctx.color = False
 
 
@@ -176,7 +186,7 @@ def main() -> None:
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
     gc.set_threshold(50_000, 20, 20)
     try:
-        petra(prog_name="petra", color=False if os.environ.get("NO_COLOR") else None)
+        petra(prog_name="petra", color=False if _without_colour() else None)
     except PetraError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(1)

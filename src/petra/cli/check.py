@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petra.cli.files import load, playbook_files
-from petra.cli.output import as_json, count, print_json, print_problem, problem_data
+from petra.cli.output import as_json, count, folded, print_json, print_problem, problem_data
 from petra.library import Library, beside, missing
 from petra.playbook import Problem, Reading
 
@@ -97,7 +97,7 @@ def command(
     if output == "json":
         print_json({"files": [*map(_as_data, playbooks), *map(_net_as_data, nets)]})
     else:
-        _print_all(playbooks, nets, (perf_counter() - begin) * 1000)
+        _print_all(playbooks, nets, (perf_counter() - begin) * 1000, strict=strict)
     sys.exit(1 if failed or not all(net.is_well for net in nets) else 0)
 
 
@@ -208,11 +208,13 @@ def _soundness(
 # Text
 
 
-def _print_all(playbooks: list[Checked], nets: list[Judged], milliseconds: float) -> None:
+def _print_all(
+    playbooks: list[Checked], nets: list[Judged], milliseconds: float, *, strict: bool
+) -> None:
     for checked in playbooks:
         _print(checked)
     if playbooks:
-        _summary(playbooks)
+        _summary(playbooks, strict=strict)
     if nets:
         from petra.cli.nets import print_judged, summary  # noqa: PLC0415 - not needed for playbooks
 
@@ -236,18 +238,20 @@ def _print(checked: Checked) -> None:
         click.echo(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
 
 
-def _summary(playbooks: list[Checked]) -> None:
+def _summary(playbooks: list[Checked], *, strict: bool) -> None:
     found = [problem for one in playbooks for problem in one.problems]
     errors = sum(problem.severity == "error" for problem in found)
     warnings = len(found) - errors
     if found:
         click.echo()
     words = [count(errors, "error")] if errors else []
-    words += [count(warnings, "warning")] if warnings else []
-    mark = click.style("✗", fg="red") if errors else click.style("✓", fg="green")
+    refused = " that --strict does not let pass" if strict else ""
+    words += [count(warnings, "warning") + refused] if warnings else []
+    failed = errors or (strict and warnings)
+    mark = click.style("✗", fg="red") if failed else click.style("✓", fg="green")
     files = playbooks[0].name if len(playbooks) == 1 else count(len(playbooks), "file")
     sound = all(one.proof is not None and one.proof.verdict == "sound" for one in playbooks)
     gated = any(one.proof is not None and one.proof.gated for one in playbooks)
     words_of_proof = "sound if guards allow" if gated else "proved sound"
     ending = f", {words_of_proof}" if sound else ""
-    click.echo(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")
+    click.echo(folded(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}"))

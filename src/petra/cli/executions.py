@@ -23,7 +23,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
-from petra.cli.output import as_json, cut, print_json
+from petra.cli.output import as_json, cut, print_json, width
 from petra.cli.show import short, status_text, summary
 from petra.clock import SystemClock
 from petra.control import GoneError, call
@@ -44,6 +44,7 @@ from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
 
 _NAME_MAX = 18
+_LIST_WIDTH = 72
 execution_argument = click.argument("execution", metavar="ID")
 
 
@@ -66,15 +67,22 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
         print_json([msgspec.to_builtins(row) for row in rows])
         return
     for row in rows:
-        name = row.playbook
-        name = name if len(name) <= _NAME_MAX else name[: _NAME_MAX - 1] + "…"
-        shown = status_text(row.status, row.reason)
-        click.echo(f"{row.id}  {_when(row.started, now)}  {name:<{_NAME_MAX}}  {shown}")
+        click.echo(_listed(row, now))
     if not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
     elif any(row.status == "running" for row in rows):
         for trouble in (asked_there(home) or {}).get("troubles", ()):
             click.echo(trouble, err=True)
+
+
+def _listed(row: Any, now: float) -> str:
+    """Say an execution in one line, in two where a line is too short for it."""
+    name = row.playbook
+    name = name if len(name) <= _NAME_MAX else name[: _NAME_MAX - 1] + "…"
+    shown, when = status_text(row.status, row.reason), _when(row.started, now)
+    if width() < _LIST_WIDTH:
+        return f"{row.id}  {when}".rstrip() + f"\n  {name}  {shown}"
+    return f"{row.id}  {when}  {name:<{_NAME_MAX}}  {shown}"
 
 
 def _when(at: float, now: float) -> str:

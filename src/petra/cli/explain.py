@@ -1,4 +1,4 @@
-"""``petra explain``: why an execution waits."""
+"""``petra explain``: why an execution waits, or what the code of a problem means."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, print_json
@@ -27,7 +28,13 @@ EXPLAIN_TRIES = 10
 @home_option
 @as_json
 def command(execution: str, home: Path, output: str) -> None:
-    """Say why an execution waits: every token, its rule, and what would unblock it."""
+    """Say why an execution waits: every token, its rule, and what would unblock it.
+
+    With the code of a problem, such as P203, say how that comes about and how to mend it.
+    """
+    if is_code(execution):
+        explain_code(execution, output)
+        return
 
     async def asking(store: Store, entries: Entries) -> Any:
         entry = await find(store, entries, execution)

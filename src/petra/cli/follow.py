@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -14,19 +14,21 @@ import click
 
 from petra.cli.board import Board
 from petra.cli.home import either, reading
-from petra.cli.show import Teller, status_text
+from petra.cli.show import Teller, said, status_text
+from petra.cli.tail import POLL_S, Tail
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
 from petra.desk.desk import OVER
-from petra.embedded import FOLLOWED_S, REST, Local, Result, records_of, result_of
+from petra.embedded import FOLLOWED_S, LOGS, REST, Local, Result, records_of, result_of
 from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Bell, Feed
 from petra.engine.following import follow as following
+from petra.engine.logs import file_of
 from petra.engine.lookout import looking_on
-from petra.engine.news import Appended, Hint, News
+from petra.engine.news import Appended, Hint, News, Printed
 from petra.kernel import Record
 from petra.store.base import Store
-from petra.wire.frames import Retrying
+from petra.wire.frames import LogLine, Retrying
 
 
 class View(Protocol):
@@ -40,6 +42,9 @@ class View(Protocol):
 
     def retrying(self, notice: Retrying) -> None:
         """Take in that a worker will try again."""
+
+    def printed(self, lines: Sequence[LogLine]) -> None:
+        """Take in what tasks print."""
 
     def finish(self, status: str) -> None:
         """Take in what it has come to."""
@@ -56,6 +61,9 @@ class Silent:
 
     def retrying(self, notice: Retrying) -> None:
         """Take in that a worker will try again."""
+
+    def printed(self, lines: Sequence[LogLine]) -> None:
+        """Take in what tasks print."""
 
     def finish(self, status: str) -> None:
         """Take in what it has come to."""
@@ -83,6 +91,11 @@ class Plain:
         if line is not None:
             click.echo(line)
 
+    def printed(self, lines: Sequence[LogLine]) -> None:
+        """Say what tasks print."""
+        for line in lines:
+            click.echo(said(line))
+
     def finish(self, status: str) -> None:  # noqa: ARG002 - the summary says it
         """Say what was only counted."""
         for line in self._teller.rest():
@@ -91,7 +104,7 @@ class Plain:
 
 def is_live() -> bool:
     """Tell whether a tree can be drawn: on a terminal that can move its cursor."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @contextmanager
@@ -157,10 +170,29 @@ class Showing:
     def _take(self, message: News) -> None:
         if isinstance(message, Hint):
             self._view.retrying(message.notice)
+        elif isinstance(message, Printed):
+            self._view.printed(message.lines)
         elif isinstance(message, Appended) and message.records:
             self.seq = message.records[-1].seq
             self._view.take(list(message.records))
             self._moved.set()
+
+    @asynccontextmanager
+    async def reading(self, lines: Tail) -> AsyncIterator[None]:
+        """Show what tasks print as it is written down, where no feed tells of it."""
+        reading = asyncio.create_task(self._read(lines))
+        try:
+            yield
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            await asyncio.sleep(POLL_S)  # the last lines may be on their way to the file
+            self._view.printed(lines.read())
+
+    async def _read(self, lines: Tail) -> None:
+        while True:
+            self._view.printed(lines.read())
+            await asyncio.sleep(POLL_S)
 
     async def reached(self, version: int) -> None:
         """Wait until everything up to a record is shown, or nothing can be any more."""
@@ -169,14 +201,20 @@ class Showing:
             await self._moved.wait()
 
 
-async def follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
-    """Follow an execution, whoever has the home open; when nobody has it any more, go on with it here."""
-    result = await _follow(home, execution, view, waits=waits)
+async def follow(
+    home: Path, execution: str, view: View, *, waits: bool, fresh: bool = False
+) -> Result:
+    """Follow an execution, whoever has the home open; when nobody has it any more, go on with it here.
+
+    Of one that is ``fresh``, everything is shown that was printed.
+    """
+    lines = Tail(file_of(home / LOGS, execution), execution, fresh=fresh)
+    result = await _follow(home, execution, view, lines, waits=waits)
     view.finish(result.status)
     return result
 
 
-async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Result:
+async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits: bool) -> Result:
     showing = Showing(execution, view)
 
     async def here(local: Local) -> Result:
@@ -189,12 +227,13 @@ async def _follow(home: Path, execution: str, view: View, *, waits: bool) -> Res
         async with connected(home) as (reader, _):
             gone = asyncio.create_task(reader.read())
             try:
-                return await reading(
-                    home,
-                    lambda store, entries: _watch(
-                        store, entries, execution, showing, gone, waits=waits
-                    ),
-                )
+                async with showing.reading(lines):
+                    return await reading(
+                        home,
+                        lambda store, entries: _watch(
+                            store, entries, execution, showing, gone, waits=waits
+                        ),
+                    )
             finally:
                 gone.cancel()
 

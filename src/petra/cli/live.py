@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -13,8 +13,10 @@ from rich.live import Live
 from rich.text import Text
 
 from petra.cli.board import Board, Person, Row, duration
+from petra.cli.output import printable
+from petra.cli.show import place_of
 from petra.kernel import Record
-from petra.wire.frames import Retrying
+from petra.wire.frames import LogLine, Retrying
 
 _BAR = 13
 _NAME_MAX = 24
@@ -84,6 +86,14 @@ class LiveTree:
     def retrying(self, notice: Retrying) -> None:
         """Take in that a worker will try again."""
         self.board.retrying(notice.run, notice.attempt, notice.of, self._now())
+
+    def printed(self, lines: Sequence[LogLine]) -> None:
+        """Show what tasks print above the tree."""
+        for line in lines:
+            text = Text("│ ", style="dim").append(f"{place_of(line)}  ", style="dim")
+            text.append(printable(line.text), style="red" if line.stream == "stderr" else "none")
+            with contextlib.suppress(OSError):  # the terminal has gone; the execution has not
+                self._console.print(text, soft_wrap=True)
 
     def __rich__(self) -> RenderableType:
         return Group(*self.lines(self._console.width, max(6, self._console.height - 2)))

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from petra.cli.executions import execution_argument
-from petra.cli.home import find, home_option, look
+from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json
+from petra.cli.show import coloured, place_of
+from petra.cli.tail import POLL_S, Tail
 from petra.embedded import LOGS
 from petra.engine.entries import Entries
 from petra.engine.logs import file_of
+from petra.engine.news import OVER
 from petra.store.base import Store
-
-POLL_S = 0.2
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line as it is written down."""
-
-    at: float
-    step: str
-    task: str
-    stream: str
-    text: str
-    path: tuple[int, ...] = ()
-
-
-_decode = msgspec.json.Decoder(Line).decode
+from petra.wire.frames import LogLine
 
 
 @click.command("logs")
@@ -44,50 +29,26 @@ _decode = msgspec.json.Decoder(Line).decode
 @as_json
 def command(execution: str, step: str | None, *, follow: bool, home: Path, output: str) -> None:
     """Show what the tasks of an execution printed and logged."""
-    found, _ = _look(home, execution)
-    for raw, line in _lines(home, found, follow=follow):
-        if step is None or line.step == step:
-            click.echo(raw.decode() if output == "json" else _shown(line))
+
+    async def reading(store: Store, _entries: Entries) -> None:
+        chosen = await full_id(store, execution)
+        tail = Tail(file_of(home / LOGS, chosen), chosen)
+        over = not follow
+        while True:
+            for raw, line in tail.lines():
+                if step is None or line.step == step:
+                    click.echo(raw.decode() if output == "json" else _shown(line))
+            if over:
+                return
+            stored = await store.execution(chosen)
+            over = stored is None or stored.row.status in OVER
+            await asyncio.sleep(POLL_S)  # the last lines may be on their way to the file
+
+    look(home, reading)
 
 
-def _look(home: Path, execution: str) -> tuple[str, bool]:
-    """Return the whole id of an execution, and whether it has ended."""
-
-    async def asking(store: Store, entries: Entries) -> tuple[str, bool]:
-        state = (await find(store, entries, execution)).state
-        return state.id, bool(state.terminal)
-
-    return look(home, asking)
-
-
-def _lines(home: Path, execution: str, *, follow: bool) -> Iterator[tuple[bytes, Line]]:
-    """Yield the lines there are; to follow is to read on until the execution has ended and all is read."""
-    path, rest = file_of(home / LOGS, execution), b""
-    at = 0
-    while True:
-        over = not follow or _look(home, execution)[1]
-        for piece in _read(path, at):
-            at += len(piece)
-            *whole, rest = (rest + piece).split(b"\n")
-            yield from ((raw, _decode(raw)) for raw in whole)
-        if over:
-            return
-        time.sleep(POLL_S)
-
-
-def _read(path: Path, at: int) -> Iterator[bytes]:
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        file.seek(at)
-        while piece := file.read(256 * 1024):
-            yield piece
-
-
-def _shown(line: Line) -> str:
+def _shown(line: LogLine) -> str:
     if line.stream == "dropped" and not line.step:
         return click.style(f"… {line.text}", fg="yellow")
     at = datetime.fromtimestamp(line.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-    index = "".join(f"[{number}]" for number in line.path)
-    colour: dict[str, Any] = {"fg": "red"} if line.stream == "stderr" else {}
-    return f"{at}  {line.step}{index}/{line.task}  {click.style(line.text, **colour)}"
+    return f"{at}  {place_of(line)}/{line.task}  {coloured(line)}"

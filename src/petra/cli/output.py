@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -75,11 +76,21 @@ def cut(text: str) -> str:
     return text[: width() - 1] + "…"
 
 
-def folded(text: str) -> str:
+_COLOURING = re.compile(r"\x1b\[[0-9;]*m")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """Return what a program printed without what would steer the terminal of whoever reads it."""
+    text = _COLOURING.sub("", text)
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def folded(text: str, hang: str = "    ") -> str:
     """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
     if not sys.stdout.isatty() or len(text) <= width():
         return text
     folded = textwrap.wrap(
-        text, width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        text, width(), subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
     )
     return "\n".join(folded)

@@ -113,7 +113,7 @@ class _Starting:
             words = f"another petra has {self.home} open and runs it; this one looks on"
             click.echo(words, err=True)
             with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
-                result = await follow(self.home, self.named[0], view, waits=self.waits)
+                result = await follow(self.home, self.named[0], view, waits=self.waits, fresh=True)
         return result
 
     def _begun(self, execution: str) -> Begin:

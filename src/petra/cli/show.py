@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from petra.cli.board import Board, duration, retry_of
-from petra.cli.output import count, folded
+from petra.cli.output import count, folded, printable
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.objects import is_reference
-from petra.wire.frames import Retrying
+from petra.wire.frames import LogLine, Retrying
 
 MARKS = {
     "completed": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red"), "aborted": ("■", "red"),
@@ -159,6 +159,25 @@ _COLOURS = {
 
 def _row(mark: str, colour: str, step: str, words: str) -> str:
     return f"  {click.style(mark, fg=colour)} {step:<20} {words}".rstrip()
+
+
+def said(line: LogLine) -> str:
+    """Show a line that a task printed, among what happens."""
+    if line.stream == "dropped" and not line.step:
+        return click.style(f"  │ … {line.text}", fg="yellow")
+    bar = click.style("│", dim=True)
+    return f"  {bar} {click.style(place_of(line), dim=True)}  {coloured(line)}".rstrip()
+
+
+def place_of(line: LogLine) -> str:
+    """Name the step that printed a line, and its iteration."""
+    return line.step + "".join(f"[{number}]" for number in line.path)
+
+
+def coloured(line: LogLine) -> str:
+    """Return the text of a line, in the colour of its stream."""
+    text = printable(line.text)
+    return click.style(text, fg="red") if line.stream == "stderr" else text
 
 
 def summary(result: Result) -> str:

@@ -27,6 +27,7 @@ from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
+from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.playbook import Playbook
@@ -219,7 +220,9 @@ def run_file(
     Raises:
         InvalidPlaybookError: the playbook has errors.
         HeldError: another process is using ``home``.
+        UsageError: an event loop runs here already.
     """
+    _no_loop_here()
     playbook = read_file(file)
 
     async def running() -> Result:
@@ -227,3 +230,13 @@ def run_file(
             return await local.run(playbook, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())
+
+
+def _no_loop_here() -> None:
+    """Refuse to start a loop inside one, and say what to write there."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError(
+            "petra.run starts an event loop, and one runs here already (a notebook, or an async function); "
+            "write: async with petra.open() as local: result = await local.run(FILE, WORKLOAD)"
+        )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -26,17 +27,19 @@ MOST: Final = 2_000
 _SHORTEST_BASE64: Final = 6
 _SHORTEST_ANCHOR: Final = 3
 _SHORTEST_LINE: Final = 16
+_SPELT: Final = 8  # characters that one of a secret may be spelt with
 _PLAIN: Final = re.compile(r"[A-Za-z0-9]+")
 _NAMED: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _ENTITIES: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class Scrubber:
-    """Knows the secrets of one worker, and removes them."""
+    """Knows the secrets of one worker, and removes them; any thread may ask it to."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[bytes, ...]] = {}
         self._pattern: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
 
     @property
     def is_empty(self) -> bool:
@@ -47,6 +50,10 @@ class Scrubber:
         """Remember a secret; a text of several lines also line by line."""
         if len(text) < SHORTEST or text in self._values:
             return
+        with self._lock:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
         self._values[text] = tuple(_traces(text))
         lines = text.splitlines()
         if len(lines) > 1:
@@ -61,11 +68,33 @@ class Scrubber:
         """Return the text without any secret."""
         if not self._values:
             return text
-        if self._pattern is None:
-            longest_first = sorted(self._values, key=len, reverse=True)
-            forms = [form for value in longest_first for form in _forms(value)]
-            self._pattern = re.compile("|".join(forms))
-        return self._pattern.sub(HIDDEN, text)
+        return self._compiled().sub(HIDDEN, text)
+
+    def part(self, text: str) -> tuple[str, str]:
+        """Split a text that goes on: what of it may go now, scrubbed, and the rest, which waits for what follows.
+
+        The rest may be the beginning of a secret: at the end of a line that is one of several lines, within a line any.
+        """
+        if not self._values:
+            return text, ""
+        values = tuple(self._values)  # others may add to them meanwhile
+        waits = max((_begun(text, value) for value in values if "\n" in value), default=0)
+        if not text.endswith("\n"):
+            waits = max(waits, _SPELT * max(map(len, values)))
+        cut = max(0, len(text) - waits)
+        for found in self._compiled().finditer(text):
+            if found.start() < cut < found.end():
+                cut = found.start()
+        return self.scrub(text[:cut]), text[cut:]
+
+    def _compiled(self) -> re.Pattern[str]:
+        pattern = self._pattern
+        if pattern is None:
+            with self._lock:  # so that a secret that comes meanwhile is not forgotten
+                longest_first = sorted(self._values, key=len, reverse=True)
+                forms = [form for value in longest_first for form in _forms(value)]
+                self._pattern = pattern = re.compile("|".join(forms))
+        return pattern
 
     def clean(self, value: Any) -> Any:
         """Return a JSON value without any secret, in keys and strings at any depth."""
@@ -81,7 +110,15 @@ class Scrubber:
 
     def suspects(self, raw: bytes) -> bool:
         """Tell quickly whether encoded data may hold a secret; never wrong when it says no."""
-        return any(trace in raw for traces in self._values.values() for trace in traces)
+        return any(trace in raw for traces in tuple(self._values.values()) for trace in traces)
+
+
+def _begun(text: str, secret: str) -> int:
+    """Return how much of the end of a text is the beginning of a secret, but not all of it."""
+    for length in range(min(len(text), len(secret) - 1), 0, -1):
+        if text.endswith(secret[:length]):
+            return length
+    return 0
 
 
 def _traces(text: str) -> Iterator[bytes]:

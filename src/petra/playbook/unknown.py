@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from petra.kinds import KINDS, Knobs, Source, Target
-from petra.playbook import model
+from petra.playbook import model, other_words
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
 from petra.playbook.problems import Mark, Problems, did_you_mean
@@ -132,7 +132,7 @@ class UnknownKeys:
         known = [*grammar, *fields_of(struct)]
         for key in [key for key in node if key not in known and key not in _DIALECT_WORDS]:
             absent = [word for word in known if word not in node]
-            meant = _meant(struct, key, absent)
+            meant = _meant(struct, node, key, absent)
             if meant is not None:
                 self._report(struct, node, key, path, known)
                 rename(node, key, meant)
@@ -188,7 +188,7 @@ class UnknownKeys:
             self.problems.warn("P208", node.key_at(key), words, hint)
             return
         else:
-            hint = _ADVICE.get(struct, {}).get(key) or _inside_spec(struct, key)
+            hint = _advice(struct, node, key) or _inside_spec(struct, key)
             hint = hint or did_you_mean(key, known)
         self.problems.error("P101", node.key_at(key), f"unknown key '{key}' in {where(path)}", hint)
 
@@ -212,7 +212,7 @@ class UnknownKeys:
             hint = (
                 "this task cannot run here without a plug-in"
                 if self.foreign
-                else did_you_mean(kind, KINDS)
+                else other_words.kind_of(kind) or did_you_mean(kind, KINDS)
             )
             report("P115", node.value_at("kind"), f"unknown kind '{kind}'", hint)
             return
@@ -230,10 +230,16 @@ def _inside_spec(struct: type[msgspec.Struct], key: str) -> str:
     return "put it under 'spec'" if inner is not None and key in fields_of(inner) else ""
 
 
-def _meant(struct: type[msgspec.Struct], key: str, absent: list[str]) -> str | None:
+def _advice(struct: type[msgspec.Struct], node: Map, key: str) -> str:
+    """Return what we say to a word that is not ours, where we know it."""
+    found = _ADVICE.get(struct, {}).get(key)
+    return found or other_words.key_of(struct, key, str(node.get("kind")))
+
+
+def _meant(struct: type[msgspec.Struct], node: Map, key: str, absent: list[str]) -> str | None:
     if (word := _MEANT.get(struct, {}).get(key)) is not None:
         return word if word in absent else None
-    if key in _ADVICE.get(struct, {}) or _inside_spec(struct, key):
+    if _advice(struct, node, key) or _inside_spec(struct, key):
         return None
     swapped = [word for word in absent if sorted(word) == sorted(key)]
     near = swapped or get_close_matches(key.lower(), absent, n=1, cutoff=0.75)

@@ -95,6 +95,11 @@ def same(text: str) -> str:
     return text
 
 
+def all_of_it(text: str) -> tuple[str, str]:
+    """Return a text as what may go at once: there are no secrets."""
+    return text, ""
+
+
 def plain(text: str) -> str:
     """Return a text that can be encoded: half a surrogate pair is written out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -122,7 +127,8 @@ class ToolContext:
 
     ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
     ``spec`` is the effective spec: ``timeout_s`` and the knobs. ``secret`` resolves a name of the keychain. ``written``
-    says where fields that hold code stand in the author's file, as far as that is known.
+    says where fields that hold code stand in the author's file, as far as that is known. ``part`` scrubs
+    a text that goes on, and leaves what may be the beginning of a secret. Any thread may call ``log``.
     """
 
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -131,6 +137,7 @@ class ToolContext:
     secret: Callable[[str], Awaitable[Any]] = no_secret
     log: Say = discard
     scrub: Callable[[str], str] = same
+    part: Callable[[str], tuple[str, str]] = all_of_it
     objects: Objects | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
     written: Mapping[str, Written] = field(default_factory=dict)

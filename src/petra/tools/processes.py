@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -39,29 +39,16 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
     stdin: bytes = b"",
     max_stdout: int,
     max_stderr: int,
+    heard: Callable[[int, bytes], None] | None = None,
 ) -> Ended:
-    """Run a program to its end.
+    """Run a program to its end; ``heard`` is told what it writes, by the number of the stream, while it runs.
 
     Raises:
         ToolError: it cannot be started.
     """
-    loop = asyncio.get_running_loop()
-    try:
-        transport, output = await _started(
-            loop.subprocess_exec(
-                lambda: _Output(max_stdout, max_stderr),
-                *argv,
-                env=env,
-                cwd=cwd,
-                start_new_session=True,
-            )
-        )
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
-    except PermissionError as error:
-        raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
-    except (OSError, ValueError) as error:
-        raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
+    transport, output = await _begun(
+        argv, lambda: _Output(max_stdout, max_stderr, heard), env=env, cwd=cwd
+    )
     try:
         _feed(transport, stdin)
         await output.exited.wait()
@@ -76,6 +63,26 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
         kill_group(transport.get_pid())
         await _reaped(output)
         transport.close()
+
+
+async def _begun(
+    argv: Sequence[str],
+    output: Callable[[], _Output],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None,
+) -> _Started:
+    loop = asyncio.get_running_loop()
+    try:
+        return await _started(
+            loop.subprocess_exec(output, *argv, env=env, cwd=cwd, start_new_session=True)
+        )
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ToolError("not_found", f"{error.filename}: {error.strerror}") from error
+    except PermissionError as error:
+        raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
 
 
 _Started = tuple[asyncio.SubprocessTransport, "_Output"]
@@ -119,7 +126,10 @@ def _feed(transport: asyncio.SubprocessTransport, stdin: bytes) -> None:
 class _Output(asyncio.SubprocessProtocol):
     """Collects what a process writes, up to a bound per stream."""
 
-    def __init__(self, max_stdout: int, max_stderr: int) -> None:
+    def __init__(
+        self, max_stdout: int, max_stderr: int, heard: Callable[[int, bytes], None] | None
+    ) -> None:
+        self._heard = heard
         self.streams = {1: bytearray(), 2: bytearray()}
         self.over: str | None = None
         self.exited = asyncio.Event()
@@ -134,6 +144,8 @@ class _Output(asyncio.SubprocessProtocol):
         stream = self.streams[fd]
         room = self._most[fd] - len(stream)
         stream += data[: max(room, 0)]
+        if self._heard is not None and room > 0:
+            self._heard(fd, data[:room])
         if len(data) > room and self.over is None:
             self.over = "standard output" if fd == 1 else "standard error"
             kill_group(self._group)

@@ -26,7 +26,7 @@ from petra.tools.base import (
     number,
     ok,
 )
-from petra.tools.capture import Capture, say
+from petra.tools.capture import Capture, Pipes
 from petra.tools.code import Failure, Job, Ran, names_read, run_code
 from petra.tools.places import middle_out
 from petra.tools.processes import Ended, run_process
@@ -89,11 +89,11 @@ class PythonTool:
     def call(self, fields: Python, context: ToolContext) -> Outcome:
         """Run the code once, in the calling thread."""
         _check(fields)
-        capture = Capture(self._settings.log_max)
+        capture = Capture(self._settings.log_max, context)
         try:
             ran = capture.around(lambda: _run(fields, context))
         finally:
-            say(capture, context)
+            capture.close()
         return _outcome(ran, context)
 
     async def in_thread(self, function: Callable[[], T]) -> T:
@@ -101,11 +101,11 @@ class PythonTool:
         return await self._threads.call(function)
 
     async def _in_thread(self, fields: Python, context: ToolContext) -> Outcome:
-        capture = Capture(self._settings.log_max)
+        capture = Capture(self._settings.log_max, context)
         try:
             ran = await self._threads.call(lambda: capture.around(lambda: _run(fields, context)))
         finally:
-            say(capture, context)
+            capture.close()
         return _outcome(ran, context)
 
     async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
@@ -121,21 +121,19 @@ class PythonTool:
             "modules": fields.modules,
             "written": _written(fields, context),
         }
-        ended = await run_process(
-            [sys.executable, "-I", "-X", "utf8", "-c", _start()],
-            env={"PATH": os.environ.get("PATH", os.defpath)},
-            stdin=_encoded(task),
-            max_stdout=RESULT_MAX,
-            max_stderr=max_output,
-        )
-        self._log(ended.stderr, context)
+        capture = Capture(settings.log_max, context)
+        try:
+            ended = await run_process(
+                [sys.executable, "-I", "-X", "utf8", "-c", _start()],
+                env={"PATH": os.environ.get("PATH", os.defpath)},
+                stdin=_encoded(task),
+                max_stdout=RESULT_MAX,
+                max_stderr=max_output,
+                heard=Pipes(capture, {2: "stdout"}).heard,
+            )
+        finally:
+            capture.close()
         return _outcome(_answer(ended, memory_mb=memory_mb, max_output=max_output), context)
-
-    def _log(self, output: bytes, context: ToolContext) -> None:
-        if output:
-            capture = Capture(self._settings.log_max)
-            capture.write(output[: 4 * self._settings.log_max].decode("utf-8", "replace"))
-            say(capture, context)
 
 
 def _check(fields: Python) -> None:

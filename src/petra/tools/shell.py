@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from petra.kinds import Fields, Shell
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
-from petra.tools.capture import Capture, say
+from petra.tools.capture import Capture, Pipes
 from petra.tools.processes import Ended, run_process
 from petra.wire import Outcome
 
@@ -33,14 +33,18 @@ class ShellTool:
     async def run(self, fields: Shell, context: ToolContext) -> Outcome:
         """Run the program to its end."""
         most = int(number(context.spec.get("max_bytes"), "max_bytes", self._settings.max_bytes))
-        ended = await run_process(
-            _argv(fields, context.spec.get("memory_mb")),
-            env={"PATH": os.environ.get("PATH", os.defpath), **_texts(fields.env or {})},
-            cwd=fields.cwd,
-            max_stdout=most,
-            max_stderr=most,
-        )
-        self._log(ended, context)
+        capture = Capture(self._settings.log_max, context)
+        try:
+            ended = await run_process(
+                _argv(fields, context.spec.get("memory_mb")),
+                env={"PATH": os.environ.get("PATH", os.defpath), **_texts(fields.env or {})},
+                cwd=fields.cwd,
+                max_stdout=most,
+                max_stderr=most,
+                heard=Pipes(capture, {1: "stdout", 2: "stderr"}).heard,
+            )
+        finally:
+            capture.close()
         if ended.over is not None:
             raise ToolError("limit", f"more than max_bytes, {most:,} bytes, on {ended.over}")
         stdout = ended.stdout.decode("utf-8", "replace")
@@ -55,13 +59,6 @@ class ShellTool:
             details={"stdout": stdout[-TAIL:], "stderr": stderr[-TAIL:]},
             more={"shell": {"exit_code": ended.code}},
         )
-
-    def _log(self, ended: Ended, context: ToolContext) -> None:
-        most = self._settings.log_max
-        capture = Capture(most)
-        for stream, output in (("stdout", ended.stdout), ("stderr", ended.stderr)):
-            capture.write(output[: 4 * most].decode("utf-8", "replace"), stream)
-        say(capture, context)
 
 
 def _argv(fields: Shell, memory_mb: Any) -> list[str]:

@@ -3,12 +3,13 @@
 Rule 1: what waits is bounded in lines and bytes; a line beyond that is dropped and counted, for its execution.
 Rule 2: ``FRAMES_OUT`` frames are on their way at most. Lines that were in it when a connection broke are lost: a log is no
 report.
-Rule 3: what comes in is scrubbed already.
+Rule 3: what comes in is scrubbed already. From other threads it comes through an inbox, which is bounded in the same way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -37,18 +38,44 @@ class Logs:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._lock = threading.Lock()
+        self._inbox: list[LogLine] = []
+        self._inbox_size = 0
         self._waiting: deque[LogLine] = deque()
         self._size = 0
         self._dropped: Counter[str] = Counter()
+        self._missed: Counter[str] = Counter()
         self._out = 0
         self._is_due = False
 
     def add(self, line: LogLine) -> None:
         """Take a text of one or more lines; from any thread, without waiting."""
         if threading.get_ident() == self._thread:
+            self._empty()
             self._add(line)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._add, line)
+            return
+        with self._lock:
+            if self._inbox_size >= BYTES_MAX:
+                self._missed[line.execution] += line.text.count("\n") + 1
+                return
+            first = not self._inbox
+            self._inbox.append(line)
+            self._inbox_size += len(line.text)
+        if first:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody sends
+                self._loop.call_soon_threadsafe(self._empty)
+
+    def _empty(self) -> None:
+        """Take what other threads have left."""
+        if not self._inbox and not self._missed:
+            return
+        with self._lock:
+            lines, self._inbox, self._inbox_size = self._inbox, [], 0
+            missed, self._missed = self._missed, Counter()
+        for line in lines:
+            self._add(line)
+        self._dropped.update(missed)
+        self._flush_soon()
 
     def acknowledged(self) -> None:
         """The server took a frame."""
@@ -63,6 +90,7 @@ class Logs:
     def flush(self) -> None:
         """Send what there is, as far as frames may be on their way; reports that follow come after it."""
         self._is_due = False
+        self._empty()
         while self._out < FRAMES_OUT and (self._waiting or self._dropped) and self._send_one():
             self._out += 1
 

@@ -278,6 +278,8 @@ class Runner:
             take=lambda run: taken(run, self._reads(run)),
             clean=self._clean,
             scrub=self._scrubber.scrub,
+            part=self._scrubber.part,
+            say=lambda run, text, stream: self._say(work, run, text, stream),
             written=ready.written,
             measure=lambda r: (
                 None
@@ -300,8 +302,6 @@ class Runner:
             pass  # there is no thread: what comes of the first iteration says so
         finally:
             work.end(part)
-        for line in stride.unsaid():
-            self._say(work, *line)
         for iteration, report, size in tuple(stride.ended):
             work.parts.add(iteration.path, report, size)
             if report.status == "error" and not work.ready.best_effort:
@@ -471,6 +471,7 @@ class Runner:
             secret=work.ready.secrets.get,
             log=lambda text, stream="log": self._say(work, run, text, stream),
             scrub=self._scrubber.scrub,
+            part=self._scrubber.part,
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
             written=work.ready.written.get(run.task.name, {}),

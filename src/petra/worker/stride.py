@@ -12,7 +12,7 @@ Rule 3: a stride decides nothing. Its iterations go through the same machine, an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,25 +29,16 @@ STRIDE_S: Final = 0.001
 STRIDE_MAX: Final = 64
 """Iterations that a stride goes through at most."""
 
-Line = tuple[Run, str, str]
-"""What a task said: the try, the text, the stream."""
-
 
 @dataclass(slots=True)
 class Stride:
-    """One go: what has ended, what was said, and where it stands."""
+    """One go: what has ended, and where it stands."""
 
     left: deque[Iteration]
     ended: list[tuple[Iteration, Report, int]] = field(default_factory=list)
-    said: list[Line] = field(default_factory=list)
     at: Iteration | None = None
     machine: Machine | None = None
     move: Next | None = None
-
-    def unsaid(self) -> Iterator[Line]:
-        """Yield what was said and nobody has heard yet."""
-        lines, self.said = self.said, []
-        yield from lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +52,9 @@ class Strider:
     """Returns a try with the data that its tool takes by name, if it is at hand."""
     clean: Callable[[Outcome], Outcome]
     scrub: Callable[[str], str]
+    part: Callable[[str], tuple[str, str]]
+    say: Callable[[Run, str, str], None]
+    """Takes what a task says: the try, the text, the stream; from any thread."""
     written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
     measure: Callable[[Report], int | None]
     """Returns the size of a report that may leave as it is, None of one that the loop must see to."""
@@ -74,7 +68,7 @@ class Strider:
         while stride.left and not self.stopped():
             stride.at = stride.left.popleft()
             stride.machine = self.make(stride.at)
-            stride.move = self._drive(stride, stride.machine, until)
+            stride.move = self._drive(stride.machine, until)
             if not isinstance(stride.move, Finished):
                 return
             report = stride.move.report
@@ -86,7 +80,7 @@ class Strider:
             if not self.goes_on(report) or self.clock.monotonic() >= until:
                 return
 
-    def _drive(self, stride: Stride, machine: Machine, until: float) -> Next:
+    def _drive(self, machine: Machine, until: float) -> Next:
         """Make one try after the other; one that has to wait, or comes when the time is up, is the loop's."""
         move, tried = machine.start(), False
         while isinstance(move, Run) and move.after_s <= 0:
@@ -100,16 +94,14 @@ class Strider:
                 break
             tried = True
             began = self.clock.monotonic()
-            outcome = self.clean(call(tool, move.fields, self._context(stride, move)))
+            outcome = self.clean(call(tool, move.fields, self._context(move)))
             move = machine.advance(outcome, (self.clock.monotonic() - began) * 1000)
         return move
 
-    def _context(self, stride: Stride, run: Run) -> ToolContext:
-        def say(text: str, stream: str = "log") -> None:
-            stride.said.append((run, text, stream))
-
+    def _context(self, run: Run) -> ToolContext:
         return ToolContext(
-            args=run.args, scope=run.scope, spec=run.spec, log=say, scrub=self.scrub,
+            args=run.args, scope=run.scope, spec=run.spec, scrub=self.scrub, part=self.part,
+            log=lambda text, stream="log": self.say(run, text, stream),
             written=self.written.get(run.task.name, {}),
         )  # fmt: skip
 
