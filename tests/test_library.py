@@ -33,7 +33,38 @@ def test_a_playbook_is_found_by_its_path_and_by_its_name(tmp_path: Path) -> None
     ship = put(tmp_path, "x2.yml", "name: ship")
     library = Library(tmp_path)
     assert [library.find(word) for word in ("shop/bill", "bill", "ship")] == [bill, bill, ship]
-    assert [library.find(word) for word in ("x1", "x1.yaml", "shop", "")] == [None] * 4
+    assert [library.find(word) for word in ("shop", "", "x3", "/x1.yaml", "../x1")] == [None] * 5
+
+
+def test_a_file_is_meant_before_a_path_and_a_path_before_a_name(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    file = put(tmp_path, "bill.yaml", "name: something")
+    by_path = put(tmp_path, "a.yaml", "name: other, path: sub/bill")
+    deep = put(tmp_path / "sub", "bill.yml", "name: deep")
+    put(tmp_path, "z.yaml", "name: bill")
+    library = Library(tmp_path)
+    assert [library.find(word) for word in ("bill", "bill.yaml", "./bill", "sub/../bill")] == [
+        file
+    ] * 4
+    assert library.find("sub/bill") == deep
+    deep.unlink()
+    assert library.find("sub/bill") == by_path
+    assert beside(deep).find("../bill") == file
+
+
+def test_shelves_are_looked_through_with_their_folders_after_the_callers_own(
+    tmp_path: Path,
+) -> None:
+    near, shelf = tmp_path / "near", tmp_path / "shelf"
+    (shelf / "deep").mkdir(parents=True)
+    (shelf / ".git").mkdir()
+    near.mkdir()
+    own = put(near, "a.yaml", "name: bill")
+    put(shelf, "b.yaml", "name: bill")
+    ship = put(shelf / "deep", "c.yaml", "name: ship")
+    put(shelf / ".git", "d.yaml", "name: hidden")
+    library = Library(near, shelves=[shelf])
+    assert [library.find(word) for word in ("bill", "ship", "hidden")] == [own, ship, None]
 
 
 def test_a_path_wins_over_a_name(tmp_path: Path) -> None:
@@ -115,7 +146,6 @@ def test_a_playbook_may_call_itself(tmp_path: Path) -> None:
     ("call", "words"),
     [
         ("path: shop/bil", "did you mean 'shop/bill'?"),
-        ("path: x1.yaml", "the one in x1.yaml is called 'shop/bill'"),
         ("path: ./lib/x1", "the one in x1.yaml is called 'shop/bill'"),
         ("path: bill, version: 9", "x1.yaml has version none"),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
     from petra.embedded import Local, Result
@@ -21,16 +22,18 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "open", "run"]
 
 
-def run(
+def run(  # noqa: PLR0913 - each is a choice of its own
     file: str | Path,
     workload: dict[str, Any] | None = None,
     *,
     home: str | Path = ".petra",
     store: str | None = None,
     allow_unsound: bool = False,
+    library: Sequence[str | Path] = (),
 ) -> Result:
     """Run a playbook here, durably, until it ends or waits for the world.
 
+    It may call playbooks beside its file, in the folders of ``library``, and those that were applied in ``home``.
     ``store`` may be the address of a PostgreSQL database, which several programs may share. A net that is sure to get
     stuck or to pile up is refused, unless ``allow_unsound``.
 
@@ -41,17 +44,25 @@ def run(
     """
     from petra.embedded import run_file  # noqa: PLC0415 - importing petra costs nothing
 
-    return run_file(Path(file), workload, home=Path(home), store=store, allow_unsound=allow_unsound)
+    return run_file(
+        Path(file), workload, home=Path(home), store=store, allow_unsound=allow_unsound,
+        library=[Path(folder) for folder in library],
+    )  # fmt: skip
 
 
 def open(  # noqa: A001 - petra.open, as in "open the folder"
-    home: str | Path = ".petra", *, store: str | None = None, keep_s: float | None = None
+    home: str | Path = ".petra",
+    *,
+    store: str | None = None,
+    keep_s: float | None = None,
+    library: Sequence[str | Path] = (),
 ) -> AbstractAsyncContextManager[Local]:
     """Open a folder of executions in an application: ``async with petra.open() as local: …``.
 
     ``store`` may be the address of a PostgreSQL database, which several programs may share. With ``keep_s``,
-    executions that ended so many seconds ago are deleted.
+    executions that ended so many seconds ago are deleted. ``library`` are folders with playbooks that others call.
     """
     from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
 
-    return Local.open(Path(home), store=store, keep_s=keep_s)
+    folders = [Path(folder) for folder in library]
+    return Local.open(Path(home), store=store, keep_s=keep_s, library=folders)

@@ -1,41 +1,46 @@
-"""The library: the playbooks in some folders, which others call by path or by name (S16).
+"""The library: the playbooks in some folders, which others call (S16).
 
-Rule 1: a call names ``metadata.path``, else ``metadata.name``; the name of the file says nothing.
+Rule 1: what a call means is said in ``petra.playbook.company``: a file, seen from the caller's; ``metadata.path``; ``metadata.name``.
 Rule 2: of a file in a folder only its head is looked at, and only if it holds the words that are looked for.
 Rule 3: whoever keeps playbooks elsewhere says so with a ``Catalogue``; where there is none yet, nobody can say that a
 playbook is missing, and a call that leads nowhere is a warning.
+Rule 4: what a playbook may call is gathered before it starts: what it names, what those name, and so on; where a template
+names it, everything around.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from petra.errors import UsageError
 from petra.playbook import Playbook, Reading
+from petra.playbook.company import Companion, Company, fits, meant, places, tasks
 from petra.playbook.model import Task
 from petra.playbook.problems import Problem, Problems, did_you_mean
 from petra.playbook.tree import Map
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 
+COMPANY_MAX: Final = 256
+"""So many playbooks can be gathered around one."""
 Catalogue = Callable[[str, str | None], bool]
 """Tells whether a playbook of that path or name, and of that version if one is given, is kept somewhere."""
 _TEMPLATE = ("{{", "{%")
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = (".test.yaml", ".test.yml")
+_SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 
 class Head(NamedTuple):
-    """What a file says about its playbook."""
+    """What a file says about its playbook; what it does not say is empty."""
 
     file: Path
     name: str
-    path: str | None
-    version: str | None
-
-    def answers_to(self, path: str, version: str | None) -> bool:
-        """Whether a call of that path means it."""
-        return path in (self.path, self.name) and (version is None or version == self.version)
+    path: str
+    version: str
 
 
 class Call(NamedTuple):
@@ -47,29 +52,51 @@ class Call(NamedTuple):
 
 
 class Library:
-    """Playbooks in folders; those of an earlier folder come first, and in one folder those of an earlier file name."""
+    """Playbooks in folders; those of an earlier folder come first, and in one folder those of an earlier file name.
 
-    def __init__(self, *folders: Path) -> None:
+    The first folder is that of whoever calls. ``shelves`` are looked through with the folders in them.
+    """
+
+    def __init__(self, *folders: Path, shelves: Sequence[Path] = ()) -> None:
         self.folders = folders
+        self.shelves = tuple(shelves)
         self._heads: dict[Path, Head | None] = {}
 
+    def beside(self, file: Path) -> Library:
+        """Return the library of another file, with the same shelves; what was read is not read again."""
+        made = Library(file.parent, shelves=self.shelves)
+        made._heads = self._heads
+        return made
+
     def find(self, path: str, version: str | None = None) -> Path | None:
-        """Return the file of the playbook with that path, else with that name, or None."""
-        for folder in self.folders:
-            found = [head for head in self._holding(folder, path) if head.answers_to(path, version)]
-            found.sort(key=lambda head: head.path != path)
-            if found:
-                return found[0].file
+        """Return the file of the playbook that a call means, or None."""
+        for file in map(Path, places(self.folders[0].as_posix(), path) if self.folders else ()):
+            head = self._head(file, "") if file.is_file() else None
+            if head is not None and fits(head, version):
+                return file
+        for folder in (*self.folders, *self.shelves):
+            found = meant(list(self._holding(folder, path)), path, version)
+            if found is not None:
+                return found.file
         return None
 
     def heads(self) -> Iterator[Head]:
         """Yield what every file of the folders says about its playbook."""
         for folder in self.folders:
             yield from self._holding(folder, "")
+        yield from self.shelved()
+
+    def shelved(self) -> Iterator[Head]:
+        """Yield those of the shelves."""
+        for folder in self.shelves:
+            yield from self._holding(folder, "")
 
     def _holding(self, folder: Path, words: str) -> Iterator[Head]:
-        for file in sorted(folder.glob("*")):
+        found = folder.rglob("*") if folder in self.shelves else folder.glob("*")
+        for file in sorted(found):
             if file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file():
+                if _SKIPPED & set(file.parts):
+                    continue
                 head = self._head(file, words)
                 if head is not None:
                     yield head
@@ -84,9 +111,86 @@ class Library:
         return self._heads[file]
 
 
-def beside(file: Path) -> Library:
-    """Return the library of a playbook: what lies in its folder."""
-    return Library(file.parent)
+def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:
+    """Return the library of a playbook: what lies in its folder, and on the shelves."""
+    return Library(file.parent, shelves=shelves)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A playbook's place, and what it and those may call, by place: seen from its folder."""
+
+    place: str = ""
+    readings: dict[str, Reading] = field(default_factory=dict)
+    shelved: frozenset[str] = frozenset()
+    """The places of those that all of them find by path or name."""
+    faulty: tuple[Reading, ...] = ()
+    """What is called by name and cannot run."""
+
+    @property
+    def playbooks(self) -> dict[str, Playbook]:
+        """What may be called, by place."""
+        found = self.readings.items()
+        return {place: one.playbook for place, one in found if one.playbook is not None}
+
+    def company(self) -> Company | None:
+        """Return it as those see it who call; None where there is nobody."""
+        from petra.kernel.program import digest_of  # noqa: PLC0415 - who only looks need not know it
+
+        members = [
+            Companion(
+                place=place, digest=digest_of(book), name=book.metadata.name, path=book.metadata.path or "",
+                version=_text(book.metadata.version) or "", shelved=place in self.shelved,
+            )
+            for place, book in self.playbooks.items()
+        ]  # fmt: skip
+        return Company(place=self.place, members=members) if members else None
+
+
+def gather(
+    file: Path, playbook: Playbook, shelves: Sequence[Path] = (), *, read: Callable[[Path], Reading]
+) -> Gathered:  # fmt: skip
+    """Gather what a playbook may call; ``read`` reads a file.
+
+    Raises:
+        UsageError: there is too much of it.
+    """
+    library, found = beside(file, shelves), dict[str, Reading]()
+    named: set[str] = set()
+    todo = [(file, playbook)]
+    while todo:
+        caller, book = todo.pop()
+        around = library.beside(caller)
+        called = [around.find(path, version) for _, path, version in calls(book)]
+        named |= {_place(file, one) for one in called if one is not None}
+        every = [head.file for head in around.heads()] if _calls_by_template(book) else []
+        for one in filter(None, [*called, *every]):
+            if (place := _place(file, one)) not in found:
+                found[place] = reading = read(one)
+                todo += [(one, reading.playbook)] if reading.playbook is not None else []
+                if len(found) > COMPANY_MAX:
+                    raise UsageError(_too_many(file))
+    good = {place: one for place, one in found.items() if one.ok and one.playbook is not None}
+    faulty = tuple(one for place, one in found.items() if place in named and place not in good)
+    shelved = {_place(file, head.file): None for head in library.shelved()} if good else {}
+    order = [*(place for place in shelved if place in good), *sorted(good.keys() - shelved.keys())]
+    return Gathered(
+        place=file.name if good else "",
+        readings={place: good[place] for place in order},
+        shelved=frozenset(shelved) & good.keys(),
+        faulty=faulty,
+    )
+
+
+def _too_many(file: Path) -> str:
+    return (
+        f"{file} and what it calls may call more than {COMPANY_MAX} playbooks in files; 'petra apply' those that are"
+        " called by a template, and keep them in another folder"
+    )
+
+
+def _place(root: Path, file: Path) -> str:
+    return Path(os.path.relpath(file, root.parent)).as_posix()
 
 
 def calls(playbook: Playbook) -> Iterator[Call]:
@@ -107,6 +211,12 @@ def _calls(tasks: list[Task], place: tuple[str | int, ...]) -> Iterator[Call]:
             yield Call((*place, number, "path"), path, version)
 
 
+def _calls_by_template(playbook: Playbook) -> bool:
+    """Whether it has a task that calls what is known only when it runs."""
+    written = list(calls(playbook))
+    return sum(task.kind == "playbook" for task in tasks(playbook)) > len(written)
+
+
 def missing(
     reading: Reading, library: Library, catalogue: Catalogue | None = None
 ) -> list[Problem]:
@@ -121,17 +231,17 @@ def missing(
             continue
         if catalogue is None or not catalogue(path, version):
             which = f"'{path}'" if version is None else f"'{path}' of version {version}"
-            where = " or ".join(str(folder) for folder in library.folders)
+            where = " or ".join(str(folder) for folder in (*library.folders, *library.shelves))
             words = f"there is no playbook {which} in {where}"
-            words += "" if catalogue is None else ", and none has been run here"
+            words += "" if catalogue is None else ", and none is applied here"
             report("P401", reading.at(*place), words, _next_move(library, path))
     return list(problems)
 
 
 def _is_itself(playbook: Playbook, path: str, version: str | None) -> bool:
     meta = playbook.metadata
-    head = Head(Path(), meta.name, meta.path, _text(meta.version))
-    return head.answers_to(path, version)
+    head = Head(Path(), meta.name, meta.path or "", _text(meta.version) or "")
+    return meant([head], path, version) is not None
 
 
 def _next_move(library: Library, path: str) -> str:
@@ -139,7 +249,7 @@ def _next_move(library: Library, path: str) -> str:
     heads = list(library.heads())
     of_file = Path(path).name.removesuffix(".yaml").removesuffix(".yml")
     for head in heads:
-        if path in (head.path, head.name):
+        if path in (head.path, head.name, head.file.name, head.file.stem):
             return f"{head.file.name} has version {head.version or 'none'}"
         if head.file.stem == of_file:
             return f"the one in {head.file.name} is called '{head.path or head.name}'"
@@ -147,7 +257,7 @@ def _next_move(library: Library, path: str) -> str:
     near = did_you_mean(path, names)
     if near.startswith("did you"):
         return near
-    return "put its file beside this one, or run it once on its own"
+    return "put its file beside this one, name its folder with --library, or 'petra apply' it"
 
 
 def _content(file: Path) -> bytes:
@@ -172,8 +282,8 @@ def _head_of(file: Path, raw: bytes) -> Head | None:
     return Head(
         file,
         name if isinstance(name, str) else "",
-        path if isinstance(path, str) else None,
-        _text(metadata.get("version")),
+        path if isinstance(path, str) else "",
+        _text(metadata.get("version")) or "",
     )
 
 

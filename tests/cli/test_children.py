@@ -36,16 +36,16 @@ def test_check_warns_where_there_is_no_home_yet_and_refuses_where_there_is(
     refused = command("check", "parent.yaml", "-o", "json")
     (problem,) = json.loads(refused.stdout)["files"][0]["problems"]
     assert (refused.exit_code, problem["code"], problem["severity"]) == (1, "P401", "error")
-    assert "none has been run here" in problem["message"]
+    assert "none is applied here" in problem["message"]
 
 
-def test_check_is_content_with_what_lies_beside_or_was_run_before(
+def test_check_is_content_with_what_lies_beside_or_is_applied(
     command: Command, tmp_path: Path
 ) -> None:
     put("child", NOOP)
     put("parent", call("child"))
     assert "no problems" in command("check", "parent.yaml").stdout
-    assert command("run", "child.yaml", "--home", "kept").exit_code == 0
+    assert command("apply", "child.yaml", "--home", "kept").exit_code == 0
     (tmp_path / "child.yaml").unlink()
     assert "no problems" in command("check", "parent.yaml", "--home", "kept").stdout
     assert "[P401]" in command("check", "parent.yaml").stdout
@@ -62,9 +62,7 @@ def test_run_says_so_before_it_starts(command: Command) -> None:
 
 def test_the_page_shows_what_petra_says(command: Command) -> None:
     Path("bill.yaml").write_text((HEAD % "bill, path: shop/bill") + NOOP, encoding="utf-8")
-    steps = (
-        "  - step: bill\n    desc: asks for money\n    tool: {kind: playbook, path: bill.yaml}\n"
-    )
+    steps = "  - step: bill\n    desc: asks for money\n    tool: {kind: playbook, path: shop/bil}\n"
     put("orders", steps)
     page = PAGE.read_text(encoding="utf-8")
     said = command("check", "orders.yaml").stdout

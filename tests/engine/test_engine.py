@@ -93,7 +93,7 @@ def test_a_sub_playbook_is_an_execution_of_its_own(kind: str, tmp_path: Path) ->
                 "  - step: work\n    tool: {kind: python, code: 'result = workload[\"n\"] * 2'}\n",
                 name="double",
             )
-            await petra.run(child, {"n": 1}, execution="first")  # the store knows it now
+            await petra.apply(child)
             parent = playbook(
                 "  - step: call\n    tool: {kind: playbook, path: double, args: {n: 21}}\n"
             )

@@ -11,7 +11,7 @@ from engine_support import local, until
 
 from petra.clock import FakeClock, SystemClock
 from petra.desk import Branch
-from petra.desk.desk import OVER
+from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.keychains import Keychains

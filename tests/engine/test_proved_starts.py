@@ -14,7 +14,7 @@ from engine_support import local, playbook, until
 import petra
 from petra.clock import SystemClock
 from petra.desk import Begin
-from petra.desk.desk import OVER
+from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.engine import proofs
 from petra.engine.proofs import Proofs

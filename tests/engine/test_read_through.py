@@ -54,7 +54,7 @@ def test_a_child_has_what_its_parent_gave_it_however_large(
 
     async def scenario() -> None:
         async with Local.open(tmp_path) as petra:
-            await petra.run(child, {"all": list(range(20_000))}, execution="first")
+            await petra.apply(child)
             result = await petra.run(
                 parent, execution="e1", until=lambda found: found.status in {"completed", "failed"}
             )

@@ -207,7 +207,7 @@ def test_a_child_is_neither_lost_nor_started_twice_when_the_engine_dies(
             "  - step: ask\n    tool: {kind: human, title: Sure?}\n"
         )
         async with local(store) as petra:
-            await petra.run(child, execution="known")
+            await petra.apply(child)
             dead: list[str] = []
 
             async def never(*_: object) -> None:
@@ -257,8 +257,7 @@ def test_a_parent_hears_of_a_child_that_cannot_be_started(child: str, words: str
             if child:
                 text = f"apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: child}}\n{child}"
                 text += "workflow:\n  - step: s\n    tool: {kind: noop}\n"
-                made = await petra.run(read(text).checked(), {"n": 1})
-                assert made.status == "completed"
+                await petra.apply(read(text).checked())
             result = await petra.run(parent, until=lambda found: found.status == "failed")
             assert result.error is not None
             assert words in result.error["message"]

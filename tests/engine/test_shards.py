@@ -175,7 +175,7 @@ def test_children_run_wherever_their_shard_is() -> None:
                 "  - step: work\n    tool: {kind: python, code: 'result = workload[\"n\"] * 2'}\n",
                 name="double",
             )
-            await found[0].run(child, {"n": 1})
+            await found[0].apply(child)
             parent = playbook(
                 "  - step: call\n    loop: {in: '{{ range(12) }}', iterator: n, spec: {mode: parallel}}\n"
                 "    tool: {kind: playbook, path: double, args: {n: '{{ iter.n }}'}}\n",

@@ -115,15 +115,13 @@ async def compare(store: Store, folder: Path, construct: str, sizes: tuple[int, 
     objects = LocalObjects(folder / "objects")
     try:
         async with local(store, slots=1, objects=objects) as petra:
-            await petra.run(
+            await petra.apply(
                 playbook(
                     CHILD,
                     "child",
                     workload="{rows: [], pad: 0}",
                     executor='{spec: {output: {rows: "{{ workload.rows }}", n: "{{ use }}"}}}',
-                ),
-                {"rows": [1]},
-                execution="c",
+                )
             )
             first, *others = [await seen(petra, objects, construct, size) for size in sizes]
             for size, other in zip(sizes[1:], others, strict=True):

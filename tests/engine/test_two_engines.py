@@ -210,7 +210,7 @@ async def main(home, dsn, count):
         child = read(Path(home, "child.yaml").read_text()).checked()
         parent = read(Path(home, "parent.yaml").read_text()).checked()
         if count:
-            await petra.run(child, execution="known")
+            await petra.apply(child)
         starts = [petra.engine.start(parent, execution=f"p{n}") for n in range(count)]
         await asyncio.gather(*starts)
         await asyncio.Event().wait()

@@ -34,8 +34,7 @@ async def main(kind: str, address: str, folder: Path, number: int) -> None:
     try:
         async with local(store, holder=f"engine-{os.getpid()}" if kind == "postgres" else "",
                          shard_lease_s=1.0) as petra:  # fmt: skip
-            if number == 0:
-                await petra.engine.start(CHILD, execution="the-child", command="child")
+            await petra.engine.catalogue.apply(CHILD)
             for each in range(EXECUTIONS):
                 name = f"{number}-{each}"
                 await petra.engine.start(

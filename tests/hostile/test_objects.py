@@ -115,7 +115,7 @@ def test_verify_names_the_record_whose_object_is_missing_or_broken(home: Path) -
 def test_what_a_child_handed_back_is_its_parents_too(home: Path) -> None:
     async def running() -> str:
         async with Local.open(home) as local:
-            await local.start(read(CHILD, "big.yaml").checked(), execution="known")
+            await local.apply(read(CHILD, "big.yaml").checked())
             done = await local.run(
                 playbook(CALLS), execution="parent", until=lambda found: found.status != "waiting"
             )

@@ -154,11 +154,18 @@ class AnyStore(RuleBasedStateMachine):
         self.same("expire", before, limit=limit)
         self.same("orphans")
 
+    @rule(executions=st.lists(st.sampled_from(NAMES), max_size=3))
+    def executions_are_removed(self, executions: list[str]) -> None:
+        self.same("remove", executions)
+        self.same("orphans")
+
     @rule(
         statuses=st.sets(st.sampled_from(STATUSES)),
         text=words,
         since=st.one_of(st.none(), times),
         parent=st.sampled_from((None, "", "a")),
+        labels=st.lists(st.tuples(words, words), max_size=2).map(tuple),
+        ended_until=st.one_of(st.none(), times),
         limit=st.integers(1, 2),
     )
     def executions_are_listed(self, limit: int, statuses: set[str], **wanted: Any) -> None:

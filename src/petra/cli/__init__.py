@@ -32,6 +32,8 @@ _VERBS = MappingProxyType(
         "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
         "schema": "Print the JSON Schema of playbooks or test files, for editors.",
         "lsp": "Serve editors: problems, words and places while you type.",
+        "apply": "Store playbooks, for those that call them.",
+        "playbooks": "List the playbooks that are applied.",
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
@@ -65,6 +67,7 @@ _HELP_WIDTH = 52
 _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
+        "playbooks": ("apply", "playbooks"),
         **{
             verb: ("executions", verb)
             for verb in (

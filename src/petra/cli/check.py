@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from petra.cli.files import load, playbook_files
+from petra.cli.files import library_option, load, playbook_files
 from petra.cli.output import as_json, count, folded, print_json, print_problem, problem_data
 from petra.library import Library, beside, missing
 from petra.playbook import Problem, Reading
@@ -67,8 +67,9 @@ class Checked:
 )  # fmt: skip
 @click.option(
     "--home", type=click.Path(path_type=Path), default=HOME, envvar="PETRA_HOME", show_envvar=True,
-    help="Where playbooks that others call may have been run.",
+    help="Where playbooks that others call may have been applied.",
 )  # fmt: skip
+@library_option
 @as_json
 def command(
     paths: tuple[str, ...],
@@ -77,6 +78,7 @@ def command(
     final: Path | None,
     effort: float,
     home: Path,
+    library: tuple[Path, ...],
     output: str,
 ) -> None:
     """Check playbooks: every problem, with its place and its fix, and whether they can get stuck.
@@ -86,7 +88,7 @@ def command(
     """
     begin = perf_counter()
     files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
-    libraries = {path.parent: beside(path) for path in files}
+    libraries = {path.parent: beside(path, library) for path in files}
     playbooks = [check_file(path, effort, home, libraries[path.parent]) for path in files]
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import click
+
 from petra.folder_files import read_file
 from petra.playbook import Reading
 from petra.playbook.problems import START, Problems
@@ -34,6 +36,12 @@ def _is_playbook(path: Path) -> bool:
         and not _SKIPPED & set(path.parts)
         and path.is_file()
     )
+
+
+library_option = click.option(
+    "--library", type=click.Path(exists=True, file_okay=False, path_type=Path), multiple=True, metavar="DIR",
+    help="Where playbooks that are called may lie too; with the folders in it.",
+)  # fmt: skip
 
 
 @cache

@@ -18,10 +18,10 @@ from petra.cli.show import Teller, said, status_text
 from petra.cli.tail import POLL_S, Tail
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
-from petra.desk.desk import OVER
-from petra.embedded import FOLLOWED_S, LOGS, REST, Local, Result, records_of, result_of
-from petra.engine.entries import Entries, Entry
-from petra.engine.feed import Bell, Feed
+from petra.desk.resting import FOLLOWED_S, Resting
+from petra.embedded import LOGS, Local, Result, records_of
+from petra.engine.entries import Entries
+from petra.engine.feed import Feed
 from petra.engine.following import follow as following
 from petra.engine.logs import file_of
 from petra.engine.lookout import looking_on
@@ -248,34 +248,17 @@ async def _watch(
     Raises:
         GoneError: whoever wrote it is gone.
     """
-    async with (
-        looking_on(entries, SystemClock()) as (feed, lookout),
-        showing.of(feed, store),
-    ):
-        with feed.bell(execution, curious=False) as bell:
-            while True:
-                entry = await lookout.look(execution)
-                result = result_of(entry)
-                if result.status in (OVER if waits else REST) and (
-                    waits or not await _wakes_soon(store, entry, result)
-                ):
-                    await showing.reached(result.version)
-                    return result
-                await _either_heard(bell, gone)
-
-
-async def _either_heard(bell: Bell, gone: asyncio.Task[bytes]) -> None:
-    heard = asyncio.ensure_future(bell.heard())
-    try:
-        await asyncio.wait({heard, gone}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        heard.cancel()
-    if gone.done():
-        raise GoneError("the process that had the home open is gone")
-
-
-async def _wakes_soon(store: Store, entry: Entry, result: Result) -> bool:
-    if (result.status, result.reason) != ("waiting", "timer"):
-        return False
-    due = entry.state.next_due()
-    return due is not None and due - await store.now() <= FOLLOWED_S
+    clock = SystemClock()
+    async with looking_on(entries, clock) as (feed, lookout), showing.of(feed, store):
+        resting = Resting(feed, lookout.look, clock.now)
+        wanted = resting.over(execution) if waits else resting.settled(execution, FOLLOWED_S)
+        rests = asyncio.ensure_future(wanted)
+        try:
+            await asyncio.wait({rests, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not rests.done():
+                raise GoneError("the process that had the home open is gone")
+            result = rests.result()
+            await showing.reached(result.version)
+            return result
+        finally:
+            rests.cancel()

@@ -11,7 +11,8 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ import click
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import DATABASE, OBJECTS, STORE, Local, Result
+from petra.embedded import DATABASE, OBJECTS, STORE, Folder, Local, Result
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
 from petra.objects import LocalObjects
@@ -31,6 +32,7 @@ from petra.store.opening import open_store
 from petra.store.rows import ExecutionFilter
 
 T = TypeVar("T")
+Opened = TypeVar("Opened")
 
 EXIT = {
     "completed": 0,
@@ -91,6 +93,27 @@ async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
         await store.close()
 
 
+async def writing(
+    home: Path, here: Callable[[Store], Awaitable[T]], there: Callable[[], Awaitable[T]]
+) -> T:
+    """Change something in the store that concerns no live execution: nothing is taken up, and no worker started.
+
+    While another process has the home open, that one is asked.
+    """
+    folder = Folder(home)
+    folder.make()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Store]:
+        store = await folder.open_store()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    return await _either(home, opened, here, there)
+
+
 def act(home: Path, ask: Callable[[], Awaitable[T]]) -> T:
     """Do something in the home; a signal to end is an interruption.
 
@@ -145,10 +168,19 @@ async def either(
 
     A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
     """
+    return await _either(home, lambda: Local.open(home), here, there)
+
+
+async def _either(
+    home: Path,
+    opened: Callable[[], AbstractAsyncContextManager[Opened]],
+    here: Callable[[Opened], Awaitable[T]],
+    there: Callable[[], Awaitable[T]],
+) -> T:
     waited = 0.0
     while True:
         try:
-            async with Local.open(home) as local:
+            async with opened() as local:
                 return await here(local)
         except HeldError as error:
             held = error

@@ -6,29 +6,54 @@ Errors refuse the start, warnings are told before it. Errors of the net alone ma
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from petra.cli.check import HOME, check_file
+from petra.cli.files import load
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem, problem_data
 from petra.desk.result import refusal
+from petra.library import Gathered, beside, gather
 from petra.net.proof import Proof
 from petra.playbook import Playbook, Problem, Reading
 
 _SHOWN = 10
 
 
+def ready(
+    file: Path,
+    output: str = "text",
+    *,
+    home: Path = HOME,
+    allow_unsound: bool = False,
+    library: Sequence[Path] = (),
+) -> tuple[Playbook, Proof, Gathered]:
+    """Read a playbook that may be started, with its proof and what it may call; otherwise say why not and leave."""
+    playbook, proof = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
+    around = gather(file, playbook, library, read=load)
+    for reading in around.faulty:
+        errors = [one for one in reading.problems if one.severity == "error"]
+        _refuse(reading, errors, output, of_net=False)
+    return playbook, proof, around
+
+
 def checked(
-    file: Path, output: str = "text", *, home: Path = HOME, allow_unsound: bool = False
+    file: Path,
+    output: str = "text",
+    *,
+    home: Path = HOME,
+    allow_unsound: bool = False,
+    library: Sequence[Path] = (),
 ) -> tuple[Playbook, Proof]:
     """Read a playbook that may be started, and prove it; otherwise say why not and leave.
 
     The engine asks for a proof too: here it speaks of the lines that the author wrote, and there it holds.
     """
-    found = check_file(file, home=home)
+    found = check_file(file, home=home, library=beside(file, library))
     ignored = found.proof.problems if found.proof is not None and allow_unsound else ()
     errors = [one for one in found.problems if one.severity == "error" and one not in ignored]
     playbook = found.reading.playbook

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from petra.cli.files import library_option
 from petra.cli.follow import Showing, Silent, follow, is_live, telling
 from petra.cli.home import (
     EXIT,
@@ -25,13 +26,15 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
+from petra.cli.labels import label_option
 from petra.cli.output import as_json, count, print_json
-from petra.cli.ready import checked
+from petra.cli.ready import ready
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Begin
+from petra.desk.beside import beside
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
 from petra.net.proof import Proof
@@ -52,6 +55,8 @@ _SHOWN = 5
 @click.option(
     "--allow-unsound", is_flag=True, help="Start it although its net can get stuck or pile up."
 )
+@label_option
+@library_option
 @home_option
 @as_json
 def command(
@@ -59,6 +64,8 @@ def command(
     home: Path,
     output: str,
     *,
+    labels: dict[str, str],
+    library: tuple[Path, ...],
     workload: str,
     sets: tuple[str, ...],
     detach: bool,
@@ -77,12 +84,14 @@ def command(
         _resume(home, output, waits=waits)
         return
     given = workload_of(workload, sets)
-    playbook, proof = checked(file, output, home=home, allow_unsound=allow_unsound)
+    playbook, proof, around = ready(
+        file, output, home=home, allow_unsound=allow_unsound, library=library
+    )
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     begin = Begin(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
-        allow_unsound=allow_unsound,
+        allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
     starting = _Starting(home, begin, playbook, proof, detach=detach, waits=waits, output=output)
     with _interruptible(starting.named):

@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from petra.cli.files import load
+from petra.cli.files import library_option, load
 from petra.cli.output import as_json, print_json, print_problem
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
 from petra.kernel.waiting import Wait, WorkItem
-from petra.playbook import Playbook
+from petra.library import gather
+from petra.playbook import Playbook, Reading
 from petra.testing.scripts import Scripted
 from petra.testing.story import value
 from petra.testing.walk import (
@@ -46,6 +47,7 @@ _INDENT = " " * 17
 )
 @click.option("-i", "--interactive", is_flag=True, help="Ask for every outcome.")
 @with_workload
+@library_option
 @as_json
 def command(
     file: Path,
@@ -55,6 +57,7 @@ def command(
     interactive: bool,
     workload: str,
     sets: tuple[str, ...],
+    library: tuple[Path, ...],
     output: str,
 ) -> None:
     """Walk through a playbook, showing the marking after each firing. No tool is run.
@@ -64,7 +67,10 @@ def command(
     if interactive and output == "json":
         raise click.UsageError("'-i' talks to a person; leave '-o json' out")
     given = workload_of(workload, sets)
-    playbook = _playbook(file)
+    playbook = _usable(load(file))
+    beside = gather(file, playbook, library, read=load)
+    for reading in beside.faulty:
+        _usable(reading)
     for words in unknown_keys(playbook, given):
         click.echo(f"warning: {words}", err=True)
     seen: list[dict[str, Any]] = []
@@ -76,6 +82,7 @@ def command(
         firings_max=steps,
         see=(lambda sight: seen.append(sight.as_data())) if silent else _print_sight,
         note=(lambda _at_s, _words: None) if silent or interactive else _print_note,
+        beside=beside,
     )
     stopped = walk.go(given)
     if silent:
@@ -85,8 +92,8 @@ def command(
     sys.exit(1 if walk.root.refused else 0)
 
 
-def _playbook(file: Path) -> Playbook:
-    reading = load(file)
+def _usable(reading: Reading) -> Playbook:
+    """Return a playbook that can run; otherwise say why not and leave."""
     if reading.playbook is None or not reading.ok:
         for problem in reading.problems:
             if problem.severity == "error":

@@ -10,6 +10,7 @@ from time import perf_counter
 
 import click
 
+from petra.cli.files import library_option
 from petra.cli.output import as_json, count, print_json, width
 from petra.testing.coverage import Coverage, PlaybookCoverage
 from petra.testing.junit import junit
@@ -38,9 +39,16 @@ _ARCS_MAX = 20
     metavar="FILE",
     help="Write JUnit XML too.",
 )
+@library_option
 @as_json
 def command(
-    paths: tuple[str, ...], *, word: str, seeds: int | None, report: Path | None, output: str
+    paths: tuple[str, ...],
+    *,
+    word: str,
+    seeds: int | None,
+    report: Path | None,
+    library: tuple[Path, ...],
+    output: str,
 ) -> None:
     """Run test files: playbooks in virtual time, with scripted tools and no server.
 
@@ -52,7 +60,7 @@ def command(
     begun = perf_counter()
     coverage = Coverage()
     verdicts = []
-    for verdict in _run(files, word, seeds or 0, coverage):
+    for verdict in _run(files, word, seeds or 0, coverage, library):
         verdicts.append(verdict)
         if output == "text":
             _line(verdict)
@@ -67,9 +75,11 @@ def command(
     sys.exit(0 if all(one.result == "passed" for one in verdicts) else 1)
 
 
-def _run(files: list[Path], word: str, seeds: int, coverage: Coverage) -> Iterator[Verdict]:
+def _run(
+    files: list[Path], word: str, seeds: int, coverage: Coverage, library: tuple[Path, ...]
+) -> Iterator[Verdict]:
     for file in files:
-        for found in cases_of(file, word):
+        for found in cases_of(file, word, library):
             yield found if isinstance(found, Verdict) else judge(found, coverage, seeds=seeds)
 
 

@@ -6,11 +6,23 @@ work items they mean, ``result`` is what they get back.
 
 from __future__ import annotations
 
-from petra.desk.desk import FOLLOWED_S, Desk
+from petra.desk.desk import Desk
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item, open_item
 from petra.desk.principal import ForbiddenError, Kind, May, Principal, login_name, owner
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply, Request
+from petra.desk.requests import (
+    AnyRequest,
+    Apply,
+    Ask,
+    Begin,
+    Beside,
+    Branch,
+    Look,
+    Move,
+    Reply,
+    Request,
+)
+from petra.desk.resting import FOLLOWED_S
 from petra.desk.result import (
     REST,
     Result,
@@ -24,8 +36,10 @@ __all__ = [
     "FOLLOWED_S",
     "REST",
     "AnyRequest",
+    "Apply",
     "Ask",
     "Begin",
+    "Beside",
     "Branch",
     "Desk",
     "ForbiddenError",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from petra.desk.beside import gathered
 from petra.desk.principal import May, Principal
 from petra.desk.requests import Branch
 from petra.desk.result import records_of
@@ -34,7 +35,10 @@ async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
         faults = examined(program, target, state, request.renamed).faults
         if faults:
             raise _unfit(request, "; ".join(faults))
-        made = msgspec.structs.replace(made, digest=target.digest, renamed=request.renamed)
+        made = msgspec.structs.replace(
+            made, digest=target.digest, renamed=request.renamed,
+            company=await engine.catalogue.keep(gathered(request.beside)),
+        )  # fmt: skip
     if request.playbook or request.workload is not None:
         made = msgspec.structs.replace(made, workload=request.workload or {})
     signed = who.signed(made)

@@ -5,21 +5,24 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Any, assert_never
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, Unpack, assert_never
 
 import msgspec
 
 from petra.clock import Clock
+from petra.desk.beside import How, gathered
 from petra.desk.branching import branch
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.result import REST, Result, records_of, refusal, refused, result_data, result_of
+from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply
+from petra.desk.resting import FOLLOWED_S, Resting
+from petra.desk.result import Result, records_of, refusal, refused, result_data, result_of
 from petra.engine import Answered, Engine
+from petra.engine.catalogue import applied_data
 from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
@@ -33,9 +36,6 @@ from petra.store.base import PAGE
 from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
 
 ID_TRIES = 1_000
-OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
-FOLLOWED_S = 60.0
-"""A timer that is due so soon is waited for; nobody else would fire it."""
 
 
 class Desk:
@@ -44,10 +44,11 @@ class Desk:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
+        self._resting = Resting(engine.feed, self._entry, clock.now, engine.check)
 
     # Starting
 
-    async def run(  # noqa: PLR0913 - each is a choice of its own
+    async def run(
         self,
         who: Principal,
         playbook: Playbook,
@@ -55,13 +56,11 @@ class Desk:
         *,
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
-        allow_unsound: bool = False,
+        **how: Unpack[How],
     ) -> Result:
-        """Start an execution and wait until it ends or rests; ``allow_unsound`` passes over what its net does wrong."""
+        """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self.begin(
-            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
-        )
+        answered = await self.begin(who, playbook, workload, execution=chosen, **how)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -73,7 +72,7 @@ class Desk:
         workload: dict[str, Any] | None = None,
         *,
         execution: str = "",
-        allow_unsound: bool = False,
+        **how: Unpack[How],
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
@@ -81,13 +80,10 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        answered = await self.begin(
-            who, playbook, workload, execution=chosen, allow_unsound=allow_unsound
-        )
-        _accepted(answered)
+        _accepted(await self.begin(who, playbook, workload, execution=chosen, **how))
         return chosen
 
-    async def begin(  # noqa: PLR0913 - what a start is made of
+    async def begin(
         self,
         who: Principal,
         playbook: Playbook,
@@ -95,47 +91,43 @@ class Desk:
         *,
         execution: str,
         command: str = "",
-        allow_unsound: bool = False,
+        **how: Unpack[How],
     ) -> Answered:
         """Start an execution and return what came of that; the same ``command`` again starts nothing."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
-            allow_unsound=allow_unsound,
+            allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
         )  # fmt: skip
+
+    async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths; return what became of each."""
+        who.must(May.APPLY)
+        return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
     # Looking and waiting
 
     async def rest(
         self, who: Principal, execution: str, until: Callable[[Result], bool] | None = None
     ) -> Result:
-        """Wait until an execution ends or rests, whichever engine acts for it.
+        """Wait until an execution ends or rests with those it waits for, whichever engine acts for it.
 
         ``until`` says of every change whether it is what the caller waits for.
 
         Raises:
             StoppedError: the engine stopped, and why.
         """
-        wanted = until or (lambda result: result.status in REST)
-        return await self._rest(who, execution, wanted, curious=until is not None)
+        who.must(May.SEE)
+        if until is not None:
+            return await self._resting.until(execution, until)
+        return await self._resting.settled(execution)
 
     async def rest_for_long(self, who: Principal, execution: str, *, over: bool = False) -> Result:
         """Wait until an execution ends, or rests and time will not soon wake it; with ``over`` until it ends."""
-        wanted = (lambda result: result.status in OVER) if over else self.rests_for_long
-        return await self._rest(who, execution, wanted, curious=False)
-
-    async def _rest(
-        self, who: Principal, execution: str, wanted: Callable[[Result], bool], *, curious: bool
-    ) -> Result:
         who.must(May.SEE)
-        with self.engine.feed.bell(execution, curious=curious) as bell:
-            while True:
-                self.engine.check()
-                entry = await self._entry(execution)
-                # while it is busy, the state is ahead of what is durable, and nobody may see it
-                if not entry.busy and wanted(result := result_of(entry)):
-                    return result
-                await bell.heard()
+        if over:
+            return await self._resting.over(execution)
+        return await self._resting.settled(execution, FOLLOWED_S)
 
     async def _entry(self, execution: str) -> Entry:
         if self.engine.shards.owns(execution):
@@ -237,16 +229,6 @@ class Desk:
         item = meant_item(entry, step, signed.actor, signed.roles)
         await self.give(who, execution, msgspec.structs.replace(act, item=item.id))
 
-    def rests_for_long(self, result: Result) -> bool:
-        """Tell whether an execution has ended, or rests and time will not soon wake it."""
-        if result.status not in REST:
-            return False
-        if (result.status, result.reason) != ("waiting", "timer"):
-            return True
-        entry = self.engine.entries.cached(result.id)
-        due = entry.state.next_due() if entry is not None else None
-        return due is None or due - self.clock.now() > FOLLOWED_S
-
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
         made = new_id(self.clock)
@@ -265,7 +247,7 @@ class Desk:
                 playbook = read(request.playbook, "the playbook").checked()
                 answered = await self.begin(
                     who, playbook, request.workload, execution=request.execution, command=request.id,
-                    allow_unsound=request.allow_unsound,
+                    allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
                 )  # fmt: skip
                 if answered.refused:
                     return refused(request, playbook.metadata.name, answered.refused)
@@ -279,6 +261,9 @@ class Desk:
                 answered = await self.ask(
                     who, request.execution, request.command, request=request.id
                 )
+            case Apply():
+                found = [read(text, "the playbook").checked() for text in request.playbooks]
+                return Reply(result={"applied": await self.apply(who, found)})
             case Look():
                 if request.execution:
                     await self.get(who, request.execution)  # who may not see it is told so

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
+from petra.desk.beside import gathered
 from petra.desk.principal import Principal
 from petra.desk.requests import Move
 from petra.engine import Answered, Engine
@@ -24,12 +25,13 @@ async def move(engine: Engine, who: Principal, request: Move) -> Answered:
         UsageError: it moves on faster than a move can be proved.
     """
     target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
+    company = await engine.catalogue.keep(gathered(request.beside))
     for _ in range(TRIES):
         entry = await engine.view(request.execution)
         command = who.signed(
             c.Migrate(
                 now=0.0, digest=target.digest, renamed=request.renamed, at=entry.state.seq,
-                actor=request.actor, reason=request.reason,
+                actor=request.actor, reason=request.reason, company=company,
             )
         )  # fmt: skip
         known = request.id and await engine.store.answer(request.id)

@@ -38,6 +38,7 @@ class May(enum.Enum):
     SEE = "see executions"
     START = "start executions"
     STEER = "steer executions"
+    APPLY = "apply playbooks"
     DECIDE = "act on work items"
     ADMINISTER = "act as an administrator"
     ACT_AS = "act as somebody else"

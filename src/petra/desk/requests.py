@@ -9,6 +9,14 @@ import msgspec
 from petra.kernel.commands import CallerCommand
 
 
+class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What lies beside a playbook, as texts by their places; its own ``place`` is among such (S16)."""
+
+    place: str
+    texts: dict[str, str] = {}
+    shelved: list[str] = []
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that is asked of an execution. With ``rest``, the reply comes when it ends or rests."""
 
@@ -24,10 +32,15 @@ class Ask(Request, frozen=True, tag="ask"):
 
 
 class Begin(Request, frozen=True, tag="begin"):
-    """Start an execution of a playbook, given as text; ``allow_unsound`` passes over what its net does wrong."""
+    """Start an execution of a playbook, given as text, with the texts of what it may call.
+
+    ``allow_unsound`` passes over what its net does wrong.
+    """
 
     playbook: str
     workload: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    beside: Beside | None = None
     allow_unsound: bool = False
 
 
@@ -44,6 +57,7 @@ class Branch(Request, frozen=True, tag="branch"):
     playbook: str = ""
     renamed: dict[str, str] = {}
     workload: dict[str, Any] | None = None
+    beside: Beside | None = None
 
 
 class Move(Request, frozen=True, tag="move"):
@@ -53,13 +67,20 @@ class Move(Request, frozen=True, tag="move"):
     renamed: dict[str, str] = {}
     actor: str = ""
     reason: str = ""
+    beside: Beside | None = None
+
+
+class Apply(Request, frozen=True, tag="apply"):
+    """Make playbooks, given as texts, the current ones of their paths."""
+
+    playbooks: list[str]
 
 
 class Look(Request, frozen=True, tag="look"):
     """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
 
 
-AnyRequest = Ask | Begin | Branch | Move | Look
+AnyRequest = Ask | Begin | Branch | Move | Apply | Look
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,7 +17,7 @@ from petra.desk import (
     result_of,
 )
 from petra.embedded.folder import CLOSED, DATABASE, LOGS, OBJECTS, STORE, Folder
-from petra.embedded.local import Local, read_file, run_file
+from petra.embedded.local import Local, read_around, read_file, run_file
 
 __all__ = [
     "CLOSED",
@@ -33,6 +33,7 @@ __all__ = [
     "meant_item",
     "new_id",
     "open_item",
+    "read_around",
     "read_file",
     "records_of",
     "result_data",

@@ -89,10 +89,8 @@ class Folder:
             _log.warning("%s was left in order, and cannot say so: %s", self.home, error)
 
     async def _engine(self, clock: Clock, shard_lease_s: float, keep_s: float | None) -> Engine:
-        store = self._address() if self.store is None else self.store
-        holder = new_name() if isinstance(store, str) and store else ""
-        if store is None or isinstance(store, str):
-            store = await open_store(store or self.home / DATABASE)
+        holder = new_name() if self.shared else ""
+        store = await self.open_store()
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
         retention, objects = None, LocalObjects(self.objects)
@@ -102,6 +100,18 @@ class Folder:
             store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
         )  # fmt: skip
+
+    async def open_store(self) -> Store:
+        """Open the store alone.
+
+        Raises:
+            HeldError: another process has the folder open.
+            UnavailableError: the database cannot be reached.
+        """
+        store = self._address() if self.store is None else self.store
+        if store is None or isinstance(store, str):
+            return await open_store(store or self.home / DATABASE)
+        return store
 
     def _address(self) -> str | None:
         return os.environ.get(STORE)

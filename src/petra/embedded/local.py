@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
+from petra.library import Gathered, gather
 from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
@@ -40,8 +41,15 @@ SLOTS = 64
 class Local:
     """An engine with its own store and worker."""
 
-    def __init__(self, engine: Engine, clock: Clock, who: Principal | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        who: Principal | None = None,
+        library: Sequence[Path] = (),
+    ) -> None:
         """Make one for whoever uses it: the owner of the folder, unless told otherwise."""
+        self.library = tuple(library)
         self.who = who or owner()
         self.engine = engine
         self.clock = clock
@@ -50,7 +58,7 @@ class Local:
 
     @classmethod
     @asynccontextmanager
-    async def open(
+    async def open(  # noqa: PLR0913 - how it may be opened
         cls,
         home: Path,
         *,
@@ -58,6 +66,7 @@ class Local:
         store: Store | str | None = None,
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
+        library: Sequence[Path] = (),
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
@@ -83,7 +92,7 @@ class Local:
             begun(start) as first,
             folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
         ):
-            local = cls(engine, clock)
+            local = cls(engine, clock, library=library)
             async with (
                 local.keeper.keeping(first, start),
                 _heard_by_others(folder, local),
@@ -92,7 +101,7 @@ class Local:
 
     # Using it
 
-    async def run(
+    async def run(  # noqa: PLR0913 - each is a choice of its own
         self,
         playbook: Playbook | str | Path,
         workload: dict[str, Any] | None = None,
@@ -100,17 +109,28 @@ class Local:
         execution: str = "",
         until: Callable[[Result], bool] | None = None,
         allow_unsound: bool = False,
+        labels: dict[str, str] | None = None,
     ) -> Result:
-        """Start an execution and wait until it ends or rests.
+        """Start an execution and wait until it ends or rests; it may call what lies beside its file.
 
         A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``; so is a start without its secrets.
         """
+        model, beside = self._read(playbook)
         return await self._whole(
             await self.desk.run(
-                self.who, _model(playbook), workload, execution=execution, until=until,
-                allow_unsound=allow_unsound,
+                self.who, model, workload, execution=execution, until=until, allow_unsound=allow_unsound,
+                labels=labels, beside=beside,
             )
         )  # fmt: skip
+
+    def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
+        if isinstance(playbook, Playbook):
+            return playbook, Gathered()
+        return read_around(Path(playbook), self.library)
+
+    async def apply(self, *playbooks: Playbook | str | Path) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths, for all that call them; return what became of each."""
+        return await self.desk.apply(self.who, [self._read(one)[0] for one in playbooks])
 
     async def start(
         self,
@@ -119,14 +139,22 @@ class Local:
         *,
         execution: str = "",
         allow_unsound: bool = False,
+        labels: dict[str, str] | None = None,
     ) -> str:
         """Start an execution and return its id at once; ``rest`` waits for it.
 
         Raises:
             UsageError: it was refused; the message says why.
         """
+        model, beside = self._read(playbook)
         return await self.desk.start(
-            self.who, _model(playbook), workload, execution=execution, allow_unsound=allow_unsound
+            self.who,
+            model,
+            workload,
+            execution=execution,
+            allow_unsound=allow_unsound,
+            labels=labels,
+            beside=beside,
         )
 
     async def rest(self, execution: str, until: Callable[[Result], bool] | None = None) -> Result:
@@ -175,10 +203,6 @@ class Local:
         """Return the log of an execution."""
         return await self.desk.records(self.who, execution)
 
-    def rests_for_long(self, result: Result) -> bool:
-        """Tell whether an execution has ended, or rests and time will not soon wake it."""
-        return self.desk.rests_for_long(result)
-
     def new_id(self) -> str:
         """Make an id for an execution, of our own shards if we have some: then we need not ask others."""
         return self.desk.new_id()
@@ -198,8 +222,17 @@ def read_file(file: Path) -> Playbook:
     return folder_files.read_file(file).checked()
 
 
-def _model(playbook: Playbook | str | Path) -> Playbook:
-    return playbook if isinstance(playbook, Playbook) else read_file(Path(playbook))
+def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gathered]:
+    """Read a playbook that may run, with what lies around its file and may be called (S16).
+
+    Raises:
+        InvalidPlaybookError: it has errors, or what it calls has.
+    """
+    playbook = read_file(file)
+    found = gather(file, playbook, library, read=folder_files.read_file)
+    for reading in found.faulty:
+        reading.checked()
+    return playbook, found
 
 
 def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:
@@ -207,13 +240,14 @@ def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncCo
     return contextlib.nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
 
-def run_file(
+def run_file(  # noqa: PLR0913 - each is a choice of its own
     file: Path,
     workload: dict[str, Any] | None = None,
     *,
     home: Path,
     store: str | None = None,
     allow_unsound: bool = False,
+    library: Sequence[Path] = (),
 ) -> Result:
     """Run a playbook file until it ends or waits for the world.
 
@@ -223,11 +257,11 @@ def run_file(
         UsageError: an event loop runs here already.
     """
     _no_loop_here()
-    playbook = read_file(file)
+    read_around(file, library)  # what is wrong with it is said before anything is opened
 
     async def running() -> Result:
-        async with Local.open(home, store=store) as local:
-            return await local.run(playbook, workload, allow_unsound=allow_unsound)
+        async with Local.open(home, store=store, library=library) as local:
+            return await local.run(file, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())
 

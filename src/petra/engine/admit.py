@@ -19,6 +19,7 @@ from petra.engine.limits import (
     ID_MAX,
     INPUT_BYTES_MAX,
     INPUT_DEPTH_MAX,
+    LABELS_MAX,
     NAMES_MAX,
     QUOTED_MAX,
     TEXT_MAX,
@@ -28,6 +29,8 @@ from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.wire import Error
 
+OWN_LABELS = "petra/"
+"""What the names of labels begin with that Petra itself gives."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]*")
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -73,6 +76,20 @@ def workload(given: Any) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         _refuse("workload", f"{_shown(given)} is not an object")
     return parsed
+
+
+def labels(given: Any) -> dict[str, str]:
+    """Return the labels of an execution.
+
+    Raises:
+        InputError: they are none, or too many; the message names the one.
+    """
+    if not isinstance(given, dict) or len(given) > LABELS_MAX:
+        _refuse("labels", f"they are not an object of at most {LABELS_MAX} names and texts")
+    for key in given:
+        if not key or str(key).startswith(OWN_LABELS):
+            _refuse("labels", f"'{key}' is not for callers" if key else "one has no name")
+    return {_line("a label", key): _line(f"label {key}", text) for key, text in given.items()}
 
 
 def command(given: c.AnyCommand) -> c.AnyCommand:

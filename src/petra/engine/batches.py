@@ -94,5 +94,5 @@ class Batches:
             program = draft.entry.program
             if (draft.created or draft.moved) and program.digest not in self._stored:
                 self._stored.add(program.digest)
-                found[program.digest] = playbook_row(program, self._clock.now())
+                found[program.digest] = playbook_row(program.playbook, program.digest)
         return tuple(found.values())

@@ -15,11 +15,11 @@ from petra.errors import PetraError
 from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
 from petra.kernel.human import excluded
-from petra.kernel.program import Program
+from petra.kernel.program import Program, digest_of
 from petra.kernel.replay import Receipt, encode_body
 from petra.kernel.rest import rest_of
 from petra.kernel.waiting import WorkItem
-from petra.playbook import to_yaml
+from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 
 FORKED_FROM = "petra/forked-from"
@@ -124,6 +124,7 @@ def execution_row(program: Program, state: State) -> rows.ExecutionRow:
     status, reason = status_of(program, state)
     labels = program.playbook.metadata.labels
     shown = {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+    shown |= state.labels
     if state.origins:
         shown[FORKED_FROM] = state.origins[-1]
     return rows.ExecutionRow(
@@ -181,10 +182,11 @@ def _names(given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def playbook_row(program: Program, now: float) -> rows.Playbook:
-    """Return a playbook as the store keeps it."""
-    meta = program.playbook.metadata
+def playbook_row(playbook: Playbook, digest: str = "", applied: float = 0.0) -> rows.Playbook:
+    """Return a playbook as the store keeps it: for its executions alone, or since when it is applied."""
+    meta = playbook.metadata
     return rows.Playbook(
-        digest=program.digest, name=meta.name, path=meta.path or "", version=str(meta.version or ""),
-        source=to_yaml(program.playbook).encode(), applied=now,
+        digest=digest or digest_of(playbook), name=meta.name, path=meta.path or meta.name,
+        version="" if meta.version is None else str(meta.version),
+        source=to_yaml(playbook).encode(), applied=applied,
     )  # fmt: skip

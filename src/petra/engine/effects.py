@@ -48,10 +48,11 @@ def _start(state: State, effect: f.StartChild) -> Message:
         parent=state.id,
         depth=effect.depth,
         inherits=effect.inherit_artifacts,
+        company=effect.company,
         allow_unsound=state.allow_unsound,
     )
     wanted = None if effect.version is None else str(effect.version)
-    return Message(command=start, path=effect.path, version=wanted)
+    return Message(command=start, path=effect.path, version=wanted, digest=effect.digest)
 
 
 def _ended(state: State) -> Message:

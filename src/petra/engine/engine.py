@@ -24,6 +24,7 @@ import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
+from petra.engine.catalogue import Catalogue
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher, Link
 from petra.engine.draft import (
@@ -58,6 +59,7 @@ from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.library import Gathered
 from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
@@ -102,6 +104,7 @@ class Engine:
         )
         self.dispatcher.unfit = self._reported
         self.dispatcher.pages = self._rows_behind
+        self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
@@ -184,19 +187,26 @@ class Engine:
         actor: str = "",
         by: str = "",
         allow_unsound: bool = False,
+        labels: dict[str, str] | None = None,
+        gathered: Gathered | None = None,
     ) -> Answered:
-        """Start an execution under an id that the caller chose.
+        """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
         The same command id again gives the same answer, and starts nothing. A net that is sure to get stuck or to pile
         up refuses it, unless ``allow_unsound``; so does a secret that a worker misses.
         """
         program = self.entries.compiled(playbook)
         start = c.Start(
-            now=0.0, workload=admit.workload(workload), actor=actor, by=by, allow_unsound=allow_unsound
+            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
+            allow_unsound=allow_unsound,
+            company=await self.catalogue.keep(gathered) if gathered is not None else None,
         )  # fmt: skip
+        asked: list[Any] = ["start", program.digest, start.workload]
+        if start.labels or start.company is not None:
+            asked += [start.labels, msgspec.to_builtins(start.company)]
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
-            request=request_hash(["start", program.digest, start.workload]), program=program,
+            request=request_hash(asked), program=program,
         )  # fmt: skip
 
     async def fork(  # noqa: PLR0913 - what a fork is made of

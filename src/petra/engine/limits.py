@@ -24,6 +24,7 @@ SENT_MAX = 10_000
 ID_MAX = 128
 CALLER_NAME_MAX = 400
 NAMES_MAX = 1_000
+LABELS_MAX = 64
 TEXT_MAX = 10_000
 INPUT_DEPTH_MAX = 64
 INPUT_BYTES_MAX = 16_777_216
@@ -127,6 +128,7 @@ LIMITS = (
         "a name (an actor, a role, a signal, a step, the id of a command) is refused",
     ),
     Limit("NAMES_MAX", NAMES_MAX, "names", "a list of roles is refused"),
+    Limit("LABELS_MAX", LABELS_MAX, "labels", "a start with more is refused"),
     Limit("TEXT_MAX", TEXT_MAX, "characters", "a reason is refused"),
     Limit("INPUT_DEPTH_MAX", INPUT_DEPTH_MAX, "levels", "what is given to an execution is refused"),
     Limit("INPUT_BYTES_MAX", INPUT_BYTES_MAX, "bytes", "what is given to an execution is refused"),

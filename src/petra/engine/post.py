@@ -197,7 +197,7 @@ class Post:
                 request.reply(Answered(request.execution, "another engine acts for it"))
                 continue
             if (brings := request.program or request.target) is not None:
-                row = playbook_row(brings, self._clock.now())
+                row = playbook_row(brings.playbook, brings.digest)
                 playbooks[row.digest] = row
             letters.append(self._letter(request, command))
             sent.append(request)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from petra.kernel.events import AnyEvent
+from petra.playbook.company import Company
 from petra.wire import Error, Report
 
 
@@ -35,6 +36,7 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     """Start the execution; with ``inherits`` it may read what its parent stored.
 
     ``allow_unsound`` says that whoever starts it knows of what is wrong with its net; it holds for its children too.
+    ``company`` are the playbooks that it may call because they lay beside it; ``labels`` come to those of its playbook.
     """
 
     workload: dict[str, Any] = {}
@@ -42,6 +44,8 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     inherits: bool = False
     depth: int = 0
     allow_unsound: bool = False
+    company: Company | None = None
+    labels: dict[str, str] = {}
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
@@ -58,6 +62,7 @@ class Fork(Asked, frozen=True, kw_only=True, tag="fork"):
     digest: str = ""
     renamed: dict[str, str] = {}
     workload: dict[str, Any] | None = None
+    company: Company | None = None
 
 
 class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):
@@ -70,6 +75,7 @@ class Migrate(Asked, frozen=True, kw_only=True, tag="migrate"):
     renamed: dict[str, str] = {}
     at: int | None = None
     reason: str = ""
+    company: Company | None = None
 
 
 class StepReport(Command, frozen=True, tag="report"):

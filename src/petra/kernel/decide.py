@@ -257,6 +257,8 @@ def _start(turn: Turn, command: c.Start) -> None:
             timers=timers,
             actor=command.actor,
             by=command.by,
+            company=command.company if program.calls_others else None,
+            labels=command.labels,
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])

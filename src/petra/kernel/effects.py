@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from petra.playbook.company import Company
+
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something for the shell to do."""
@@ -44,6 +46,9 @@ class StartChild(Effect, frozen=True, tag="child.start"):
     depth: int
     inherit_artifacts: bool = False
     run: str = ""
+    digest: str = ""
+    """The playbook, if it is in company; else the path says which."""
+    company: Company | None = None
 
 
 class CancelChild(Effect, frozen=True, tag="child.cancel"):

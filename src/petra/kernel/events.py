@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from petra.playbook.company import Company
 from petra.wire import Attempt, Error, LeftOut, Write
 
 Pair = tuple[str, int]
@@ -119,6 +120,8 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     allow_unsound: bool = False
     actor: str = ""
     by: str = ""
+    company: Company | None = None
+    labels: dict[str, str] = {}
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):
@@ -494,7 +497,7 @@ class PastTaken(Event, frozen=True, tag="execution.past"):
 class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
     """The execution goes on with another definition; what runs ends by the one it began with (S23).
 
-    A fork that begins with another workload has it here (S13).
+    A fork that begins with another workload has it here (S13). ``company`` is that of the new definition, if it has one.
     """
 
     digest: str
@@ -505,6 +508,7 @@ class ExecutionMigrated(Event, frozen=True, tag="execution.migrated"):
     by: str = ""
     reason: str = ""
     workload: Any = None
+    company: Company | None = None
 
 
 AnyEvent = (

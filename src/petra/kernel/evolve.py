@@ -50,6 +50,8 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.inherits = event.inherits
     state.allow_unsound = event.allow_unsound
     state.depth = event.depth
+    state.company = event.company
+    state.labels = event.labels
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")
 

@@ -42,7 +42,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
         case e.ExecutionStarted():
             yield c.Start(
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
-                allow_unsound=event.allow_unsound, actor=event.actor, by=event.by,
+                allow_unsound=event.allow_unsound, actor=event.actor, by=event.by, company=event.company, labels=event.labels,
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)
@@ -84,7 +84,8 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
             yield c.Cancel(now=now, reason=event.reason, actor=event.actor, by=event.by)
         case e.ExecutionMigrated():
             yield c.Migrate(
-                now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by
+                now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by,
+                company=event.company,
             )  # fmt: skip
         case _:
             return
@@ -265,5 +266,6 @@ def _fork(now: float, rest: Past) -> c.Fork:
         return c.Fork(
             now=now, origin=first.origin, at=first.at, past=past, parts=first.parts, reason=first.reason,
             actor=first.actor, by=first.by, digest=moved.digest, renamed=moved.renamed, workload=moved.workload,
+            company=moved.company,
         )  # fmt: skip
     return given

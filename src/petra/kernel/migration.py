@@ -110,6 +110,7 @@ def migrate(turn: Turn, command: c.Migrate) -> None:
             actor=command.actor,
             by=command.by,
             reason=command.reason,
+            company=command.company,
         )
     )
     new.versions.update({**old.versions, old.digest: old})
@@ -139,7 +140,7 @@ def go_on_with(turn: Turn, command: c.Fork) -> None:
     turn.emit(
         e.ExecutionMigrated(
             digest=new.digest, playbook=new.playbook.metadata.name, renamed=dict(command.renamed), reducers=new.reducers,
-            reason=command.reason, workload=turn.keep(workload, "the workload"),
+            reason=command.reason, workload=turn.keep(workload, "the workload"), company=command.company,
         )
     )  # fmt: skip
     if new is not old:

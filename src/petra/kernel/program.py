@@ -19,6 +19,7 @@ from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.write import to_plain
 from petra.values import digest
@@ -252,6 +253,11 @@ class StepPlan:
         self.straight = goes and not self.step.inclusive
 
 
+def digest_of(playbook: Playbook) -> str:
+    """Return the digest that a definition is pinned by (S3)."""
+    return digest(to_plain(playbook))
+
+
 class Program:
     """A playbook, compiled."""
 
@@ -271,7 +277,7 @@ class Program:
         self.events_max = EVENTS_MAX
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
-        self.digest = digest(to_plain(playbook))
+        self.digest = digest_of(playbook)
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
@@ -287,6 +293,7 @@ class Program:
             key: found.reduce for key, found in self.spec.ctx.items() if found.reduce
         }
         self.output = compiled(self.spec.output) if self.spec.output is not None else None
+        self.calls_others = calls_others(playbook)
         self.versions: dict[str, Program] = {}
         """Definitions, by digest, that its executions began with or may move to; the shell puts them here."""
         self._carried: dict[tuple[Began, str], StepPlan] = {}

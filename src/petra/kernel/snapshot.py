@@ -15,6 +15,7 @@ from typing import Any
 from petra.kernel import state as model
 from petra.kernel import waiting
 from petra.kernel.state import State
+from petra.playbook.company import Companion, Company
 from petra.wire import Error
 
 _CLASSES: dict[tuple[str, str], type] = {
@@ -22,6 +23,7 @@ _CLASSES: dict[tuple[str, str], type] = {
     for made in (
         model.State, model.Activation, model.Token, waiting.Timer, waiting.Wait, model.LoopState, model.Chunk,
         model.Run, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
+        Company, Companion,
     )
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct, field
 
 from petra.kernel.waiting import LIMITS, Signal, Timer, Wait, WorkItem
+from petra.playbook.company import Company
 from petra.wire import Error
 
 DELIVERIES_MAX = 5
@@ -324,6 +325,10 @@ class State(Struct, gc=False):
     parent: str = ""
     inherits: bool = False
     allow_unsound: bool = False
+    company: Company | None = None
+    """The playbooks that it may call because they lay beside it when it started."""
+    labels: dict[str, str] = {}
+    """Those that it was started with, beside those of its playbook."""
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

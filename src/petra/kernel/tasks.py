@@ -280,15 +280,20 @@ def _call(turn: Turn, run: Run, chunk: Chunk | None) -> None:
             turn, run, chunk, Outcome(status="error", error=Error(kind="limit", message=message))
         )
         return
+    path, version = str(call["path"]), call["version"]
+    company = turn.state.company
+    found = company.find(path, None if version is None else str(version)) if company else None
     turn.effect(
         StartChild(
             child=holder.child,
-            path=str(call["path"]),
-            version=call["version"],
+            path=path,
+            version=version,
             workload=call["workload"],
             depth=turn.state.depth + 1,
             inherit_artifacts=call["inherit_artifacts"],
             run=run.id,
+            digest=found.digest if found else "",
+            company=company.seen_from(found) if company and found else None,
         )
     )
     if not call["wait"]:

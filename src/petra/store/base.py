@@ -176,10 +176,13 @@ class Store(Protocol):
         """Return a playbook by its digest, or None."""
 
     async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
-        """Return the playbook applied last under a path, else under a name, or None."""
+        """Return the playbook applied last under a path, else under a name, or None; what was only run is not found."""
 
     async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
         """List the current playbook of every path, by path, beginning behind ``after``."""
+
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+        """List the playbooks that were applied under a path, the current one first."""
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""
@@ -225,6 +228,9 @@ class Store(Protocol):
         Keys of objects that no execution refers to any more become ``orphans``. Call it again until
         nothing is left; answers of commands without execution go with their age.
         """
+
+    async def remove(self, executions: Sequence[str]) -> Expired:
+        """Delete those of some executions that have ended, as ``expire`` does; the others stay as they are."""
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

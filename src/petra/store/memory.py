@@ -7,6 +7,7 @@ so that nobody ever sees half of one.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -105,6 +106,8 @@ class MemoryStore:
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
         for playbook in batch.playbooks:
+            if not playbook.applied and playbook.digest in self._playbooks:
+                continue  # one that was applied stays
             self._playbooks.pop(playbook.digest, None)
             self._playbooks[playbook.digest] = playbook
         for credential in batch.credentials:
@@ -285,7 +288,7 @@ class MemoryStore:
 
     async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        fits = [p for p in self._playbooks.values() if version is None or p.version == version]
+        fits = [p for p in self._applied() if version is None or p.version == version]
         by_path = [p for p in fits if p.path == path]
         by_name = [p for p in fits if p.name == path]
         found = by_path or by_name
@@ -293,8 +296,15 @@ class MemoryStore:
 
     async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
         """List the current playbook of every path."""
-        current = {playbook.path: playbook for playbook in self._playbooks.values()}
+        current = {playbook.path: playbook for playbook in self._applied()}
         return [current[path] for path in sorted(current) if path > after][:limit]
+
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+        """List the playbooks that were applied under a path, the current one first."""
+        return [p for p in reversed(self._applied()) if p.path == path][:limit]
+
+    def _applied(self) -> list[Playbook]:
+        return [playbook for playbook in self._playbooks.values() if playbook.applied]
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""
@@ -366,15 +376,24 @@ class MemoryStore:
         """Delete executions that ended before a time."""
         ended = ((s.row.ended, key) for key, s in self._streams.items() if s.row.ended is not None)
         gone = [key for at, key in sorted(ended) if at < before][:limit]
+        found = self._delete(gone)
+        held = {name for stream in self._streams.values() for name in stream.commands}
+        for command in [c for c, a in self._answers.items() if a.at < before and c not in held]:
+            del self._answers[command]
+        return found
+
+    async def remove(self, executions: Sequence[str]) -> Expired:
+        """Delete those of some executions that have ended."""
+        known = [key for key in sorted(set(executions)) if key in self._streams]
+        return self._delete([key for key in known if self._streams[key].row.ended is not None])
+
+    def _delete(self, gone: list[str]) -> Expired:
         streams = [self._streams.pop(key) for key in gone]
         left = {key for stream in self._streams.values() for key in stream.objects}
         self._orphans |= {key for stream in streams for key in stream.objects} - left
-        held = {name for stream in self._streams.values() for name in stream.commands}
         for stream in streams:
             for command in stream.commands:
                 self._answers.pop(command, None)
-        for command in [c for c, a in self._answers.items() if a.at < before and c not in held]:
-            del self._answers[command]
         records = sum(len(stream.records) for stream in streams)
         return Expired(executions=tuple(gone), records=records)
 
@@ -460,6 +479,8 @@ def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         and (wanted.parent is None or row.parent == wanted.parent)
         and (wanted.since is None or row.started >= wanted.since)
         and (wanted.until is None or row.started < wanted.until)
+        and (wanted.ended_until is None or (row.ended or math.inf) < wanted.ended_until)
+        and all(row.labels.get(key) == value for key, value in wanted.labels)
         and wanted.text.casefold() in search_text(row)
     )
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
+import msgspec
 
 from petra.errors import UsageError
 from petra.store import postgres_write as writing
@@ -261,7 +262,16 @@ class PostgresStore:
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
-        gone = await self._write(lambda c: writing.expire_streams(c, before, limit))
+        return await self._delete(lambda c: writing.expire_streams(c, before, limit))
+
+    async def remove(self, executions: Sequence[str]) -> Expired:
+        """Delete those of some executions that have ended."""
+        return await self._delete(lambda c: writing.remove_streams(c, executions))
+
+    async def _delete(
+        self, work: Callable[[Connection], Awaitable[list[tuple[str, int]]]]
+    ) -> Expired:
+        gone = await self._write(work)
         while await self._write(writing.purge_records):
             pass
         names = tuple(execution for execution, _ in gone)
@@ -317,6 +327,9 @@ class PostgresStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         started, name = (None, None) if cursor is None else read_cursor(cursor, tuple[float, str])
+        labels = dict(wanted.labels)
+        if any(labels[key] != value for key, value in wanted.labels):
+            return Page(rows=())  # a label has one value
         found = await self._fetch(
             "executions",
             list(wanted.statuses) or None,
@@ -325,6 +338,8 @@ class PostgresStore:
             wanted.text.casefold() or None,
             wanted.since,
             wanted.until,
+            wanted.ended_until,
+            msgspec.json.encode(labels).decode() if labels else None,
             started,
             name,
             limit + 1,
@@ -431,6 +446,10 @@ class PostgresStore:
     async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
         """List the current playbook of every path."""
         return [_playbook(row) for row in await self._fetch("playbooks", after, limit)]
+
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+        """List the playbooks that were applied under a path, the current one first."""
+        return [_playbook(row) for row in await self._fetch("playbook_versions", path, limit)]
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""

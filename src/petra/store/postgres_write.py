@@ -215,7 +215,8 @@ class BatchWriter:
 
     async def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
         for p in playbooks:
-            await self._connection.execute(_SQL["delete_playbook"], p.digest)
+            if p.applied:  # else one that was applied stays
+                await self._connection.execute(_SQL["delete_playbook"], p.digest)
             values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
             await self._connection.execute(_SQL["insert_playbook"], *values)
 
@@ -230,15 +231,25 @@ class BatchWriter:
 async def expire_streams(
     connection: Connection, before: float, limit: int
 ) -> list[tuple[str, int]]:
-    """Delete executions with all that belongs to them but their records, which become doomed."""
+    """Delete executions that ended before a time."""
     found = await connection.fetch(_SQL["expire"], before, limit)
+    await connection.execute(_SQL["expire_answers"], before)
+    return await _delete(connection, found)
+
+
+async def remove_streams(connection: Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Delete those of some executions that have ended."""
+    return await _delete(connection, await connection.fetch(_SQL["remove"], list(names)))
+
+
+async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> list[tuple[str, int]]:
+    """Delete executions with all that belongs to them but their records, which become doomed."""
     streams = [row[0] for row in found]
     if streams:
         await connection.execute(_SQL["expire_objects"], streams)
         await connection.execute(_SQL["doom"], streams)
         for table in STREAM_TABLES:
             await connection.execute(_SQL["expire_streams"].format(table=table), streams)
-    await connection.execute(_SQL["expire_answers"], before)
     return [(row[1], row[2]) for row in found]
 
 

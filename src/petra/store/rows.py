@@ -140,7 +140,10 @@ class ShardRow(Row, frozen=True):
 
 
 class Playbook(Row, frozen=True):
-    """A playbook's text under its digest; the one applied last is the current one of its path."""
+    """A playbook's text under its digest; the one applied last is the current one of its path.
+
+    One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name.
+    """
 
     digest: str
     name: str
@@ -216,7 +219,8 @@ class Page(Row, Generic[T], frozen=True):
 class ExecutionFilter(Row, frozen=True):
     """Which executions to list. ``text`` is looked for, in any case, in id, playbook, reason, labels.
 
-    ``since`` and ``until`` bound ``started``: since ≤ started < until.
+    ``since`` and ``until`` bound ``started``: since ≤ started < until. ``labels`` are keys and values, all of which it
+    has; ``ended_until`` leaves those that ended before.
     """
 
     statuses: tuple[str, ...] = ()
@@ -225,6 +229,8 @@ class ExecutionFilter(Row, frozen=True):
     text: str = ""
     since: float | None = None
     until: float | None = None
+    ended_until: float | None = None
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class WorkItemFilter(Row, frozen=True):

@@ -393,11 +393,14 @@ class SqliteStore:
 
     async def expire(self, before: float, *, limit: int = PAGE) -> Expired:
         """Delete executions that ended before a time; their records go in pieces behind it."""
-        gone = await self._write(
-            lambda c: writing.expire_streams(c, before, limit),
-            gone=lambda found: [name for name, _ in found],
-            aside=True,
-        )
+        return await self._delete(lambda c: writing.expire_streams(c, before, limit))
+
+    async def remove(self, executions: Sequence[str]) -> Expired:
+        """Delete those of some executions that have ended."""
+        return await self._delete(lambda c: writing.remove_streams(c, executions))
+
+    async def _delete(self, work: Callable[[apsw.Connection], list[tuple[str, int]]]) -> Expired:
+        gone = await self._write(work, gone=lambda found: [name for name, _ in found], aside=True)
         while await self._write(writing.purge_records, aside=True):
             pass
         names = tuple(execution for execution, _ in gone)
@@ -497,6 +500,10 @@ class SqliteStore:
     async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
         """List the current playbook of every path."""
         return await self._read(lambda c: reading.playbooks(c, after, limit))
+
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+        """List the playbooks that were applied under a path, the current one first."""
+        return await self._read(lambda c: reading.playbook_versions(c, path, limit))
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""

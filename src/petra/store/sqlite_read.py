@@ -74,32 +74,15 @@ def execution(connection: apsw.Connection, name: str) -> StoredExecution | None:
 def executions(
     connection: apsw.Connection, wanted: ExecutionFilter, cursor: str | None, limit: int
 ) -> Page[StoredExecution]:
-    """List executions, latest start first."""
-    values: dict[str, Any] = {"limit": limit + 1}
-    where: list[str] = []
-
-    def narrow(name: str, **more: object) -> None:
-        where.append(_SQL[f"executions_{name}"])
-        values.update(more)
-
-    if len(wanted.statuses) == 1:
-        narrow("status", status=wanted.statuses[0])
-    elif wanted.statuses:
-        narrow("statuses", statuses=_json(wanted.statuses))
-    if wanted.playbook is not None:
-        narrow("playbook", playbook=wanted.playbook)
-    if wanted.parent is not None:
-        narrow("child" if wanted.parent else "parent", parent=wanted.parent)
-    if wanted.text:
-        narrow("text", text=wanted.text.casefold())
-    if wanted.since is not None:
-        narrow("since", since=wanted.since)
-    if wanted.until is not None:
-        narrow("until", until=wanted.until)
+    """List executions, latest start first; the first of several labels leads to what is looked at."""
+    where, values = _narrowed(wanted)
+    values["limit"] = limit + 1
     if cursor is not None:
         started, name = read_cursor(cursor, tuple[float, str])
-        narrow("behind", started=started, id=name)
-    sql = _SQL["executions"].format(where=" AND ".join(where) or "true")
+        where.append(_SQL["executions_behind"])
+        values |= {"started": started, "id": name}
+    query = _SQL["executions_labelled" if wanted.labels else "executions"]
+    sql = query.format(where=" AND ".join(where) or "true")
     rows = [execution_of(row) for row in connection.execute(sql, values)]
     more = len(rows) > limit
     last = rows[limit - 1].row if more else None
@@ -107,6 +90,29 @@ def executions(
         rows=tuple(rows[:limit]),
         cursor=None if last is None else write_cursor(last.started, last.id),
     )
+
+
+def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
+    """Return the conditions of a filter, and the values that they name."""
+    one_status = len(wanted.statuses) == 1
+    asked: dict[str, Any] = {
+        "status": wanted.statuses[0] if one_status else None,
+        "statuses": _json(wanted.statuses) if wanted.statuses and not one_status else None,
+        "playbook": wanted.playbook,
+        "child": wanted.parent or None,
+        "parent": wanted.parent,
+        "text": wanted.text.casefold() or None,
+        "since": wanted.since,
+        "until": wanted.until,
+        "ended_until": wanted.ended_until,
+    }
+    where = [_SQL[f"executions_{name}"] for name, value in asked.items() if value is not None]
+    values = {name: value for name, value in asked.items() if value is not None}
+    for number, (key, value) in enumerate(wanted.labels):
+        end = str(number) if number else ""
+        where += [_SQL["executions_label"].format(n=end)] if number else []
+        values |= {f"key{end}": key, f"value{end}": value}
+    return where, values
 
 
 def live(
@@ -235,6 +241,12 @@ def find_playbook(connection: apsw.Connection, path: str, version: str | None) -
 def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[Playbook]:
     """List the current playbook of every path."""
     rows = connection.execute(_SQL["playbooks"], (after, limit))
+    return [found for row in rows if (found := _playbook(row)) is not None]
+
+
+def playbook_versions(connection: apsw.Connection, path: str, limit: int) -> list[Playbook]:
+    """List the playbooks that were applied under a path."""
+    rows = connection.execute(_SQL["playbook_versions"], (path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
 
 

@@ -7,7 +7,8 @@ speed. Where the logs stand is remembered from commit to commit, for nobody else
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import apsw
 import msgspec
@@ -48,6 +49,7 @@ STREAM_TABLES = (
     "work_items",
     "answers",
     "objects",
+    "labels",
 )
 PURGE_RECORDS = 20_000
 HEADS_MAX = 20_000
@@ -238,7 +240,8 @@ class BatchWriter:
 
     def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
         for p in playbooks:
-            self._connection.execute(self._sql["delete_playbook"], (p.digest,))
+            if p.applied:  # else one that was applied stays
+                self._connection.execute(self._sql["delete_playbook"], (p.digest,))
             values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
             self._connection.execute(self._sql["insert_playbook"], values)
 
@@ -262,16 +265,28 @@ def _moved(head: Head, change: Change) -> Head:
 
 
 def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:
-    """Delete executions with all that belongs to them but their records, which become doomed."""
+    """Delete executions that ended before a time."""
     sql = load_queries("sqlite")
     found = connection.execute(sql["expired"], (before, limit)).fetchall()
+    connection.execute(sql["expire_answers"], (before,))
+    return _delete(connection, found)
+
+
+def remove_streams(connection: apsw.Connection, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Delete those of some executions that have ended."""
+    found = connection.execute(load_queries("sqlite")["removed"], (_json(names),)).fetchall()
+    return _delete(connection, found)
+
+
+def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> list[tuple[str, int]]:
+    """Delete executions with all that belongs to them but their records, which become doomed."""
+    sql = load_queries("sqlite")
     for stream, _, _ in found:
         connection.execute(sql["expire_objects"], (stream,))
         connection.execute(sql["expire_offers"], (stream,))
         for table in STREAM_TABLES:
             connection.execute(sql["expire_streams"].format(table=table), (stream,))
         connection.execute(sql["doom"], (stream,))
-    connection.execute(sql["expire_answers"], (before,))
     return [(str(execution), int(version or 0)) for _, execution, version in found]
 
 

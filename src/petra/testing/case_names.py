@@ -18,17 +18,21 @@ _TRIGGERS = ("when_open", "when_waiting", "step")
 class CaseNames:
     """Knows every name that a case may use."""
 
-    def __init__(self, books: Iterable[Playbook], problems: Problems) -> None:
+    def __init__(self, books: Iterable[tuple[str, Playbook]], problems: Problems) -> None:
+        """Learn the names of playbooks, each with the place of its file, where it is called by that."""
         self._problems = problems
         self._steps: set[str] = set()
         self._tasks: set[str] = set()
         self._signals: set[str] = set()
         self._any_signal = False
-        for book in books:
-            self._learn(book)
+        for place, book in books:
+            self._learn(place, book)
 
-    def _learn(self, book: Playbook) -> None:
+    def _learn(self, place: str, book: Playbook) -> None:
         paths = {book.metadata.name, book.metadata.path or book.metadata.name}
+        paths |= (
+            {place, place.removesuffix(".yaml"), place.removesuffix(".yml")} if place else set()
+        )
         for step in book.workflow:
             undo = step.spec.compensate
             tasks = [*step.tool, *(undo.tool if undo is not None else ())]

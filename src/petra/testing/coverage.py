@@ -70,10 +70,12 @@ class Coverage:
         return iter(sorted(self._found.values(), key=lambda found: found.name))
 
     def add(self, case: Case, simulation: Simulation | None) -> None:
-        """Add what a case took; a playbook counts from the moment a case names it."""
+        """Add what a case took; a playbook counts from the moment a case names it, or one that it names calls it."""
         known = {id(reading.playbook): self._of(case, reading) for reading in case.readings}
+        beside = {id(reading.playbook): reading for reading in case.beside.readings.values()}
         for execution in simulation.executions.values() if simulation is not None else ():
-            taken = known[id(execution.program.playbook)].taken
+            book = id(execution.program.playbook)
+            taken = (known.get(book) or self._of(case, beside[book])).taken
             for record in execution.log:
                 if isinstance(record.event, e.StepEnded):
                     taken.update((record.event.step, number) for number in record.event.arcs)

@@ -45,6 +45,7 @@ def run_case(case: Case, *, seed: int | None = None, selection: str | None = Non
     simulation = Simulation(
         case.playbook.playbook,
         library=case.library,
+        beside=case.beside,
         tools=case.tools,
         seed=case.seed if seed is None else seed,
         selection=selection,

@@ -7,7 +7,7 @@ Rule 2: an exception that is no error of Petra's own is a bug of Petra, and the 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -56,10 +56,10 @@ def _is_test_file(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) and not _SKIPPED & set(path.parts) and path.is_file()
 
 
-def cases_of(path: Path, word: str = "") -> Iterator[Case | Verdict]:
+def cases_of(path: Path, word: str = "", shelves: Sequence[Path] = ()) -> Iterator[Case | Verdict]:
     """Yield the cases of a file whose name holds a word, or the verdict on a file that has none."""
     try:
-        suite = load_suite(path)
+        suite = load_suite(path, shelves)
     except PetraError as error:
         yield Verdict(str(path), "", 1, "error", str(error))
     except Exception as error:  # noqa: BLE001 - rule 2

@@ -21,6 +21,7 @@ from petra.kernel.fold.loops import level_at
 from petra.kernel.objects import Objects, Plain
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
+from petra.library import Gathered
 from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
@@ -78,6 +79,7 @@ class Simulation:
         playbook: Playbook,
         *,
         library: Mapping[str, Playbook] | None = None,
+        beside: Gathered | None = None,
         tools: Mapping[str, Any] | None = None,
         seed: int = 0,
         selection: str | None = None,
@@ -90,6 +92,10 @@ class Simulation:
         self.seed = seed
         self.selection = selection
         self.library = dict(library or {})
+        self._company = beside.company() if beside is not None else None
+        books = beside.playbooks if beside is not None else {}
+        members = self._company.members if self._company is not None else ()
+        self._kept = {one.digest: books[one.place] for one in members}
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
@@ -150,7 +156,9 @@ class Simulation:
 
     def start(self, workload: dict[str, Any]) -> None:
         """Start the root execution."""
-        decision = self.send(self.root, c.Start(now=self.now, workload=workload))
+        decision = self.send(
+            self.root, c.Start(now=self.now, workload=workload, company=self._company)
+        )
         if decision.refused:
             self.root.refused = decision.refused
 
@@ -226,7 +234,7 @@ class Simulation:
                 pass
 
     def _start_child(self, parent: Execution, effect: f.StartChild) -> None:
-        playbook = self.library.get(effect.path)
+        playbook = self.library.get(effect.path) or self._kept.get(effect.digest)
         if playbook is None:
             error = Error(kind="not_found", message=f"there is no playbook '{effect.path}'")
             self.send(
@@ -240,6 +248,7 @@ class Simulation:
             parent=parent.id,
             depth=effect.depth,
             inherits=effect.inherit_artifacts,
+            company=effect.company,
         )
         decision = self.send(child, start)
         if decision.refused:

@@ -342,10 +342,54 @@ async def playbooks_are_found_by_digest_path_and_name(store: Store) -> None:
     assert await store.find_playbook("orders") == two
     assert await store.find_playbook("shop/orders", "1") == one
     assert await store.find_playbook("nothing") is None
+    assert [p.digest for p in await store.playbook_versions("shop/orders")] == ["d2", "d1"]
+    assert [p.digest for p in await store.playbook_versions("shop/orders", limit=1)] == ["d2"]
+    assert await store.playbook_versions("orders") == []
     assert [p.digest for p in await store.playbooks()] == ["d3", "d2"]
     assert [p.digest for p in await store.playbooks(after="b", limit=1)] == ["d2"]
     await store.commit(Batch(playbooks=(one,)))
     assert await store.find_playbook("shop/orders") == one
+
+
+@claim
+async def a_playbook_that_was_only_run_is_kept_and_not_found(store: Store) -> None:
+    run, applied_ = make_playbook("run", applied=0.0), make_playbook("applied")
+    await store.commit(Batch(playbooks=(run,)))
+    assert await store.playbook("run") == run
+    assert await store.find_playbook("shop/orders") is None
+    assert await store.find_playbook("orders") is None
+    assert await store.playbooks() == await store.playbook_versions("shop/orders") == []
+    await store.commit(Batch(playbooks=(applied_,)))
+    later = msgspec.structs.replace(applied_, applied=0.0)
+    await store.commit(Batch(playbooks=(later, run)))  # running it changes nothing
+    assert await store.find_playbook("shop/orders") == applied_
+    await store.commit(Batch(playbooks=(msgspec.structs.replace(run, applied=2.0),)))
+    found = await store.find_playbook("shop/orders")
+    assert found is not None
+    assert found.digest == "run"
+
+
+@claim
+async def executions_that_ended_are_removed_by_name(store: Store) -> None:
+    over = make_row("over", status="completed", ended=1.0, labels={"team": "blue"})
+    await applied(
+        store,
+        make_start("over", row=over, objects=("shared", "mine")),
+        make_start("other", row=make_row("other", status="failed", ended=2.0), objects=("shared",)),
+        make_start("live"),
+    )
+    assert (await store.remove(["live", "nothing"])).executions == ()
+    gone = await store.remove(["over", "live", "over"])
+    assert (gone.executions, gone.records) == (("over",), 1)
+    assert await store.orphans() == ["mine"]
+    assert await store.read("over") == []
+    found = (await store.executions(ExecutionFilter(labels=(("team", "blue"),)))).rows
+    assert found == ()
+    assert [row.row.id for row in (await store.executions(ExecutionFilter())).rows] == [
+        "other",
+        "live",
+    ]
+    assert await store.verify() == []
 
 
 @claim

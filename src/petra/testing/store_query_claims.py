@@ -60,6 +60,37 @@ async def executions_are_filtered(store: Store) -> None:
 
 
 @claim
+async def executions_are_found_by_their_labels(store: Store) -> None:
+    blue, both = {"team": "blue"}, {"team": "blue", "of=": "'\u00e9\" \\"}
+    rows = [
+        make_row("a", started=10.0, labels=blue),
+        make_row("b", started=20.0, labels=both),
+        make_row("c", started=30.0, labels={"team": "green"}),
+        make_row("d", started=40.0, labels=blue, status="failed", ended=50.0),
+    ]
+    await applied(store, *(make_start(row.id, row=row) for row in rows))
+
+    async def ids(*labels: tuple[str, str], **wanted: Any) -> str:
+        page = await store.executions(ExecutionFilter(labels=labels, **wanted))
+        return "".join(stored.row.id for stored in page.rows)
+
+    assert await ids(("team", "blue")) == "dba"
+    assert await ids(("team", "blue"), *both.items()) == "b"
+    assert await ids(("team", "blue"), ("team", "green")) == ""
+    assert await ids(("team", "Blue")) == await ids(("Team", "blue")) == ""
+    assert await ids(("team", "blue"), statuses=("failed",)) == "d"
+    assert await ids(("team", "blue"), ended_until=50.5) == await ids(ended_until=51.0) == "d"
+    assert await ids(ended_until=50.0) == ""
+    wanted = ExecutionFilter(labels=(("team", "blue"),))
+    first = await store.executions(wanted, limit=2)
+    rest = await store.executions(wanted, cursor=first.cursor)
+    assert [stored.row.id for stored in (*first.rows, *rest.rows)] == ["d", "b", "a"]
+    await applied(store, make_next("a", 1, row=make_row("a", started=10.0, labels={"x": "1"})))
+    assert await ids(("team", "blue")) == "db"
+    assert await ids(("x", "1")) == "a"
+
+
+@claim
 async def pages_of_executions_cover_all_once(store: Store) -> None:
     names = [f"e{n:02}" for n in range(23)]
     starts = [make_start(n, row=make_row(n, started=float(i // 4))) for i, n in enumerate(names)]

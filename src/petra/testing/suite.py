@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ import msgspec
 
 from petra.errors import PetraError
 from petra.folder_files import FolderFiles, read_file
+from petra.library import Gathered, gather
 from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
 from petra.playbook.grammar import fields_of
@@ -45,7 +46,9 @@ class Case:
     world: list[dict[str, Any]]
     expect: Expect
     readings: tuple[Reading, ...] = ()
-    """Every playbook it may run: its own, then the library."""
+    """The playbooks it names: its own, then the library."""
+    beside: Gathered = field(default_factory=Gathered)
+    """What lies beside its playbook, and may be called too."""
 
 
 INLINE = "inline playbook"
@@ -108,8 +111,8 @@ class _NoExtraKeys:
         return False
 
 
-def load_suite(path: Path) -> Suite:
-    """Read a test file.
+def load_suite(path: Path, shelves: Sequence[Path] = ()) -> Suite:
+    """Read a test file; playbooks may call what lies beside them, and what is in ``shelves``.
 
     Raises:
         TestError: it cannot be read, or has problems.
@@ -121,7 +124,7 @@ def load_suite(path: Path) -> Suite:
         raise TestError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise TestError(f"{path}: not text in UTF-8") from None
-    return _Reader(path, text).suite()
+    return _Reader(path, text, shelves).suite()
 
 
 def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
@@ -137,8 +140,9 @@ def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
 class _Reader:
     """Reads one test file and the playbooks it names."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, shelves: Sequence[Path] = ()) -> None:
         self.path = path
+        self.shelves = shelves
         self.text = text
         self.problems = Problems()
         self.broken: list[tuple[Mark, str]] = []
@@ -219,22 +223,24 @@ class _Reader:
             self._world(item, world.item_at(number) if hasattr(world, "item_at") else at)
         if reading is None or reading.playbook is None:
             return None
-        readings = (reading, *self._library(node if "library" in node else root))
-        books = [one.playbook for one in readings if one.playbook is not None]
-        CaseNames(books, self.problems).check(node)
+        library = (reading, *self._library(node if "library" in node else root))
+        beside = self._beside(holder["playbook"], reading.playbook, holder.value_at("playbook"))
+        named = [("", one.playbook) for one in library if one.playbook is not None]
+        CaseNames([*named, *beside.playbooks.items()], self.problems).check(node)
         return Case(
             file=str(self.path),
             name=str(node.get("name") or f"case {index + 1}"),
             line=at.line,
             playbook=reading,
-            library=_by_path(readings),
+            library=_by_path(library),
             workload=plain(node.get("workload") or {}),
             seed=node.get("seed") or 0,
             stop_at_s=node.get("stop_at_s"),
             tools=plain(node.get("tools") or {}),
             world=plain(world),
             expect=expect,
-            readings=readings,
+            readings=library,
+            beside=beside,
         )
 
     def _typed(self, node: Map, known: _Types) -> None:
@@ -321,6 +327,14 @@ class _Reader:
             told = [(at, headline(problem, reading.name)) for problem in errors]
             self.broken += [one for one in told if one not in self.broken]
         return None
+
+    def _beside(self, given: Tree, playbook: Playbook, at: Mark) -> Gathered:
+        """Gather what lies beside a playbook; one that stands in the test file is taken to lie there."""
+        file = self.path.parent / given if isinstance(given, str) else self.path
+        found = gather(file, playbook, self.shelves, read=self._file)
+        for reading in found.faulty:
+            self._usable(reading, at)
+        return found
 
     def _library(self, holder: Map) -> list[Reading]:
         found = [

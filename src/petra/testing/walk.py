@@ -23,6 +23,7 @@ from petra.kernel.human import ANY_ROLE
 from petra.kernel.state import Chunk
 from petra.kernel.state import Run as StepRun
 from petra.kernel.waiting import Wait, WorkItem
+from petra.library import Gathered
 from petra.pipeline import Run
 from petra.playbook import Playbook
 from petra.testing.guess import Dice, Guess, fill
@@ -175,8 +176,9 @@ class Walk(Simulation):
         firings_max: int,
         see: Callable[[Sight], None],
         note: Callable[[float, str], None],
+        beside: Gathered | None = None,
     ) -> None:
-        super().__init__(playbook, seed=seed, watch=self._watched)
+        super().__init__(playbook, beside=beside, seed=seed, watch=self._watched)
         self.scripts = _Chosen(choices, lambda words: note(self.elapsed_s, words))
         self.firings = 0
         self._firings_max = firings_max

@@ -18,6 +18,8 @@ def migrated(state: State, event: e.ExecutionMigrated) -> None:
             undo.began = undo.began or Began(state.digest, undo.step)
     if event.workload is not None:
         state.workload = event.workload
+    if event.company is not None:
+        state.company = event.company
     state.digest = event.digest
     state.playbook = event.playbook
     state.reducers = event.reducers

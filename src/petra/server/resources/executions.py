@@ -51,6 +51,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     id: str | None = None
     on_conflict: Literal["reject", "existing"] = "reject"
     labels: dict[str, str] = {}
+    allow_unsound: bool = False
 
 
 @post("/executions", status_code=201)
@@ -71,6 +72,8 @@ async def start(
         data.workload,
         execution=execution,
         command=command_id(who, key, "start"),
+        labels=data.labels,
+        allow_unsound=data.allow_unsound,
     )
     if answered.refused:
         raise ProblemError("refused", answered.refused)
@@ -141,6 +144,7 @@ async def listed(
     """List executions, latest start first."""
     wanted = ExecutionFilter(
         statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text, since=since, until=until,
+        labels=dict(_label(one) for one in label or ()),
     )  # fmt: skip
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)

@@ -112,6 +112,7 @@ DELETE FROM playbooks WHERE digest = $1
 
 -- name: insert_playbook
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (digest) DO NOTHING
 
 -- name: set_credential
 INSERT INTO credentials (name, body, updated) VALUES ($1, $2, $3)
@@ -145,8 +146,10 @@ WHERE ($1::text[] IS NULL OR status = ANY($1))
   AND ($4::text IS NULL OR strpos(search, $4) > 0)
   AND ($5::double precision IS NULL OR started >= $5)
   AND ($6::double precision IS NULL OR started < $6)
-  AND ($7::double precision IS NULL OR (started, id) < ($7, $8::text))
-ORDER BY started DESC, id DESC LIMIT $9
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::double precision IS NULL OR (started, id) < ($9, $10::text))
+ORDER BY started DESC, id DESC LIMIT $11
 
 -- name: live
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
@@ -202,12 +205,16 @@ SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest 
 
 -- name: find_playbook
 SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE (path = $1 OR name = $1) AND ($2::text IS NULL OR version = $2)
+WHERE (path = $1 OR name = $1) AND applied > 0 AND ($2::text IS NULL OR version = $2)
 ORDER BY path = $1 DESC, number DESC LIMIT 1
 
 -- name: playbooks
 SELECT DISTINCT ON (path) digest, name, path, version, source, applied FROM playbooks
-WHERE path > $1 ORDER BY path, number DESC LIMIT $2
+WHERE path > $1 AND applied > 0 ORDER BY path, number DESC LIMIT $2
+
+-- name: playbook_versions
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE path = $1 AND applied > 0 ORDER BY number DESC LIMIT $2
 
 -- name: credential
 SELECT name, body, updated FROM credentials WHERE name = $1
@@ -269,6 +276,10 @@ SELECT pg_notify('petra', notice) FROM unnest($1::text[]) AS n (notice)
 -- name: expire
 SELECT stream, id, version FROM executions
 WHERE ended IS NOT NULL AND ended < $1 ORDER BY ended, id LIMIT $2 FOR UPDATE SKIP LOCKED
+
+-- name: remove
+SELECT stream, id, version FROM executions
+WHERE ended IS NOT NULL AND id = ANY($1::text[]) ORDER BY id FOR UPDATE SKIP LOCKED
 
 -- name: expire_objects
 INSERT INTO orphans (key)

@@ -97,6 +97,7 @@ DELETE FROM playbooks WHERE digest = ?
 
 -- name: insert_playbook
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (digest) DO NOTHING
 
 -- name: set_credential
 INSERT INTO credentials (name, body, updated) VALUES (?, ?, ?)
@@ -123,6 +124,14 @@ FROM executions WHERE id = ?
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
 FROM executions WHERE {where} ORDER BY started DESC, id DESC LIMIT :limit
 
+-- name: executions_labelled
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+FROM labels l CROSS JOIN executions e ON e.stream = l.stream
+WHERE l.key = :key AND l.value = :value AND {where} ORDER BY l.begun DESC, l.name DESC LIMIT :limit
+
+-- name: executions_label
+EXISTS (SELECT 1 FROM labels o WHERE o.key = :key{n} AND o.value = :value{n} AND o.begun = started AND o.name = id)
+
 -- name: executions_statuses
 status IN (SELECT value FROM json_each(:statuses))
 
@@ -136,7 +145,7 @@ playbook = :playbook
 parent = :parent
 
 -- name: executions_child
-parent = :parent AND parent <> ''
+parent <> ''
 
 -- name: executions_text
 instr(search, :text) > 0
@@ -146,6 +155,9 @@ started >= :since
 
 -- name: executions_until
 started < :until
+
+-- name: executions_ended_until
+ended < :ended_until
 
 -- name: executions_behind
 (started, id) < (:started, :id)
@@ -209,15 +221,19 @@ SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest 
 
 -- name: playbook_by_path
 SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE path = :path AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+WHERE path = :path AND applied > 0 AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
 
 -- name: playbook_by_name
 SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE name = :path AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+WHERE name = :path AND applied > 0 AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+
+-- name: playbook_versions
+SELECT digest, name, path, version, source, applied FROM playbooks
+WHERE path = ? AND applied > 0 ORDER BY number DESC LIMIT ?
 
 -- name: playbooks
 SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE number IN (SELECT max(number) FROM playbooks WHERE path > ? GROUP BY path ORDER BY path LIMIT ?)
+WHERE number IN (SELECT max(number) FROM playbooks WHERE path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?)
 ORDER BY path
 
 -- name: credential
@@ -259,6 +275,10 @@ ORDER BY number LIMIT :limit
 -- name: expired
 SELECT stream, id, version FROM executions
 WHERE ended IS NOT NULL AND ended < ? ORDER BY ended, id LIMIT ?
+
+-- name: removed
+SELECT stream, id, version FROM executions
+WHERE ended IS NOT NULL AND id IN (SELECT value FROM json_each(?)) ORDER BY id
 
 -- name: expire_objects
 INSERT OR IGNORE INTO orphans (key)

@@ -1,0 +1,146 @@
+"""``petra apply`` and ``petra playbooks``: the playbooks that a home keeps, for those that call them (S16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from petra.cli.files import library_option
+from petra.cli.home import act, home_option, look, request_id, writing
+from petra.cli.output import as_json, count, print_json
+from petra.cli.ready import checked
+from petra.clock import SystemClock
+from petra.control import call
+from petra.desk import Apply, Reply
+from petra.engine.catalogue import Catalogue, applied_data
+from petra.errors import UsageError
+from petra.library import Library
+from petra.playbook import Playbook, to_yaml
+from petra.store.base import Store
+from petra.store.rows import Playbook as Row
+
+_DIGEST = 12
+"""So much of a digest is shown."""
+_MOST = 1_000
+
+
+@click.command("apply")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
+@click.option(
+    "--allow-unsound", is_flag=True, help="Store them although their nets can get stuck or pile up."
+)
+@library_option
+@home_option
+@as_json
+def command(
+    paths: tuple[str, ...],
+    home: Path,
+    output: str,
+    *,
+    allow_unsound: bool,
+    library: tuple[Path, ...],
+) -> None:
+    """Store playbooks in the home: 'kind: playbook' finds them there, from any folder.
+
+    A playbook that is applied again with another text is a new version; the one applied last is the current one.
+    What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
+    """
+    files = list(_files(paths))
+    books = {
+        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=[*library, *_dirs(paths)])[0]
+        for file in files
+    }  # fmt: skip
+    _refuse_twins(books)
+    given = Apply(
+        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books.values()]
+    )
+
+    async def here(store: Store) -> Reply:
+        catalogue = Catalogue(store, SystemClock())
+        done = [applied_data(await catalogue.apply(book)) for book in books.values()]
+        return Reply(result={"applied": done})
+
+    reply = act(home, lambda: writing(home, here, lambda: call(home, given)))
+    if reply.error or reply.result is None:
+        raise UsageError(reply.error)
+    if output == "json":
+        print_json(reply.result)
+        return
+    for one in reply.result["applied"]:
+        mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
+        click.echo(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+
+
+def _dirs(paths: Iterable[str]) -> list[Path]:
+    return [Path(path) for path in paths if Path(path).is_dir()]
+
+
+def _files(paths: tuple[str, ...]) -> Iterable[Path]:
+    """Yield the files that are meant: files as given, and of folders those that hold playbooks."""
+    for given in paths:
+        path = Path(given)
+        if not path.is_dir():
+            yield path
+            continue
+        found = [head.file for head in Library(shelves=[path]).heads()]
+        if not found:
+            raise click.UsageError(f"there is no playbook in {given}; they end in .yaml or .yml")
+        yield from found
+
+
+def _refuse_twins(books: dict[Path, Playbook]) -> None:
+    known: dict[str, Path] = {}
+    for file, book in books.items():
+        path = book.metadata.path or book.metadata.name
+        if path in known:
+            raise click.UsageError(
+                f"{known[path]} and {file} are both '{path}'; 'metadata.path' tells them apart"
+            )
+        known[path] = file
+
+
+@click.command("playbooks")
+@click.argument("path", required=False)
+@home_option
+@as_json
+def playbooks(path: str | None, home: Path, output: str) -> None:
+    """List the playbooks that are applied; with PATH, all versions of one, the current one first."""
+
+    async def asking(store: Store, _: Any) -> list[Row]:
+        if path is not None:
+            return await store.playbook_versions(path, limit=_MOST)
+        return await store.playbooks(limit=_MOST)
+
+    rows = look(home, asking)
+    if path is not None and not rows:
+        raise UsageError(f"no playbook is applied as '{path}'; 'petra playbooks' lists what is")
+    if output == "json":
+        print_json([_data(row) for row in rows])
+        return
+    for row in rows:
+        when = datetime.fromtimestamp(row.applied)  # noqa: DTZ006 - the reader's own time
+        shown = _named(row.path, row.version)
+        click.echo(f"{row.digest[:_DIGEST]}  {when:%Y-%m-%d %H:%M}  {shown}")
+    if not rows:
+        click.echo("no playbook is applied here; 'petra apply FILE' does it")
+    elif len(rows) == _MOST:
+        click.echo(f"the first {count(_MOST, 'playbook')}", err=True)
+
+
+def _named(path: str, version: str) -> str:
+    return f"{path}  version {version}" if version else path
+
+
+def _data(row: Row) -> dict[str, Any]:
+    return {
+        "kind": "Playbook",
+        "path": row.path,
+        "name": row.name,
+        "version": row.version,
+        "digest": row.digest,
+        "applied": row.applied,
+    }

@@ -1,0 +1,41 @@
+"""How an execution is started; what lies beside its playbook, as data for other processes and back (S16)."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from petra.desk.requests import Beside
+from petra.library import Gathered
+from petra.playbook import read, to_yaml
+
+
+class How(TypedDict, total=False):
+    """How an execution is started: what is not said is as usual."""
+
+    allow_unsound: bool
+    """Whether what is wrong with its net is passed over."""
+    labels: dict[str, str] | None
+    beside: Gathered | None
+    """What it may call, beside what is applied."""
+
+
+def beside(found: Gathered) -> Beside | None:
+    """Return what was gathered as data; None where it is nothing."""
+    if not found.playbooks:
+        return None
+    texts = {place: to_yaml(playbook) for place, playbook in found.playbooks.items()}
+    return Beside(place=found.place, texts=texts, shelved=sorted(found.shelved))
+
+
+def gathered(given: Beside | None) -> Gathered:
+    """Return what somebody gathered.
+
+    Raises:
+        InvalidPlaybookError: one of them has errors.
+    """
+    if given is None:
+        return Gathered()
+    readings = {place: read(text, place) for place, text in given.texts.items()}
+    for reading in readings.values():
+        reading.checked()
+    return Gathered(given.place, readings, frozenset(given.shelved))

@@ -1,0 +1,107 @@
+"""Waiting until executions rest: they, and those that they wait for (S11, S16).
+
+Rule 1: an execution that waits for a sub-playbook rests when that does: as long as the child goes on, so will it.
+Rule 2: nobody asks now and then: a bell rings for whoever is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from petra.desk.result import REST, Result, result_of
+from petra.engine.entries import Entry, UnknownExecutionError
+from petra.engine.feed import Bell, Feed
+
+OVER: Final = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
+FOLLOWED_S: Final = 60.0
+"""A timer that is due so soon is waited for; nobody else would fire it."""
+
+
+class Resting:
+    """Waits for executions that a feed tells about."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        look: Callable[[str], Awaitable[Entry]],
+        now: Callable[[], float],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Make one; ``look`` brings an execution, ``check`` raises once nobody goes on with any."""
+        self._feed = feed
+        self._look = look
+        self._now = now
+        self._check = check
+
+    async def until(self, execution: str, wanted: Callable[[Result], bool]) -> Result:
+        """Wait until a change is what the caller waits for."""
+        with self._feed.bell(execution) as bell:
+            while True:
+                entry = await self._entry(execution)
+                # while it is busy, the state is ahead of what is durable, and nobody may see it
+                if not entry.busy and wanted(result := result_of(entry)):
+                    return result
+                await bell.heard()
+
+    async def over(self, execution: str) -> Result:
+        """Wait until an execution has ended, or is stuck."""
+        with self._feed.bell(execution, curious=False) as bell:
+            while True:
+                entry = await self._entry(execution)
+                if not entry.busy and (result := result_of(entry)).status in OVER:
+                    return result
+                await bell.heard()
+
+    async def settled(self, execution: str, followed_s: float = 0.0) -> Result:
+        """Wait until an execution ends, or rests and neither a child nor, within that time, a timer will wake it."""
+        with self._feed.bell(execution, curious=False) as bell:
+            while True:
+                entry = await self._entry(execution)
+                result = None if entry.busy else result_of(entry)
+                if result is None or not self._rests(entry, result, followed_s):
+                    await bell.heard()
+                    continue
+                if result.status in OVER or not entry.state.children:
+                    return result
+                if not await self._children(list(entry.state.children), bell, followed_s):
+                    continue
+                entry = await self._entry(execution)
+                if not entry.busy and entry.state.seq == result.version:
+                    return result
+
+    async def _children(self, children: list[str], bell: Bell, followed_s: float) -> bool:
+        """Wait until those are settled that an execution waits for; False: its own bell rang before one had begun."""
+        for child in children:
+            if not await self._is_begun(child, bell):
+                return False
+            await self.settled(child, followed_s)
+        return True
+
+    async def _is_begun(self, child: str, bell: Bell) -> bool:
+        """Wait until a child is there; False: its parent has moved on, perhaps because it will not be."""
+        with self._feed.bell(child) as born:
+            try:
+                await self._entry(child)
+            except UnknownExecutionError:
+                either = [asyncio.ensure_future(one.heard()) for one in (born, bell)]
+                try:
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                    return either[0].done()
+                finally:
+                    for one in either:
+                        one.cancel()
+        return True
+
+    async def _entry(self, execution: str) -> Entry:
+        self._check()
+        return await self._look(execution)
+
+    def _rests(self, entry: Entry, result: Result, followed_s: float) -> bool:
+        if result.status not in REST:
+            return False
+        if not followed_s or (result.status, result.reason) != ("waiting", "timer"):
+            return True
+        due = entry.state.next_due()
+        return due is None or due - self._now() > followed_s

@@ -1,0 +1,66 @@
+"""The catalogue: the playbooks that a store keeps; those that were applied are found by path and name (S16).
+
+Rule 1: a text is kept under its digest and never changes. Of a path, the one applied last is the current one.
+Rule 2: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from petra.clock import Clock
+from petra.engine.codec import playbook_row
+from petra.library import Gathered
+from petra.playbook import Playbook
+from petra.playbook.company import Company
+from petra.store.base import Store
+from petra.store.rows import Batch
+from petra.store.rows import Playbook as Row
+
+
+class Applied(NamedTuple):
+    """What became of a playbook that was applied."""
+
+    row: Row
+    unchanged: bool
+
+
+def applied_data(done: Applied) -> dict[str, Any]:
+    """Return what became of a playbook as plain data."""
+    row = done.row
+    return {
+        "kind": "Playbook", "path": row.path, "version": row.version, "digest": row.digest,
+        "unchanged": done.unchanged,
+    }  # fmt: skip
+
+
+class Catalogue:
+    """Keeps playbooks in a store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def apply(self, playbook: Playbook) -> Applied:
+        """Make a playbook the current one of its path; one that is already stays as it is."""
+        row = playbook_row(playbook, applied=self._clock.now())
+        for current in await self._store.playbook_versions(row.path, limit=1):
+            if current.digest == row.digest:
+                return Applied(current, unchanged=True)
+        await self._store.commit(Batch(playbooks=(row,)))
+        return Applied(row, unchanged=False)
+
+    async def keep(self, gathered: Gathered) -> Company | None:
+        """Keep what was gathered around a playbook, and return it as company; None where there is none."""
+        company = gathered.company()
+        if company is None:
+            return None
+        books = {one.digest: gathered.playbooks[one.place] for one in company.members}
+        new = [
+            playbook_row(book, digest)
+            for digest, book in books.items()
+            if await self._store.playbook(digest) is None
+        ]
+        if new:
+            await self._store.commit(Batch(playbooks=tuple(new)))
+        return company
