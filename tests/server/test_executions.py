@@ -8,8 +8,6 @@ import httpx2
 import pytest
 from server.books import ADDS, ASKS, WAITS
 
-from petra.kernel import Record  # noqa: F401 - the shape that records have
-
 
 def started(api: httpx2.Client, text: str, *, wait: int = 30, **more: Any) -> dict[str, Any]:
     answer = api.post(
@@ -129,3 +127,49 @@ def test_a_work_item_is_listed_and_completed_under_the_name_of_who_asks(api: htt
         )
         == 1
     )
+
+
+def test_labels_are_given_and_found(api: httpx2.Client) -> None:
+    shown = started(api, ADDS, labels={"team": "blue"})
+    assert shown["labels"]["team"] == "blue"
+    found = api.get("/executions", params={"label": "team:blue"}).json()["items"]
+    assert [item["id"] for item in found] == [shown["id"]]
+    assert api.get("/executions", params={"label": "team:red"}).json()["items"] == []
+    later = api.get("/executions", params={"since": "2999-01-01T00:00:00Z"}).json()
+    assert later["items"] == []
+
+
+@pytest.mark.spec("S16")
+def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> None:
+    text = ADDS.replace("name: adds", "name: adds, path: tests/adds")
+    yaml = {"Content-Type": "application/yaml"}
+    made = api.put("/playbooks/tests/adds", content=text, headers=yaml)
+    assert (made.status_code, made.json()["unchanged"]) == (201, False)
+    again = api.put("/playbooks/tests/adds", content=text, headers=yaml)
+    assert (again.status_code, again.json()["unchanged"]) == (200, True)
+    assert again.headers["etag"] == made.headers["etag"]
+    stale = api.put(
+        "/playbooks/tests/adds", content=text, headers={**yaml, "If-Match": '"something else"'}
+    )
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale")
+    elsewhere = api.put("/playbooks/tests/other", content=text, headers=yaml)
+    assert (elsewhere.status_code, elsewhere.json()["code"]) == (422, "invalid-input")
+    wrong = api.post("/playbooks", json={"text": text.replace("step: two}", "step: tow}")})
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-playbook")
+    body = {"playbook": "tests/adds", "workload": {"n": 1}}
+    done = api.post("/executions", json=body, headers={"Prefer": "wait=30"}).json()
+    assert (done["output"], done["digest"]) == (4, made.json()["digest"])
+    assert "tests/adds" in [item["path"] for item in api.get("/playbooks").json()["items"]]
+    assert "def" not in api.get("/playbooks/tests/adds").json()["path"]
+    same = api.get(f"/definitions/{done['digest']}")
+    assert "immutable" in same.headers["cache-control"]
+
+
+def test_a_text_is_checked_proved_and_migrated(api: httpx2.Client) -> None:
+    good = api.post("/check", json={"text": ADDS}).json()
+    assert (good["ok"], good["soundness"]["verdict"]) == (True, "sound")
+    bad = api.post("/check", json={"text": ADDS.replace("step: two}", "step: tow}")}).json()
+    assert not bad["ok"]
+    assert bad["problems"][0]["line"] == 6
+    assert api.post("/migrate", json={"text": ADDS}).json()["problems"] == []
+    assert api.get("/schema").json()["$schema"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,12 +14,12 @@ from litestar.params import Parameter
 from litestar.response import Stream
 
 from petra.desk import Principal, result_of
-from petra.desk.desk import OVER
 from petra.desk.looking import looked
 from petra.desk.whole import has_references, whole
 from petra.engine.codec import from_row, status_then
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import file_of
+from petra.engine.news import OVER
 from petra.kernel import replay
 from petra.objects import is_reference
 from petra.playbook import Playbook, read
@@ -136,15 +137,16 @@ async def listed(
     parent: str | None = None,
     text: str = "",
     label: list[str] | None = None,
-    since: float | None = None,
-    until: float | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     limit: int = 100,
     cursor: str | None = None,
 ) -> Page[ExecutionItem]:
     """List executions, latest start first."""
     wanted = ExecutionFilter(
-        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text, since=since, until=until,
-        labels=dict(_label(one) for one in label or ()),
+        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
+        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
+        labels=tuple(_label(one) for one in label or ()),
     )  # fmt: skip
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
