@@ -39,15 +39,29 @@ def test_only_path_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines == [f"PATH={os.environ['PATH']}"]
 
 
+def test_what_a_program_says_on_stdout_only_is_in_the_message_too() -> None:
+    script = "for n in 1 2 3 4 5; do echo $n; done; echo; exit 1"
+    assert bad(run("shell", {"script": script})).message == "exit code 1: 3 | 4 | 5"
+
+
+@pytest.mark.spec("S20")
+def test_half_a_secret_is_in_no_error_of_a_program() -> None:
+    script = "printf hunter22; head -c 3996 /dev/zero | tr '\\0' x >&2; printf hunter22 >&2; exit 1"
+    error = bad(run("shell", {"script": script}, scrub=lambda text: text.replace("hunter22", "*")))
+    told = error.message + str(error.details)
+    assert "*" in told
+    assert "r22" not in told
+
+
 def test_cwd_is_the_folder_it_runs_in(tmp_path: Path) -> None:
     assert good(run("shell", {"argv": ["pwd"], "cwd": str(tmp_path)}))["stdout"] == f"{tmp_path}\n"
 
 
 @pytest.mark.spec("S5")
-def test_an_exit_code_is_an_error_with_the_last_line_of_stderr() -> None:
+def test_an_exit_code_is_an_error_with_the_last_lines_of_stderr() -> None:
     outcome = run("shell", {"script": "echo so far; echo first >&2; echo last >&2; exit 3"})
     error = bad(outcome)
-    assert (error.kind, error.code, error.message) == ("unknown", 3, "exit code 3: last")
+    assert (error.kind, error.code, error.message) == ("unknown", 3, "exit code 3: first | last")
     assert outcome.more == {"shell": {"exit_code": 3}}
     assert error.details == {"stdout": "so far\n", "stderr": "first\nlast\n"}
 

@@ -94,7 +94,7 @@ def compiled(value: Any) -> Value:
 
     def walk(item: Any) -> Any:
         if isinstance(item, str) and "{" in item:
-            template = compile_template(item, Profile.SERVER)
+            template = compile_template(item, Profile.SERVER, strict=False)
             if template.is_constant:
                 return item
             reads.update(template.reads)
@@ -133,7 +133,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     """Compile a condition; none at all holds always."""
     if when is None or isinstance(when, bool):
         return Guard(text=str(when is not False).lower(), template=None, always=when is not False)
-    template = compile_template(when, Profile.SERVER)
+    template = compile_template(when, Profile.SERVER, strict=False)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
     names = template.reads

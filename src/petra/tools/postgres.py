@@ -25,6 +25,7 @@ from petra.kinds import Fields, Postgres
 from petra.tools.base import ToolContext, ToolError, ToolSettings, secret_of
 from petra.tools.jsonable import to_json
 from petra.tools.sql import command_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql_places import placed, written_of
 from petra.values import digest
 from petra.wire import ErrorKind, Outcome
 
@@ -59,8 +60,16 @@ class PostgresTool:
             raise ToolError("client_error", "params of a postgres task are a list, for $1, $2 …")
         address = await address_of(fields.url, fields.auth, context)
         most = row_limit(fields, self._settings)
-        async with self._pools.connection(address) as connection:
-            return await _run(connection, command_of(fields), fields.params or [], most)
+        command = command_of(fields)
+        try:
+            async with self._pools.connection(address) as connection:
+                return await _run(connection, command, fields.params or [], most)
+        except ToolError as error:
+            position = getattr(error.__cause__, "position", None)
+            if position is None:
+                raise
+            offset, written = int(position) - 1, written_of(fields, context)
+            raise placed(error, command, offset, written) from error.__cause__
 
     async def close(self) -> None:
         """Close the connections."""

@@ -21,6 +21,12 @@ TAIL: Final = 4_000
 """Characters of each stream that the details of an error keep, from its end."""
 
 
+LINES: Final = 3
+LINE_MAX: Final = 300
+"""Lines, and characters of each, that the message of an error has: the last ones, of what it said on standard error."""
+_LOOKED_AT: Final = TAIL + 64 * 1024
+
+
 class ShellTool:
     """Runs a program; an exit code other than 0 is an error."""
 
@@ -52,11 +58,13 @@ class ShellTool:
         if ended.code == 0:
             result = {"stdout": stdout, "stderr": stderr, "exit_code": 0}
             return ok(result, {"shell": {"exit_code": 0}})
+        # Scrubbed before it is cut: half a secret would not be recognised.
+        tails = [context.scrub(text[-_LOOKED_AT:])[-TAIL:] for text in (stdout, stderr)]
         raise ToolError(
             _kind(ended),
-            _message(ended),
+            _message(ended, *tails),
             code=ended.code,
-            details={"stdout": stdout[-TAIL:], "stderr": stderr[-TAIL:]},
+            details=dict(zip(("stdout", "stderr"), tails, strict=True)),
             more={"shell": {"exit_code": ended.code}},
         )
 
@@ -95,7 +103,8 @@ def _kind(ended: Ended) -> Any:
     return {126: "denied", 127: "not_found"}.get(ended.code, "unknown")
 
 
-def _message(ended: Ended) -> str:
+def _message(ended: Ended, stdout: str, stderr: str) -> str:
     how = f"exit code {ended.code}" if ended.code >= 0 else f"killed by signal {-ended.code}"
-    lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{how}: {lines[-1][:300]}" if lines else how
+    lines = [line.strip() for line in (stderr if stderr.strip() else stdout).splitlines()]
+    last = [line[:LINE_MAX] for line in lines if line][-LINES:]
+    return f"{how}: {' | '.join(last)}" if last else how
