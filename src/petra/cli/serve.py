@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from petra import __version__
 from petra.cli.home import home_option
 from petra.cli.output import as_json
 from petra.embedded import Local
@@ -68,7 +69,7 @@ async def _serve(
         loop.add_signal_handler(number, ended.set)
     async with Local.open(home, slots=slots) as local:
         identity = Identity(home, local.clock)
-        service = Service(local.desk, identity, local.clock, home, prefix)
+        service = Service(local.desk, identity, local.clock, home, __version__, prefix)
         async with serving(service, address, grace_s=grace_s) as (got, _):
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n")
             _say(f"{got.url}{prefix}", identity.token, identity.new_code(), output)

@@ -11,7 +11,6 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
-from petra import __version__
 from petra.desk import Principal
 from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.parameters import refuse_unknown
@@ -48,7 +47,7 @@ def build(service: Service) -> Litestar:
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=refuse_unknown,
-        openapi_config=_openapi(service.prefix),
+        openapi_config=_openapi(service.prefix, service.version),
         logging_config=None,
         debug=False,
     )
@@ -66,10 +65,10 @@ def _who(service: Service, request: AnyHttpRequest) -> Principal:
     return who
 
 
-def _openapi(prefix: str) -> OpenAPIConfig:
+def _openapi(prefix: str, version: str) -> OpenAPIConfig:
     return OpenAPIConfig(
         title="Petra",
-        version=__version__,
+        version=version,
         description="Durable workflows on Petri nets: start, watch, steer, decide. Errors are problem documents.",
         path=f"{prefix}/api/openapi",  # where it is not looked for: our own page fetches nothing from outside
         render_plugins=[JsonRenderPlugin()],

@@ -13,6 +13,7 @@ class _Nowhere:
     """Stands where a server's parts would be: nothing of them is needed to say what the calls are."""
 
     prefix = ""
+    version = ""
     base = "/api/v1"
 
 

@@ -22,6 +22,7 @@ class Service:
     identity: Identity
     clock: Clock
     home: Path
+    version: str
     prefix: str = ""
     besides: Besides = field(default_factory=Besides)
     draining: bool = False

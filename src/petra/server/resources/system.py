@@ -9,7 +9,6 @@ from litestar import Request, Response, Router, delete, get, post
 from litestar.datastructures import Cookie
 from litestar.response import Redirect
 
-from petra import __version__
 from petra.desk import Principal
 from petra.desk.principal import May
 from petra.engine.plight import troubles
@@ -49,9 +48,9 @@ async def readyz(service: Service) -> dict[str, str]:
 
 
 @get("/version", tags=["server"], security=[])
-async def version() -> dict[str, str]:
+async def version(service: Service) -> dict[str, str]:
     """Say which version this is."""
-    return {"version": __version__}
+    return {"version": service.version}
 
 
 @get("/login", tags=["server"], security=[], include_in_schema=False)
@@ -92,7 +91,7 @@ async def meta(who: Principal, service: Service) -> dict[str, Any]:
     """Say what this server is and what its limits are."""
     who.must(May.SEE)
     return {
-        "version": __version__,
+        "version": service.version,
         "base": service.base,
         "limits": {"body_bytes": BODY_MAX, "page": LIMIT_MAX, "wait_s": WAIT_MAX_S},
         "troubles": troubles(service.engine.dispatcher),
