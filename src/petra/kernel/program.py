@@ -278,6 +278,7 @@ class Program:
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest_of(playbook)
+        self.origins_key = playbook.origins.key  # tells two readings of the same playbook apart
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}
