@@ -38,7 +38,7 @@ def build(service: Service) -> Litestar:
             docs.router(service.prefix),
             *(
                 module.router(service.base)
-                for module in (authoring, playbooks, executions, acts, people, streams)
+                for module in (authoring, playbooks, executions, acts, branches, people, streams)
             ),
         ],
         dependencies={

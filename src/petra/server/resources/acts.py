@@ -1,4 +1,4 @@
-"""Acts on executions: signal, pause, resume, cancel, patch, override, retry, rerun, fork, groups."""
+"""Acts on executions: signal, pause, resume, cancel, patch, override, retry, groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from litestar import Response, Router, patch, post
 from litestar.params import Parameter
 
-from petra.desk import Branch, Principal
+from petra.desk import Principal
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -54,26 +54,6 @@ class Outcome(Body, frozen=True):
     ok: Any = msgspec.UNSET
     error: dict[str, Any] | None = None
     reason: str = ""
-
-
-class Rerun(Body, frozen=True):
-    """From which step again, perhaps with another playbook and other values."""
-
-    step: str = msgspec.field(name="from")
-    playbook: str = ""
-    set: dict[str, Any] | None = None
-    reason: str = ""
-    id: str = ""
-
-
-class ForkBody(Body, frozen=True):
-    """At which record."""
-
-    at: int
-    playbook: str = ""
-    set: dict[str, Any] | None = None
-    reason: str = ""
-    id: str = ""
 
 
 class Group(Body, frozen=True):
@@ -244,59 +224,9 @@ async def change_group(
     return await _asked(service, who, execution, command, key, None)
 
 
-@post("/executions/{execution:str}/rerun", status_code=201)
-async def rerun(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: Rerun,
-    key: Key = None,
-    prefer: Prefer = None,
-) -> Response[Execution]:
-    """Start an execution with the past of this one up to before a step was last started."""
-    made = Branch(
-        id=command_id(who, key, f"rerun {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
-        step=data.step, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
-    )  # fmt: skip
-    return await _branched(service, who, made, prefer)
-
-
-@post("/executions/{execution:str}/fork", status_code=201)
-async def fork(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: ForkBody,
-    key: Key = None,
-    prefer: Prefer = None,
-) -> Response[Execution]:
-    """Start an execution with the past of this one up to a record."""
-    made = Branch(
-        id=command_id(who, key, f"fork {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
-        at=data.at, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
-    )  # fmt: skip
-    return await _branched(service, who, made, prefer)
-
-
-async def _branched(
-    service: Service, who: Principal, made: Branch, prefer: str | None
-) -> Response[Execution]:
-    wait = wait_of(prefer)
-    known = await service.engine.store.answer(made.id) if made.id else None
-    if known is not None:  # the id of what was begun then
-        made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
-    reply = await service.desk.carry_out(who, made)
-    if reply.refused:
-        raise ProblemError("refused", reply.refused)
-    await waited(service, who, made.execution, wait)
-    shown = await found(service, who, made.execution)
-    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
-    return Response(shown, status_code=201, headers=headers)
-
-
 def router(base: str) -> Router:
     """Return the routes of acts."""
     handlers = [
-        signal, pause, resume, cancel, patch_ctx, override, retry, change_group, rerun, fork,
+        signal, pause, resume, cancel, patch_ctx, override, retry, change_group,
     ]  # fmt: skip
     return Router(path=base, route_handlers=handlers, tags=["acts"])
