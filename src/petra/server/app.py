@@ -18,6 +18,7 @@ from petra.server.problems import told
 from petra.server.resources import (
     acts,
     authoring,
+    branches,
     docs,
     executions,
     people,
