@@ -275,7 +275,7 @@ def test_a_small_fan_out_is_one_event() -> None:
     assert replay(simulation.root.id, stored) == simulation.root.state
 
 
-MANY = {
+MANY: dict[str, tuple[str, dict[str, Any]]] = {
     "copies": ("copies: '{{ workload.n }}'", {"n": 10**9}),
     "copies beyond what a machine counts with": ("copies: '{{ workload.n }}'", {"n": 2**62}),
     "foreach": ("foreach: '{{ workload.rows }}'", {"rows": [0] * (BRANCHES_MAX + 1)}),
