@@ -6,6 +6,10 @@
 | linear | delay · n |
 | exponential | delay · 2^(n − 1) |
 
+With ``delay: retry_after`` the wait is what the other side asked for (the Retry-After of an http answer), neither grown
+nor shortened, and capped by ``ASKED_MAX_S`` where no ``max_delay`` is given; who asked for nothing is waited for as if the
+delay were absent.
+
 ``max_delay`` caps that, and so does ``LONGEST_S``. Jitter then takes away up to that fraction: the wait is
 ``delay · (1 − jitter · u)`` with ``u`` in [0, 1). It only shortens, so no wait exceeds ``max_delay``, and
 tries that have reached the cap still spread.
@@ -25,6 +29,11 @@ Jitter: TypeAlias = Callable[[], float]
 LONGEST_S: Final = 366 * 24 * 3600.0
 """No wait is longer than this many seconds, whatever the policy says."""
 
+ASKED_MAX_S: Final = 3600.0
+"""The other side is not waited for longer than this many seconds, unless ``max_delay`` says so."""
+RETRY_AFTER: Final = "retry_after"
+"""The word for a delay that the other side decides."""
+
 _MOST_DOUBLINGS: Final = 64
 
 
@@ -37,9 +46,13 @@ class Retry:
     delay: float = 1.0
     max_delay: float = math.inf
     jitter: float = 0.0
+    asked: float | None = None
 
     def wait_s(self, tries: int, draw: Jitter) -> float:
         """Return the seconds to wait after that many tries."""
+        if self.asked is not None:
+            most = ASKED_MAX_S if math.isinf(self.max_delay) else self.max_delay
+            return min(self.asked, most, LONGEST_S)
         wait = min(self.delay * self._factor(tries), self.max_delay, LONGEST_S)
         return wait * (1.0 - self.jitter * draw()) if self.jitter else wait
 

@@ -26,7 +26,7 @@ from petra.errors import ExpressionError
 from petra.expr import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 from petra.playbook.model import Action, PolicyRule, Task
-from petra.policy.backoff import Jitter, Retry
+from petra.policy.backoff import RETRY_AFTER, Jitter, Retry
 from petra.wire import Do, Error, Outcome, Write
 
 
@@ -220,7 +220,10 @@ class _Rule:
             error.place = ("rules", index, "when")
             raise
         self._patch = self._compile(("set_ctx", "set_iter", "set_branch"))
-        self._numbers = self._compile(("attempts", "delay", "max_delay", "jitter"))
+        waits = self.action.delay == RETRY_AFTER
+        self._numbers = self._compile(
+            ("attempts", "max_delay", "jitter", *(() if waits else ("delay",)))
+        )
 
     def _compile(self, keys: tuple[str, ...]) -> ValueTemplate | None:
         written = {key: getattr(self.action, key) for key in keys}
@@ -250,7 +253,8 @@ class _Rule:
             key: self._number(key, value, *_BOUNDS.get(key, (0, math.inf)))
             for key, value in found.items()
         }
-        return Retry(backoff=self.action.backoff, **numbers)
+        asked = _asked(scope) if self.action.delay == RETRY_AFTER else None
+        return Retry(backoff=self.action.backoff, asked=asked, **numbers)
 
     def _number(self, key: str, value: Any, low: float, high: float) -> float:
         number = _number(value)
@@ -259,6 +263,15 @@ class _Rule:
             message, source = f"must be a number, {wanted}", str(getattr(self.action, key))
             raise ExpressionError(message, kind="type", source=source, place=(key,))
         return number
+
+
+def _asked(scope: Scope) -> float | None:
+    """Return the seconds that the other side asked for, if it did."""
+    found: Any = scope.get("outcome")
+    for key in ("error", "details", RETRY_AFTER):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    number = _number(found)
+    return number if number is not None and number >= 0 else None
 
 
 def _compiled(written: Mapping[str, Any]) -> ValueTemplate | None:

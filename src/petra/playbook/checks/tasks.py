@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
+from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
 from petra.playbook.model import AdmitRule, PolicyRule, Step, Task
 from petra.playbook.pins import CONTENT
@@ -24,6 +26,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "wait": ("for_s", "until", "signal", "any_of"),
     }
 )
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _BODIES = ("json", "data", "form", "body")
 _ALTERNATIVES = ("for_s", "until", "signal", "human")
 _ESCALATIONS = ("notify", "reassign", "expire")
@@ -39,6 +42,7 @@ def check_tasks(document: Document) -> None:
     for path, step, tasks in document.pipelines():
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
+            _retries(document, (*path, index), task)
             if task.policy is not None:
                 _rules(document, (*path, index, "spec", "policy", "rules"), task.policy.rules)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
@@ -48,6 +52,23 @@ def check_tasks(document: Document) -> None:
                     "move it into a step of its own",
                 )  # fmt: skip
     _schemas(document)
+
+
+def _retries(document: Document, path: Path, task: Task) -> None:
+    """The numbers of a retry are numbers or templates; a delay may be left to the other side."""
+    for place, action in actions(task, path):
+        for key in ("attempts", "delay", "max_delay", "jitter"):
+            value = getattr(action, key)
+            if not isinstance(value, str) or "{{" in value or _NUMBER.fullmatch(value.strip()):
+                continue
+            if key != "delay":
+                hint = "write a number"
+            elif value == "retry_after":
+                continue
+            else:
+                hint = "write a number of seconds, or 'retry_after'"
+            words = f"'{key}' of a retry cannot be '{value}'"
+            document.problems.error("P106", document.at(*place, key), words, hint)
 
 
 def _step(document: Document, path: Path, step: Step) -> None:
