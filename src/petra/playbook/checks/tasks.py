@@ -20,7 +20,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "python": ("code", "file", "function"),
         "shell": ("argv", "script", "file"),
-        "postgres": ("command", "file"),
+        "postgres": ("command", "file", "copy"),
         "sqlite": ("command", "file"),
         "duckdb": ("command", "file"),
         "wait": ("for_s", "until", "signal", "any_of"),
@@ -154,15 +154,10 @@ def _task(document: Document, path: Path, task: Task) -> None:
         if given.get("file") is not None:  # what it says stands beside it (petra.playbook.pins)
             words = tuple(word for word in words if word != CONTENT.get(task.kind))
         _exactly_one(document, path, given, words, f"a '{task.kind}' task")
+    if task.kind in ("postgres", "sqlite", "duckdb"):
+        _many(document, path, given)
     if task.kind == "http":
-        bodies = [key for key in _BODIES if given.get(key) is not None]
-        if len(bodies) > 1:
-            document.problems.error(
-                "P122",
-                document.at(*path, bodies[1]),
-                f"'{bodies[0]}' and '{bodies[1]}' are both a body",
-                "keep one of them",
-            )
+        _bodies(document, path, given)
     if task.kind == "wait":
         for index, item in enumerate(_listed(given, "any_of")):
             if isinstance(item, dict):
@@ -172,6 +167,28 @@ def _task(document: Document, path: Path, task: Task) -> None:
                     _human(document, (*place, "human"), item["human"])
     if task.kind == "human":
         _human(document, path, given)
+
+
+def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    bodies = [key for key in _BODIES if given.get(key) is not None]
+    if len(bodies) > 1:
+        document.problems.error(
+            "P122",
+            document.at(*path, bodies[1]),
+            f"'{bodies[0]}' and '{bodies[1]}' are both a body",
+            "keep one of them",
+        )
+
+
+def _many(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    if given.get("many") is not None and given.get("params") is not None:
+        document.problems.error(
+            "P122", document.at(*path, "params"), "'params' and 'many' both say what is bound", "keep one"
+        )  # fmt: skip
+    if given.get("copy") is not None and given.get("many") is None:
+        document.problems.error(
+            "P102", document.at(*path, "copy"), "'copy' has no rows", "add 'many:', the list of rows"
+        )  # fmt: skip
 
 
 def _listed(given: Mapping[str, Any], key: str) -> list[Any]:
