@@ -100,7 +100,9 @@ def _found(
 ) -> list[Any] | dict[str, Any]:
     """Return a list, or the reference to one that is too large to be read as a whole."""
     found = _untouched(turn, value, view, extra)
-    if found is None:
+    if found is not None:
+        turn.read(value.ctx)
+    else:
         found = turn.hand_on(value, view, what, extra)
     if is_reference(found) and not _is_far(turn, found):
         found = turn.follow(found, what)
