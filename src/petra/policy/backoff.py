@@ -18,9 +18,9 @@ tries that have reached the cap still spread.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 Backoff: TypeAlias = Literal["none", "linear", "exponential"]
 Jitter: TypeAlias = Callable[[], float]
@@ -64,3 +64,24 @@ class Retry:
                 return tries
             case "exponential":
                 return 2.0 ** min(tries - 1, _MOST_DOUBLINGS)
+
+
+def asked_for(outcome: Any) -> float | None:
+    """Return the seconds that the other side asked for, if it did."""
+    found = outcome
+    for key in ("error", "details", RETRY_AFTER):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    number = as_number(found)
+    return number if number is not None and number >= 0 else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return a value as a finite number; a text that reads as one is one."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) else None
