@@ -18,8 +18,8 @@ from petra.desk.items import meant_item
 from petra.desk.looking import looked
 from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.resting import FOLLOWED_S, Resting
+from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply, Request
+from petra.desk.resting import FOLLOWED_S, OVER, Resting
 from petra.desk.result import Result, records_of, refusal, refused, result_data, result_of
 from petra.engine import Answered, Engine
 from petra.engine.catalogue import applied_data
@@ -269,9 +269,18 @@ class Desk:
                 return Reply(result=await looked(self.engine, request.execution))
             case _:
                 assert_never(request)
-        waits = self.rest_for_long if request.rest else self.get
-        result = await waits(who, request.execution)
-        return Reply(refused=answered.refused, result=result_data(result))
+        return Reply(
+            refused=answered.refused, result=result_data(await self._come_to(who, request))
+        )
+
+    async def _come_to(self, who: Principal, request: Request) -> Result:
+        """Return what an execution has come to; one that is over may have let others go on."""
+        if not request.rest:
+            return await self.get(who, request.execution)
+        result = await self.rest_for_long(who, request.execution)
+        if result.status in OVER:
+            await self._resting.above(request.execution, FOLLOWED_S)
+        return result
 
 
 def _accepted(answered: Answered) -> None:
