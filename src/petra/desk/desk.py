@@ -6,21 +6,18 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any, Unpack, assert_never
+from typing import Any, Unpack
 
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.beside import How, gathered
-from petra.desk.branching import branch
+from petra.desk.beside import How
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
-from petra.desk.looking import looked
-from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply, Request
-from petra.desk.resting import FOLLOWED_S, OVER, Resting
-from petra.desk.result import Result, records_of, refusal, refused, result_data, result_of
+from petra.desk.removing import removed
+from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
+from petra.desk.result import Result, records_of, refusal, result_of
 from petra.engine import Answered, Engine
 from petra.engine.catalogue import applied_data
 from petra.engine.entries import Entry
@@ -31,7 +28,7 @@ from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.commands import at
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook
 from petra.store.base import PAGE
 from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
 
@@ -60,7 +57,7 @@ class Desk:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen, **how)
+        answered = await self.begin(who, playbook, workload, execution=chosen, **how)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -80,10 +77,10 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen, **how))
+        _accepted(await self.begin(who, playbook, workload, execution=chosen, **how))
         return chosen
 
-    async def _begin(
+    async def begin(
         self,
         who: Principal,
         playbook: Playbook,
@@ -93,6 +90,7 @@ class Desk:
         command: str = "",
         **how: Unpack[How],
     ) -> Answered:
+        """Start an execution under an id, and with the id of a command, that the caller chose."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
@@ -103,6 +101,18 @@ class Desk:
         """Make playbooks the current ones of their paths; return what became of each."""
         who.must(May.APPLY)
         return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
+
+    async def remove(
+        self, who: Principal, executions: Sequence[str], *, force: bool = False
+    ) -> list[str]:
+        """Remove executions with all that are below them; with ``force`` those that go on are cancelled first."""
+        who.must(May.ADMINISTER)
+
+        async def cancel(execution: str) -> None:
+            await self.ask(who, execution, c.Cancel(now=0.0, reason="it is to be removed"))
+            await self._resting.until(execution, lambda result: result.status in ENDED)
+
+        return await removed(self.engine, executions, cancel if force else None)
 
     # Looking and waiting
 
@@ -127,6 +137,12 @@ class Desk:
         if over:
             return await self._resting.over(execution)
         return await self._resting.settled(execution, FOLLOWED_S)
+
+    async def rest_above(self, who: Principal, result: Result) -> None:
+        """Wait until those rest that waited for an execution which is over now."""
+        who.must(May.SEE)
+        if result.status in OVER:
+            await self._resting.above(result.id, FOLLOWED_S)
 
     async def _entry(self, execution: str) -> Entry:
         if self.engine.shards.owns(execution):
@@ -236,51 +252,6 @@ class Desk:
                 break
             made = new_id(self.clock)
         return made
-
-    # For other processes
-
-    async def carry_out(self, who: Principal, request: AnyRequest) -> Reply:
-        """Do what a request asks for: the same here and for a process that called."""
-        match request:
-            case Begin():
-                playbook = read(request.playbook, "the playbook").checked()
-                answered = await self._begin(
-                    who, playbook, request.workload, execution=request.execution, command=request.id,
-                    allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
-                )  # fmt: skip
-                if answered.refused:
-                    return refused(request, playbook.metadata.name, answered.refused)
-            case Branch():
-                answered = await branch(self.engine, who, request)
-                if answered.refused:
-                    return refused(request, "", answered.refused)
-            case Move():
-                answered = await move(self.engine, who, request)
-            case Ask():
-                answered = await self.ask(
-                    who, request.execution, request.command, request=request.id
-                )
-            case Apply():
-                found = [read(text, "the playbook").checked() for text in request.playbooks]
-                return Reply(result={"applied": await self.apply(who, found)})
-            case Look():
-                if request.execution:
-                    await self.get(who, request.execution)  # who may not see it is told so
-                return Reply(result=await looked(self.engine, request.execution))
-            case _:
-                assert_never(request)
-        return Reply(
-            refused=answered.refused, result=result_data(await self._come_to(who, request))
-        )
-
-    async def _come_to(self, who: Principal, request: Request) -> Result:
-        """Return what an execution has come to; one that is over may have let others go on."""
-        if not request.rest:
-            return await self.get(who, request.execution)
-        result = await self.rest_for_long(who, request.execution)
-        if result.status in OVER:
-            await self._resting.above(request.execution, FOLLOWED_S)
-        return result
 
 
 def _accepted(answered: Answered) -> None:

@@ -19,7 +19,7 @@ from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
-from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
+from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
@@ -210,7 +210,7 @@ class Local:
 
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
-        return await self.desk.carry_out(self.who, request)
+        return await carry_out(self.desk, self.who, request)
 
 
 def read_file(file: Path) -> Playbook:

@@ -53,6 +53,7 @@ from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
+from petra.engine.removal import remove
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Owner, Shards
@@ -447,10 +448,19 @@ class Engine:
     async def _retain(self) -> None:
         assert self._retention is not None, "it is asked for"
         async for gone in self._retention.sweep():
-            for execution in gone:
-                self.entries.drop(execution)
-                self.feed.gone(execution)
-            await self.logs.remove(gone)
+            await self._forget(gone)
+
+    async def remove(self, executions: Collection[str]) -> tuple[str, ...]:
+        """Remove executions that have ended; return those that are gone."""
+        gone = await remove(self.store, self.objects, executions)
+        await self._forget(gone)
+        return gone
+
+    async def _forget(self, gone: Collection[str]) -> None:
+        for execution in gone:
+            self.entries.drop(execution)
+            self.feed.gone(execution)
+        await self.logs.remove(gone)
 
     # Shards
 
