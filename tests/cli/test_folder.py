@@ -12,6 +12,7 @@ from click.testing import Result
 
 from petra.clock import SystemClock
 from petra.errors import UsageError
+from petra.playbook.problems import InvalidPlaybookError
 
 Command = Callable[..., Result]
 pytestmark = pytest.mark.slow
@@ -139,6 +140,51 @@ def test_a_timer_that_was_due_while_nothing_ran_acts_at_once_and_says_so(
     assert f"nap {found['id']}: a timer was due 16m" in done.stderr
     assert "ago, while nothing ran here; it acts now" in done.stderr
     assert status(command) == {"nap": ["completed"]}
+
+
+# Mending
+
+
+@pytest.mark.spec("S13")
+def test_a_mended_playbook_goes_on_from_the_step_that_failed_with_what_lies_beside_it(
+    command: Command,
+) -> None:
+    steps = (
+        "  - {step: load, tool: {kind: python, code: 'result = [7]'}, next: {arcs: [{step: use}]}}\n"
+        "  - {step: use, tool: {kind: python, code: 'result = load[%s] * workload[\"n\"]'}, next: {arcs: [{step: call}]}}\n"
+    )
+    put("job", "workload: {n: 1}\n" + steps % 1 + call("work"))
+    text = (
+        Path("job.yaml")
+        .read_text()
+        .replace("workflow:\nworkload: {n: 1}\n", "workload: {n: 1}\nworkflow:\n")
+    )
+    Path("job.yaml").write_text(text)
+    put("work", WORK)
+    failed = run(command, "job", code=1)["id"]
+    Path("new").mkdir()
+    Path("new/job.yaml").write_text(text.replace("load[1]", "load[0]"))
+    Path("new/work.yaml").write_text(HEAD % "work" + WORK + "  - {")
+    asked = ("rerun", failed, "--from", "use", "--set", "n=6", "--playbook")
+    with pytest.raises(InvalidPlaybookError, match="new/work"):
+        command(*asked, "new/job.yaml")
+    Path("new/work.yaml").write_text(HEAD % "work" + WORK.replace("= 2", '= "new"'))
+    done = command(*asked, "new/job.yaml", "-o", "json")
+    assert (done.exit_code, json.loads(done.stdout)["output"]) == (0, "new"), done.output
+    with pytest.raises(
+        UsageError, match="neither a file '2' nor a version '2' of 'job'; 'petra apply'"
+    ):
+        command(*asked, "2")
+    Path("new/job.yaml").write_text(
+        Path("new/job.yaml").read_text().replace("job}", "job, version: 2}")
+    )
+    assert command("apply", "new").exit_code == 0
+    assert command(*asked, "2").exit_code == 0
+    assert command("verify").exit_code == 0
+    assert (
+        "has no 'm'; did you mean 'n'?"
+        in command("rerun", failed, "--from", "use", "--set", "m=1").stderr
+    )
 
 
 # Finding
