@@ -158,7 +158,7 @@ def test_an_error_answer_carries_status_headers_and_the_start_of_its_body() -> N
     (outcome,), stub = ask({"/a": answer}, {"url": "/a?key=hunter2"})
     error = bad(outcome)
     assert (error.kind, error.code, error.retryable) == ("server_error", 503, True)
-    assert error.message == f"GET {stub.url('/a')}: 503 Busy"
+    assert error.message == f"GET {stub.url('/a')}: 503 Busy: {'x' * 500}"
     assert outcome.more["http"]["status"] == 503
     assert outcome.more["http"]["headers"]["x-trace"] == "7"
     assert error.details["data"] == "x" * 4000
@@ -430,3 +430,34 @@ def test_the_connection_goes_to_the_address_that_was_checked(
             return await registry.attempt("http", fields, ToolContext())
 
     assert good(with_tools(use, GUARDED))["data"] == "ok"
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", ""),
+        ('{\n  "error": "no such  order"\n}\n', ': { "error": "no such order" }'),
+        ("é" * 400, ": " + "é" * 250),
+        ("one\x1b[31m\x00two", ": one [31m two"),
+    ],
+)
+def test_the_message_of_a_refusal_has_the_beginning_of_the_answer_on_one_line(
+    body: str, said: str
+) -> None:
+    (outcome,), stub = ask({"/a": reply(body, "422 No")}, {"url": "/a"})
+    assert bad(outcome).message == f"GET {stub.url('/a')}: 422 No{said}"
+
+
+@pytest.mark.spec("S20")
+def test_half_a_secret_is_in_neither_message_nor_details() -> None:
+    body = "x" * 496 + "hunter22" + "y" * 3490 + "hunter22"
+    fields = {"url": "/a"}
+    (outcome,), _ = ask({"/a": reply(body, "400 No")}, fields, scrub=hide)
+    told = bad(outcome).message + str(bad(outcome).details)
+    assert "***" in told
+    assert "hunt" not in told
+
+
+def hide(text: str) -> str:
+    return text.replace("hunter22", "***")

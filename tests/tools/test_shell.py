@@ -33,10 +33,36 @@ def test_a_script_gets_its_values_through_env() -> None:
 
 
 @pytest.mark.spec("S20", "S22")
-def test_only_path_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_path_and_home_are_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETRA_CANARY", "secret")
+    monkeypatch.setenv("HOME", "/home/somebody")
     lines = good(run("shell", {"argv": ["env"]}))["stdout"].splitlines()
-    assert lines == [f"PATH={os.environ['PATH']}"]
+    assert sorted(lines) == ["HOME=/home/somebody", f"PATH={os.environ['PATH']}"]
+    own = good(run("shell", {"argv": ["env"], "env": {"HOME": "/x", "PATH": "/bin:/usr/bin"}}))
+    assert sorted(own["stdout"].splitlines()) == ["HOME=/x", "PATH=/bin:/usr/bin"]
+
+
+def test_a_worker_without_path_and_home_has_them_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setenv("PATH", "")
+    found = good(run("shell", {"script": 'echo "$HOME"; printf "%s" "$PATH"'}))["stdout"]
+    assert found == f"{Path('~').expanduser()}\n{os.defpath}"
+
+
+def test_what_a_program_says_on_stdout_only_is_in_the_message_too() -> None:
+    script = "for n in 1 2 3 4 5; do echo $n; done; echo; exit 1"
+    assert bad(run("shell", {"script": script})).message == "exit code 1: 3 | 4 | 5"
+
+
+@pytest.mark.spec("S20")
+def test_half_a_secret_is_in_no_error_of_a_program() -> None:
+    script = "printf hunter22; head -c 3996 /dev/zero | tr '\\0' x >&2; printf hunter22 >&2; exit 1"
+    error = bad(run("shell", {"script": script}, scrub=lambda text: text.replace("hunter22", "*")))
+    told = error.message + str(error.details)
+    assert "*" in told
+    assert "r22" not in told
 
 
 def test_cwd_is_the_folder_it_runs_in(tmp_path: Path) -> None:
@@ -44,10 +70,10 @@ def test_cwd_is_the_folder_it_runs_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("S5")
-def test_an_exit_code_is_an_error_with_the_last_line_of_stderr() -> None:
+def test_an_exit_code_is_an_error_with_the_last_lines_of_stderr() -> None:
     outcome = run("shell", {"script": "echo so far; echo first >&2; echo last >&2; exit 3"})
     error = bad(outcome)
-    assert (error.kind, error.code, error.message) == ("unknown", 3, "exit code 3: last")
+    assert (error.kind, error.code, error.message) == ("unknown", 3, "exit code 3: first | last")
     assert outcome.more == {"shell": {"exit_code": 3}}
     assert error.details == {"stdout": "so far\n", "stderr": "first\nlast\n"}
 

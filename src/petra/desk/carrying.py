@@ -58,7 +58,8 @@ async def _told(desk: Desk, who: Principal, request: Apply | Remove | Look) -> d
     match request:
         case Apply():
             found = [read(text, "the playbook").checked() for text in request.playbooks]
-            return {"applied": await desk.apply(who, found)}
+            done = await desk.apply(who, found, allow_unsound=request.allow_unsound)
+            return {"applied": done}
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
         case Look():

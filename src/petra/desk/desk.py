@@ -90,16 +90,25 @@ class Desk:
         command: str = "",
         **how: Unpack[How],
     ) -> Answered:
-        """Start an execution under an id, and with the id of a command, that the caller chose."""
+        """Start an execution and return what came of that; the same ``command`` again starts nothing."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
         )  # fmt: skip
 
-    async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
-        """Make playbooks the current ones of their paths; return what became of each."""
+    async def apply(
+        self, who: Principal, playbooks: Sequence[Playbook], *, allow_unsound: bool = False
+    ) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths; return what became of each.
+
+        Raises:
+            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+        """
         who.must(May.APPLY)
+        for one in playbooks if not allow_unsound else ():
+            if why := await self.engine.proofs.fault(self.engine.entries.compiled(one)):
+                raise UsageError(f"playbook '{one.metadata.name}': {why}")
         return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
     async def remove(

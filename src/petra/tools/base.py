@@ -23,7 +23,7 @@ from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
 
 T = TypeVar("T")
 
-MESSAGE_MAX: Final = 500
+MESSAGE_MAX: Final = 1_000
 """Characters of an error message that are kept."""
 
 

@@ -7,6 +7,7 @@ in a transaction. ``auth`` names a keychain value that holds the file.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -14,7 +15,18 @@ import duckdb
 
 from petra.kinds import Duckdb, Fields
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import (
+    Counted,
+    Row,
+    bound,
+    command_of,
+    file_of,
+    many_of,
+    row_limit,
+    rows_outcome,
+    too_many_rows,
+)
+from petra.tools.sql_places import placed, starts, written_of
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -38,6 +50,10 @@ _IN_TRANSACTION: Final = frozenset(
 )
 
 
+_LINE: Final = re.compile(r"\n+LINE (\d+): ")
+"""What DuckDB shows of a command: the line with its number, and a mark below it."""
+
+
 class DuckdbTool:
     """Runs one SQL command on DuckDB."""
 
@@ -51,11 +67,22 @@ class DuckdbTool:
     async def run(self, fields: Duckdb, context: ToolContext) -> Outcome:
         """Run the command in a thread."""
         file = await file_of(fields.database, fields.auth, context)
-        command = command_of(fields)
+        command, many = command_of(fields), many_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
-        return await in_duckdb(
-            self._threads, file, lambda connection: _run(connection, command, params, most)
-        )
+        try:
+            return await in_duckdb(
+                self._threads,
+                file,
+                lambda connection: (
+                    _run(connection, command, params, most)
+                    if many is None
+                    else _many(connection, command, many)
+                ),
+            )
+        except ToolError as error:
+            written, statement = written_of(fields, context), _statement(error.__cause__)
+            offset = _offset(command, statement, str(error.__cause__))
+            raise placed(error, command, offset, written, statement=statement) from error.__cause__
 
     def stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
@@ -101,7 +128,8 @@ def duckdb_errors() -> Iterator[None]:
     except duckdb.Error as error:
         kind = next(kind for known, kind in _KINDS if isinstance(error, known))
         code = type(error).__name__.removesuffix("Exception")
-        raise ToolError(kind, str(error), code=code) from error
+        text = " ".join(_LINE.split(str(error))[0].split())
+        raise ToolError(kind, text, code=code) from error
     except (TypeError, ValueError, OverflowError) as error:
         raise ToolError("client_error", f"a parameter cannot be bound: {error}") from error
 
@@ -127,12 +155,55 @@ def rows_of(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[list[R
         yield [dict(zip(names, row, strict=True)) for row in chunk]
 
 
+def _execute(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, number: int
+) -> None:
+    try:
+        connection.execute(statement)
+    except duckdb.Error as error:
+        error.statement = number  # type: ignore[attr-defined]  # for whoever makes the message
+        raise
+
+
+def _statement(error: BaseException | None) -> int | None:
+    found: int | None = getattr(error, "statement", None)
+    return found
+
+
+def _offset(command: str, statement: int | None, said: str) -> int | None:
+    """Return where in a command an error points to, as DuckDB shows it: a line, and a mark below it."""
+    found = _LINE.search(said)
+    begins = starts(command)
+    if found is None or (statement is not None and statement > len(begins)):
+        return None
+    shown, _, mark = said[found.end() :].partition("\n")
+    column = len(mark) - len(mark.lstrip()) - len(found[0].lstrip("\n"))
+    bare = shown.strip(".")
+    at = command.find(bare, begins[statement - 1] if statement is not None else 0)
+    return at + column - shown.index(bare) if at >= 0 and bare else None
+
+
+def _many(connection: duckdb.DuckDBPyConnection, command: str, many: list[Any]) -> Outcome:
+    given = Counted(many)
+    try:
+        with duckdb_errors(), transaction(connection):
+            for params in given:
+                connection.execute(command, params)
+    except ToolError as error:
+        raise given.named(error) from error.__cause__
+    return rows_outcome([], len(many))
+
+
 def _run(connection: duckdb.DuckDBPyConnection, command: str, params: Any, most: int) -> Outcome:
     statements = connection.extract_statements(command)
     types = {statement.type.name for statement in statements}
     together = transaction(connection) if types <= _IN_TRANSACTION else contextlib.nullcontext()
     with together:
-        connection.execute(command, params)
+        if params is None and len(statements) > 1:
+            for number, statement in enumerate(statements, start=1):
+                _execute(connection, statement, number)
+        else:
+            connection.execute(command, params)
         rows = next(rows_of(connection, most + 1), [])
         if len(rows) > most:
             raise too_many_rows(most)

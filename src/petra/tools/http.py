@@ -30,6 +30,9 @@ from petra.wire import ErrorKind, Outcome
 MAX_REDIRECTS: Final = 10
 DETAILS_MAX: Final = 4_000
 """Characters of a refused request's answer that are kept in ``error.details``."""
+SAID_MAX: Final = 500
+"""Bytes of such an answer that the message itself has."""
+_LOOKED_AT: Final = DETAILS_MAX + 64 * 1024
 _HARMLESS: Final = frozenset(
     {
         "accept", "accept-charset", "accept-encoding", "accept-language", "connection", "content-encoding",
@@ -80,7 +83,7 @@ class HttpTool:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             where = _shown(request) if request is not None else fields.url
             raise _unanswered(where, error) from error
-        return _judged(request, response, content)
+        return _judged(request, response, content, context)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -250,22 +253,32 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     return bytes(content)
 
 
-def _judged(request: httpx2.Request, response: httpx2.Response, content: bytes) -> Outcome:
+def _judged(
+    request: httpx2.Request, response: httpx2.Response, content: bytes, context: ToolContext
+) -> Outcome:
     status = response.status_code
     if status >= 400:
         kind = _KINDS.get(status, "client_error" if status < 500 else "server_error")
+        # Scrubbed before it is cut: half a secret would not be recognised.
+        text = context.scrub(content[:_LOOKED_AT].decode("utf-8", "replace"))[:DETAILS_MAX]
+        said = _first(text)
         raise ToolError(
             kind,
-            f"{_shown(request)}: {status} {response.reason_phrase}".rstrip(),
+            f"{_shown(request)}: {status} {response.reason_phrase}".rstrip()
+            + (f": {said}" if said else ""),
             code=status,
-            details={
-                "retry_after": _retry_after(response),
-                "data": content[:DETAILS_MAX].decode("utf-8", "replace"),
-            },
+            details={"retry_after": _retry_after(response), "data": text},
             more=_more(response),
         )
     more = _more(response)
     return ok({**more["http"], **_data(request, response, content)}, more)
+
+
+def _first(text: str) -> str:
+    """Return the beginning of an answer on one line, without what could not be shown."""
+    raw = text.encode("utf-8", "replace")[:SAID_MAX].decode("utf-8", "ignore")
+    words = " ".join("".join(c if c.isprintable() else " " for c in raw).split())
+    return words.replace("\N{REPLACEMENT CHARACTER}", "")
 
 
 def _more(response: httpx2.Response) -> dict[str, Any]:

@@ -1,24 +1,29 @@
 """``kind: shell``: a program of the operating system, or a script for ``sh``.
 
-The environment is ``PATH`` and what ``env`` says, nothing else. The program and everything it starts is one
-process group, which ends with the attempt. Its output stays text, also when it looks like JSON: ``fromjson``
-reads it.
+The environment is ``PATH`` and ``HOME`` of the worker and what ``env`` says, nothing else. The program and everything it
+starts is one process group, which ends with the attempt. Its output stays text, also when it looks like JSON:
+``fromjson`` reads it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from petra.kinds import Fields, Shell
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.capture import Capture, Pipes
-from petra.tools.processes import Ended, run_process
+from petra.tools.processes import Ended, run_process, surroundings
 from petra.wire import Outcome
 
 TAIL: Final = 4_000
 """Characters of each stream that the details of an error keep, from its end."""
+
+
+LINES: Final = 3
+LINE_MAX: Final = 300
+"""Lines, and characters of each, that the message of an error has: the last ones, of what it said on standard error."""
+_LOOKED_AT: Final = TAIL + 64 * 1024
 
 
 class ShellTool:
@@ -37,7 +42,7 @@ class ShellTool:
         try:
             ended = await run_process(
                 _argv(fields, context.spec.get("memory_mb")),
-                env={"PATH": os.environ.get("PATH", os.defpath), **_texts(fields.env or {})},
+                env={**surroundings(), **_texts(fields.env or {})},
                 cwd=fields.cwd,
                 max_stdout=most,
                 max_stderr=most,
@@ -52,11 +57,13 @@ class ShellTool:
         if ended.code == 0:
             result = {"stdout": stdout, "stderr": stderr, "exit_code": 0}
             return ok(result, {"shell": {"exit_code": 0}})
+        # Scrubbed before it is cut: half a secret would not be recognised.
+        tails = [context.scrub(text[-_LOOKED_AT:])[-TAIL:] for text in (stdout, stderr)]
         raise ToolError(
             _kind(ended),
-            _message(ended),
+            _message(ended, *tails),
             code=ended.code,
-            details={"stdout": stdout[-TAIL:], "stderr": stderr[-TAIL:]},
+            details=dict(zip(("stdout", "stderr"), tails, strict=True)),
             more={"shell": {"exit_code": ended.code}},
         )
 
@@ -95,7 +102,8 @@ def _kind(ended: Ended) -> Any:
     return {126: "denied", 127: "not_found"}.get(ended.code, "unknown")
 
 
-def _message(ended: Ended) -> str:
+def _message(ended: Ended, stdout: str, stderr: str) -> str:
     how = f"exit code {ended.code}" if ended.code >= 0 else f"killed by signal {-ended.code}"
-    lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{how}: {lines[-1][:300]}" if lines else how
+    lines = [line.strip() for line in (stderr if stderr.strip() else stdout).splitlines()]
+    last = [line[:LINE_MAX] for line in lines if line][-LINES:]
+    return f"{how}: {' | '.join(last)}" if last else how

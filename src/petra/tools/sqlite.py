@@ -17,7 +17,18 @@ import msgspec
 
 from petra.kinds import Fields, Sqlite
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import (
+    Counted,
+    Row,
+    bound,
+    command_of,
+    file_of,
+    many_of,
+    row_limit,
+    rows_outcome,
+    too_many_rows,
+)
+from petra.tools.sql_places import placed, written_of
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -64,16 +75,23 @@ class SqliteTool:
         file = await file_of(fields.database, fields.auth, context)
         if file is None:
             raise ToolError("client_error", "a sqlite task needs database, the file")
-        command = command_of(fields)
+        command, many = command_of(fields), many_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
 
         def work(connection: apsw.Connection) -> Outcome:
+            if many is not None:
+                return _many(connection, command, many)
             with _all_or_nothing(connection, command):
                 rows = _rows(connection, command, params, most)
             changed = connection.total_changes()
             return rows_outcome(rows, changed if changed and not rows else None)
 
-        return await in_sqlite(self._threads, file, work)
+        try:
+            return await in_sqlite(self._threads, file, work)
+        except ToolError as error:
+            offset, statement = getattr(error.__cause__, "place", (None, None))
+            written = written_of(fields, context)
+            raise placed(error, command, offset, written, statement=statement) from error.__cause__
 
     def stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
@@ -139,17 +157,70 @@ def rows_of(cursor: apsw.Cursor) -> Iterator[Row]:
         yield dict(zip(names, row, strict=True))
 
 
-def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> list[Row]:
+def _bindings(params: Any) -> Any:
     if isinstance(params, Mapping):
-        params = {name: value_for_sqlite(value) for name, value in params.items()}
-    elif params is not None:
-        params = [value_for_sqlite(value) for value in params]
+        return {name: value_for_sqlite(value) for name, value in params.items()}
+    return [value_for_sqlite(value) for value in params]
+
+
+def _many(connection: apsw.Connection, command: str, many: list[Any]) -> Outcome:
+    given = Counted(many)
+    try:
+        with sqlite_errors(), _all_or_nothing(connection, command):
+            for _ in connection.executemany(command, map(_bindings, given)):
+                pass
+    except ToolError as error:
+        raise given.named(error) from error.__cause__
+    return rows_outcome([], len(many))
+
+
+def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> list[Row]:
+    params = None if params is None else _bindings(params)
     rows: list[Row] = []
-    for row in rows_of(connection.execute(command, params)):
-        if len(rows) >= most:
-            raise too_many_rows(most)
-        rows.append(row)
+    begun: list[str] = []
+    cursor = connection.cursor()
+
+    def trace(_cursor: apsw.Cursor, text: str, _bound: Any) -> bool:
+        begun.append(text)
+        return True
+
+    cursor.exec_trace = trace
+    try:
+        for row in rows_of(cursor.execute(command, params)):
+            if len(rows) >= most:
+                raise too_many_rows(most)
+            rows.append(row)
+    except apsw.Error as error:
+        error.place = _place(connection, command, begun, error)  # type: ignore[attr-defined]  # for whoever makes the message
+        raise
     return rows
+
+
+def _place(
+    connection: apsw.Connection, command: str, begun: list[str], error: apsw.Error
+) -> tuple[int | None, int]:
+    """Return where in a command it failed, and in which statement: the last that was begun, or one that could not be."""
+    done = sum(map(len, begun))
+    rest = command[done:]
+    if not _can_begin(connection, rest):
+        offset = getattr(error, "error_offset", -1)
+        if offset >= 0:  # in bytes
+            return done + len(rest.encode()[:offset].decode("utf-8", "replace")), len(begun) + 1
+        return None, len(begun) + 1
+    return None, max(1, len(begun))
+
+
+def _can_begin(connection: apsw.Connection, command: str) -> bool:
+    """Tell whether the first statement of a command can be prepared, without doing it."""
+    cursor = connection.cursor()
+    cursor.exec_trace = lambda *_: False
+    try:
+        cursor.execute(command)
+    except apsw.ExecTraceAbort:
+        return True
+    except apsw.Error as error:
+        return isinstance(error, apsw.BindingsError)
+    return True
 
 
 def _all_or_nothing(
