@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,8 @@ import click
 import msgspec
 
 from petra.cli.files import library_option
-from petra.cli.follow import Showing, Silent, follow, is_live, telling
+from petra.cli.follow import Showing, follow, is_live, telling
+from petra.cli.going_on import go_on, say
 from petra.cli.home import (
     EXIT,
     act,
@@ -29,10 +29,9 @@ from petra.cli.home import (
     whole_result,
 )
 from petra.cli.labels import label_option
-from petra.cli.left import Left, left_here, left_in
-from petra.cli.output import as_json, count, folded, print_json
+from petra.cli.left import Left, left_here
+from petra.cli.output import as_json, folded, print_json
 from petra.cli.ready import ready
-from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
 from petra.control import call
@@ -88,8 +87,7 @@ def command(
             raise click.UsageError("either a FILE or --resume; 'petra run' alone goes on too")
         if only or detach:
             raise click.UsageError("--only and --detach go with a FILE to start")
-        _resume(home, output, waits=waits)
-        return
+        go_on(home, output, waits=waits)
     given = workload_of(workload, sets)
     playbook, proof, around = ready(
         file, output, home=home, allow_unsound=allow_unsound, library=library
@@ -199,79 +197,10 @@ def _finish(
     if output == "json":
         print_json(shown_data(whole_result(home, result)))
     else:
-        _say(result, drawn=is_live() and code is None and result.status != "refused")
+        say(result, drawn=is_live() and code is None and result.status != "refused")
         if detached and result.status not in EXIT:
             _say_detached(home, result.id)
     sys.exit(EXIT.get(result.status, 1) if code is None else code)
-
-
-def _say(result: Result, *, drawn: bool) -> None:
-    """Say what it has come to; under a tree that was drawn, only what that does not show."""
-    words = summary(result)
-    if drawn:
-        words = words.partition("\n")[2]
-    if words:
-        click.echo(words)
-    if not drawn or result.reason != "human":
-        hint(result)
-
-
-# Going on
-
-
-def _resume(home: Path, output: str, *, waits: bool) -> None:
-    async def going_on(local: Local) -> list[Result]:
-        chosen = tuple(left.live) if waits else left.going
-        left.tell_late()
-        if output != "json":
-            _say_left(chosen, left)
-        with telling(chosen[0], output, "") if len(chosen) == 1 else nullcontext(Silent()) as view:
-            showing = Showing(chosen[0] if chosen else "", view)
-            shown = showing.of(local.engine.feed, local.engine.store) if chosen else nullcontext()
-            async with shown:
-                results = await _all_rest(local, chosen, waits=waits)
-                await showing.reached(results[0].version if results else 0)
-            view.finish(results[0].status if results else "")
-            return results
-
-    async def there() -> list[Result]:
-        raise UsageError(f"another petra has {home} open and goes on with everything in it")
-
-    left = act(home, lambda: left_here(home))
-    try:
-        results = act(home, lambda: either(home, going_on, there))
-    except KeyboardInterrupt:
-        click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
-        sys.exit(130)
-    if output == "json":
-        print_json([shown_data(whole_result(home, result)) for result in results])
-    for result in results if output != "json" else ():
-        _say(result, drawn=is_live() and len(results) == 1)
-    sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
-
-
-async def _all_rest(local: Local, chosen: Sequence[str], *, waits: bool) -> list[Result]:
-    """Go on until nothing can: neither what was left, nor what comes of it or is started meanwhile."""
-    found: dict[str, Result] = {}
-    new = list(chosen)
-    while new:
-        rests = [local.desk.rest_for_long(local.who, one, over=waits) for one in new]
-        found |= {result.id: result for result in await asyncio.gather(*rests)}
-        left = await left_in(local.engine.store)
-        new = [one for one in (left.live if waits else left.going) if one not in found]
-    return list(found.values())
-
-
-def _say_left(chosen: Sequence[str], left: Left) -> None:
-    if chosen:
-        click.echo(f"going on with {count(len(chosen), 'execution')} that an earlier process left")
-    elif left.live:
-        waiting = count(len(left.live), "execution") + (
-            " waits" if len(left.live) == 1 else " wait"
-        )
-        click.echo(f"nothing can go on by itself: {waiting}; 'petra ps' shows for what")
-    else:
-        click.echo("nothing is left to go on with; 'petra run FILE' starts an execution")
 
 
 @click.command("watch")
