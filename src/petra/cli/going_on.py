@@ -38,7 +38,9 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
             return results
 
     async def there() -> list[Result]:
-        raise UsageError(f"another petra has {home} open, and goes on there; 'petra watch ID' looks on")
+        raise UsageError(
+            f"another petra has {home} open, and goes on there; 'petra watch ID' looks on"
+        )
 
     left = act(home, lambda: left_here(home))
     try:
