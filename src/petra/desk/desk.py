@@ -60,7 +60,7 @@ class Desk:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen, **how)
+        answered = await self.begin(who, playbook, workload, execution=chosen, **how)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -80,10 +80,10 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen, **how))
+        _accepted(await self.begin(who, playbook, workload, execution=chosen, **how))
         return chosen
 
-    async def _begin(
+    async def begin(
         self,
         who: Principal,
         playbook: Playbook,
@@ -93,6 +93,7 @@ class Desk:
         command: str = "",
         **how: Unpack[How],
     ) -> Answered:
+        """Start an execution and return what came of that; the same ``command`` again starts nothing."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
@@ -244,7 +245,7 @@ class Desk:
         match request:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
-                answered = await self._begin(
+                answered = await self.begin(
                     who, playbook, request.workload, execution=request.execution, command=request.id,
                     allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
                 )  # fmt: skip

@@ -10,7 +10,8 @@ from petra.clock import Clock
 from petra.errors import UnreadableError
 from petra.objects import ExecutionObjects, is_reference
 from petra.policy import patch_ctx
-from petra.references import Follow
+from petra.reduce import ADDING
+from petra.references import Follow, is_spliced
 from petra.tools.base import Cancellation
 from petra.wire import Assignment, Report
 from petra.wire.frames import RunReport
@@ -79,9 +80,14 @@ class Work:
         reducers = self.ready.settings.reducers
         return any(
             write.key in reducers
-            and (is_reference(write.value) or is_reference(self.ctx.get(write.key)))
+            and (is_reference(write.value) or self._is_read(write.key, reducers[write.key]))
             for write in report.writes
         )
+
+    def _is_read(self, key: str, reducer: str) -> bool:
+        """Tell whether a write to a key has to look through a reference that is there."""
+        old = self.ctx.get(key)
+        return is_reference(old) and not (reducer in ADDING and is_spliced(old))
 
     @property
     def sharing(self) -> int:
