@@ -339,16 +339,8 @@ class Engine:
             return
         frame = check(given, greeted=self.dispatcher.greeted(link))
         self.dispatcher.heard(link)
-        self.keychains.take(link, frame)
         match frame:
-            case frames.Hello():
-                self.dispatcher.hello(link, frame)
-                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
-            case frames.Credit():
-                self.dispatcher.credit(link, frame.slots)
-            case frames.Heartbeat():
-                self.dispatcher.heartbeat(link, frame.leases)
-            case frames.Reports():
+            case frames.Reports():  # what is said most comes first
                 # while there is no room, no more is read from this connection
                 await self._inbox.room()
                 if not self.life.goes_on():
@@ -356,11 +348,21 @@ class Engine:
                 for report in frame.reports:
                     self._reported(link, report)
                 return
+            case frames.Credit():
+                self.dispatcher.credit(link, frame.slots)
+            case frames.Heartbeat():
+                self.dispatcher.heartbeat(link, frame.leases)
+            case frames.Hello():
+                self.keychains.take(link, frame)
+                self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
+                self.keychains.take(link, frame)
                 self.dispatcher.drain(link)
             case frames.Bye():
+                self.keychains.take(link, frame)
                 self._gone(link, in_order=True)
             case frames.Log():
                 own = self._own_lines(link, frame)
@@ -372,6 +374,7 @@ class Engine:
                     self.feed.hint(frame)
                 return
             case frames.Checked():
+                self.keychains.take(link, frame)
                 return
         await self._pump()
 
