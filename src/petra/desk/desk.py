@@ -100,9 +100,18 @@ class Desk:
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
         )  # fmt: skip
 
-    async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
-        """Make playbooks the current ones of their paths; return what became of each."""
+    async def apply(
+        self, who: Principal, playbooks: Sequence[Playbook], *, allow_unsound: bool = False
+    ) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths; return what became of each.
+
+        Raises:
+            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+        """
         who.must(May.APPLY)
+        for one in playbooks if not allow_unsound else ():
+            if why := await self.engine.proofs.fault(self.engine.entries.compiled(one)):
+                raise UsageError(f"playbook '{one.metadata.name}': {why}")
         return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
     # Looking and waiting
@@ -263,7 +272,8 @@ class Desk:
                 )
             case Apply():
                 found = [read(text, "the playbook").checked() for text in request.playbooks]
-                return Reply(result={"applied": await self.apply(who, found)})
+                done = await self.apply(who, found, allow_unsound=request.allow_unsound)
+                return Reply(result={"applied": done})
             case Look():
                 if request.execution:
                     await self.get(who, request.execution)  # who may not see it is told so
