@@ -70,6 +70,9 @@ from petra.wire import frames
 
 _log = logging.getLogger(__name__)
 
+_BESIDE = (frames.Log, frames.Retrying, frames.Checked)
+"""What workers say that makes room for nothing."""
+
 
 class Engine:
     """Runs executions durably on a store."""
@@ -329,7 +332,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:  # noqa: C901, PLR0912 - a table
+    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
         """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again.
 
         Raises:
@@ -352,31 +355,34 @@ class Engine:
                 self.dispatcher.credit(link, frame.slots)
             case frames.Heartbeat():
                 self.dispatcher.heartbeat(link, frame.leases)
-            case frames.Hello():
+            case _:
                 self.keychains.take(link, frame)
+                await self._said(link, frame)
+                if isinstance(frame, _BESIDE):
+                    return
+        await self._pump()
+
+    async def _said(self, link: Link, frame: frames.FromWorker) -> None:
+        """Take what workers say seldom."""
+        match frame:
+            case frames.Hello():
                 self.dispatcher.hello(link, frame)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
-                self.keychains.take(link, frame)
                 self.dispatcher.drain(link)
             case frames.Bye():
-                self.keychains.take(link, frame)
                 self._gone(link, in_order=True)
             case frames.Log():
                 own = self._own_lines(link, frame)
                 self.feed.printed(own.lines)
                 self.logs.take(link, own)
-                return
             case frames.Retrying():
                 if self.dispatcher.serves(link, frame.execution):
                     self.feed.hint(frame)
-                return
-            case frames.Checked():
-                self.keychains.take(link, frame)
-                return
-        await self._pump()
+            case _:
+                pass
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
