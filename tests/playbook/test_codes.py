@@ -457,6 +457,8 @@ WARNINGS = [
         task("kind: sqlite, database: d, command: x, many: [[1]], params: ☞[1]")),
     row("P102", "S22", "COPY needs rows", "'copy' has no rows; add 'many:'", task("kind: postgres, url: u, copy: ☞{table: t}")),
     row("P122", "S22", "COPY is its own command", "a 'postgres' task takes only one of", task("kind: postgres, url: u, command: x, copy: ☞{table: t}, many: []")),
+    row("P122", "S22", "a body of parts is a body", "'json' and 'multipart' are both a body; keep one of them",
+        task("kind: http, url: x, json: {}, multipart: ☞{a: b}")),
     row("P128", "S1", "a result of a known kind has its fields", "the result of step 'a', of kind http, has no 'total'; write 'event.result.data.total'",
         "workflow: [{step: a, tool: {kind: http, url: x}, next: {arcs: [{step: b, when: '{{ ☞event.result.total > 1 }}'}, {step: b}]}}, {step: b, tool: {kind: noop}}]\n"),
     row("P128", "S1", "also where a step is read by its name", "the result of step 'a', of kind shell, has no 'out'; it has exit_code, stderr, stdout",
