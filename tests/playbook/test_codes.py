@@ -559,6 +559,20 @@ WARNINGS = [
         step("tool: [{☞choose: [{else: [{kind: noop}]}, {when: '{{ ctx.x }}', do: [{kind: noop}]}]}]")),
     row("P211", "S7", "an arc behind one that always holds is told", "this arc is never tried: the one on line 1 always holds",
         arc("step: b}, ☞{step: a, when: '{{ ctx.x }}'")),
+    *(row("P215", "S1", f"{claim} has no effect", f"has no effect here; {needs}", fragment)
+      for claim, needs, fragment in (
+          ("a number of tries without a retry", "it is for 'do: retry'", action("do: continue, ☞attempts: 3")),
+          ("a target without a jump", "it is for 'do: jump'", action("do: fail, ☞to: a")),
+          ("a number at once of a sequential loop", "it is for 'mode: parallel'", loop("in: [1], iterator: x, spec: {☞max_in_flight: 3}")),
+          ("what a final step means that is not there", "there is no 'final_step'", executor("☞final_step_failure: partial")),
+          ("a priority that nobody selects by", "it is for 'executor.spec.selection: priority'", spec("☞priority: 1")),
+          ("a denial without rules", "without 'rules' no token is denied", spec("policy: {admit: {once: true, ☞on_deny: fail}}")),
+          ("a failure that nobody waits for", "nobody waits for the child", task("kind: playbook, path: x, wait: false, ☞on_failure: catch")),
+          ("a value that is not stored", "it is for 'action: put'", task("kind: artifact, action: get, ref: x, ☞value: 1")),
+          ("a key without upsert", "it is for 'mode: upsert'", task("kind: transfer, source: {kind: rows, rows: []}, target: {kind: sqlite, database: f, table: t, ☞key: [a]}")),
+          ("an address of a file", "an end of kind sqlite does not look at it", task("kind: transfer, source: {kind: sqlite, ☞url: x, query: SELECT 1}, target: {kind: sqlite, database: f, table: t}")),
+      )),
+    row("P102", "S17", "a random order needs a seed", "selection 'random' needs a seed; say which: executor.spec.seed: 1", executor("selection: ☞random"), warns=False),
     row("P210", "S6", "nor inside its lists", "workload is data",
         "workload: {x: [1, {y: ☞'{{ ctx.x }}'}]}\n" + A),
 ]
