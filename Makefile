@@ -10,7 +10,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,6 +27,23 @@ test: $(READY) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 -q
 
+OTHER := .venv-other
+INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
+
+test-python: ## the fast tests under another Python: make test-python PYTHON=python3.13
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
+	$(INTO_OTHER) --no-deps --no-build-isolation -e .
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
+
+test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml allows
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
+	$(PYTHON) scripts/oldest.py > $(OTHER)/oldest.txt
+	$(INTO_OTHER) -r $(OTHER)/oldest.txt
+	$(INTO_OTHER) --no-deps --no-build-isolation -e .
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
+
 examples: $(READY) ## run the tests of the examples
 	$(BIN)/petra test examples
 
@@ -41,10 +58,13 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
+# tests that take minutes each are no hangs here
+SOAK := $(BIN)/pytest -n 2 -q -o faulthandler_timeout=0
+
 soak: $(READY) ## 100,000 random paths, 20,000 nested fan-outs, 20,000 ordeals
-	PETRA_PATHS=100000 $(BIN)/pytest -n 2 -q tests/kernel/test_random.py
-	PETRA_NESTED=20000 $(BIN)/pytest -n 2 -q tests/kernel/test_oracle.py -k nested_fan_outs
-	PETRA_ORDEALS=20000 $(BIN)/pytest -n 2 -q tests/faults/test_ordeals.py
+	PETRA_PATHS=100000 $(SOAK) tests/kernel/test_random.py tests/kernel/test_on_net.py -k random
+	PETRA_NESTED=20000 $(SOAK) tests/kernel/test_oracle.py -k nested_fan_outs
+	PETRA_ORDEALS=20000 $(SOAK) tests/faults/test_ordeals.py
 
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py
@@ -69,4 +89,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup demo test examples check format soak docs bench bench-quick bench-parts lock
+.PHONY: help setup demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock

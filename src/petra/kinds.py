@@ -67,6 +67,15 @@ class Http(Fields, frozen=True):
     data: Annotated[Data, says("A body: an object is sent as JSON, text as it is.")] = None
     form: Annotated[Map | None, says("A body sent as a form.")] = None
     body: Annotated[Data, says("A body: text is sent as it is, an object as JSON.")] = None
+    multipart: Annotated[
+        Map | None,
+        says(
+            "A body of several parts, by name: text, or `{data|ref, encoding, filename, content_type}`."
+        ),
+    ] = None
+    download: Annotated[
+        Flag, says("Store the answer, of any size; `data` is the reference to its bytes.")
+    ] = False
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
     follow_redirects: Annotated[Flag, says("Follow redirects.")] = True
@@ -84,13 +93,29 @@ class Sql(Fields, frozen=True):
     params: Annotated[Data, says("Values for the placeholders: a list, or an object by name.")] = (
         None
     )
+    many: Annotated[
+        Data, says("A list of what `params` takes: the command is run for each, all or nothing.")
+    ] = None
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     max_rows: Annotated[Number | None, says("More rows than this are an error.")] = None
+
+
+class Copy(Fields, frozen=True):
+    """Where COPY puts the rows of `many`."""
+
+    table: Annotated[Text, says("The table; a dot divides schema and table.")]
+    columns: Annotated[
+        Texts | None,
+        says("Its columns, in the order of the rows; those of the first row if it is an object."),
+    ] = None
 
 
 class Postgres(Sql, frozen=True):
     """One SQL command on PostgreSQL; placeholders are `$1`, `$2` and so on."""
 
+    copy: Annotated[
+        Copy | None, says("Write the rows of `many` with COPY instead of a command.")
+    ] = None
     url: Annotated[Text | None, says("A connection URL, when no `auth` names one.")] = None
 
 
@@ -309,6 +334,18 @@ SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""
 
 
+class PythonEnvironment(Fields, frozen=True):
+    """The packages that code runs with, in an environment of their own."""
+
+    requirements: Annotated[
+        list[Constant],
+        Meta(min_length=1, max_length=200, description="What to install, as `name==version`."),
+    ]
+    timeout_s: Annotated[
+        Annotated[float, Meta(gt=0)], says("Seconds that building the environment may take.")
+    ] = 600
+
+
 class Knobs(Fields, frozen=True):
     """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
 
@@ -321,6 +358,9 @@ class Knobs(Fields, frozen=True):
         Literal["thread", "process"] | None, says("python: where the code runs.")
     ] = None
     memory_mb: Annotated[Number | None, says("python, shell in a process: memory limit.")] = None
+    python: Annotated[
+        PythonEnvironment | None, says("python: packages that the code runs with, in a process.")
+    ] = None
 
 
 KNOBS = frozenset(info.encode_name for info in msgspec.structs.fields(Knobs))

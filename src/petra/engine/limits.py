@@ -254,7 +254,8 @@ LIMITS = (
         "OBJECT_BYTES",
         OBJECT_BYTES,
         "bytes",
-        "a larger value cannot be looked into on the server (error of kind limit); lists of loops can be longer",
+        "a guard, an argument or another template that looks into a larger value on the server is an error of its step (kind"
+        " limit, which names this limit); such a value can be handed on, looped over, and looked into by the tasks of a step",
     ),
     Limit(
         "HAND_BYTES",

@@ -11,14 +11,13 @@ Rule 4: what a decision makes is durable before its events are.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 from petra.clock import Clock
-from petra.engine.cutting import Cutter
+from petra.engine.cutting import cut_object
 from petra.engine.draft import Request
 from petra.engine.limits import (
     BRING_AT_ONCE,
@@ -30,10 +29,9 @@ from petra.engine.limits import (
     SHELF_BYTES,
 )
 from petra.errors import ObjectError, UnreadableError
-from petra.kernel.lists import PIECE_BYTES
 from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
-from petra.references import NeededError, Reference, read_reference, walk
+from petra.references import NeededError, read_reference, walk
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +53,10 @@ class Shelf:
             raise NeededError(reference)
         self._found.move_to_end(key)
         return walk(reference, known[0])
+
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is here."""
+        return reference["key"] in self._found
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object; others make room."""
@@ -105,6 +107,10 @@ class Hand:
         """Bytes of what is at hand, as it is stored."""
         return self._size + self._shelf.brought
 
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is at hand."""
+        return reference["key"] in self._found or self._shelf.has(reference)
+
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object that was made: until it is durable, nobody could read it anywhere else."""
         self._found[reference["key"]] = found
@@ -138,11 +144,14 @@ class Hand:
         """Say why an object is not even asked for: it is too large, or would be too much beside the others."""
         size, key = reference["size"], reference["key"]
         if size > OBJECT_BYTES:
-            said = f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} can be looked into on the server"
+            said = (
+                f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} (OBJECT_BYTES) can be looked into on the server."
+                " Look into it in a task, or loop over it, and go by what that comes to"
+            )
         elif self._size + size > HAND_BYTES:
-            said = f"with {key} there would be more than {HAND_BYTES:,} bytes to look into at once"
+            said = f"with {key} there would be more than {HAND_BYTES:,} bytes (HAND_BYTES) to look into at once"
         elif len(self._found) >= BRING_MAX:
-            said = f"more than {BRING_MAX:,} objects would be needed at once"
+            said = f"more than {BRING_MAX:,} objects (BRING_MAX) would be needed at once"
         elif key.endswith(".bin"):
             return UnreadableError(
                 "transform", f"{key} is bytes, which a playbook cannot look into"
@@ -172,22 +181,23 @@ class Porter:
         self._errand = errand
         self._again = again
         self.shelf = Shelf(objects.name) if objects is not None else None
-        self._held: dict[str, list[Request]] = {}
+        self.held: dict[str, list[Request]] = {}
+        """By execution: what waits for an object, or behind what does."""
         self._rested = asyncio.Event()
         self._rested.set()
         self._room = asyncio.Semaphore(BRING_AT_ONCE)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self.held)
 
     def __iter__(self) -> Iterator[Request]:
         """Go through the requests that wait for an object, or behind one that does."""
-        for held in self._held.values():
+        for held in self.held.values():
             yield from held
 
     def holds(self, request: Request) -> bool:
         """Take a request whose execution waits for an object; False where it does not."""
-        held = self._held.get(request.execution)
+        held = self.held.get(request.execution)
         if held is None:
             return False
         held.append(request)
@@ -198,7 +208,7 @@ class Porter:
         assert self.shelf is not None, "without a store nothing is asked for"
         if request.hand is None:
             request.hand = Hand(self.shelf)
-        self._held[request.execution] = [*before, request]
+        self.held[request.execution] = [*before, request]
         self._rested.clear()
         self._errand("bring", self._bring(request, request.hand, lack))
 
@@ -210,8 +220,8 @@ class Porter:
             for reference in lack.references:
                 hand.take(reference, hand.refuses(reference) or await self._read(reference))
         finally:
-            self._again(self._held.pop(request.execution))
-            if not self._held:
+            self._again(self.held.pop(request.execution))
+            if not self.held:
                 self._rested.set()
 
     async def _cut(
@@ -233,30 +243,12 @@ class Porter:
         self, execution: str, reference: dict[str, Any]
     ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
         assert self._objects is not None
-        pieces: list[tuple[int, dict[str, Any]]] = []
         try:
-            whole = read_reference({**reference, "path": []})
-            await self._objects.check(whole)
-            cutter = Cutter(reference.get("path", ()), PIECE_BYTES)
-            async for block in self._objects.blocks(whole):
-                found = await asyncio.to_thread(cutter.feed, block)
-                pieces += [await self._piece(execution, *one) for one in found]
-            pieces += [await self._piece(execution, *one) for one in cutter.end()]
+            return await cut_object(self._objects, execution, reference, self._objects.write)
         except UnreadableError as error:
             return error
         except Exception as error:  # noqa: BLE001 - a list that cannot be cut is not the engine
             return UnreadableError("parse", f"{reference['key']:.80}: {error!r:.200}")
-        return pieces
-
-    async def _piece(
-        self, execution: str, count: int, content: bytes
-    ) -> tuple[int, dict[str, Any]]:
-        assert self._objects is not None
-        checksum = hashlib.sha256(content).hexdigest()
-        key = f"{execution}/{checksum}.json"
-        await self._objects.write(key, content)
-        made = Reference(store=self._objects.name, key=key, checksum=checksum, size=len(content))
-        return count, made.as_data()
 
     async def _read(self, reference: dict[str, Any]) -> Any:
         assert self._objects is not None

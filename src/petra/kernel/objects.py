@@ -11,13 +11,22 @@ Rule 4: what cannot be had is an error that names it: never undefined, never fal
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from petra.errors import UnreadableError
-from petra.references import SERVER_ROOM, Followed, NeededError, is_reference, resolved
+from petra.references import (
+    SERVER_ROOM,
+    Followed,
+    NeededError,
+    is_reference,
+    is_spliced,
+    look_through,
+    objects_of,
+    resolved,
+)
 from petra.wire import Error
 
 _encode = msgspec.json.Encoder().encode
@@ -43,6 +52,9 @@ class Shelf(Protocol):
             NeededError: it is not at hand, and nobody has tried to bring it.
             UnreadableError: it cannot be had.
         """
+
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is at hand."""
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces of a long list: how many items each has, and where it is.
@@ -76,6 +88,23 @@ class Plain(Followed):
         return len(self._objects)
 
 
+class Recalled(Plain):
+    """A shelf for decisions that are made again.
+
+    Which large lists were at hand then is not recorded: either none (``near`` is False) or all of them are.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.near = False
+        self.asked: set[str] = set()
+
+    def has(self, reference: Mapping[str, Any]) -> bool:
+        """Say what is to be tried, and take note that it mattered."""
+        self.asked.add(reference["key"])
+        return self.near
+
+
 class Made(NamedTuple):
     """An object that a decision made: it is to be stored under its key."""
 
@@ -102,6 +131,12 @@ class Objects:
         return self._shelf is not None
 
     @property
+    def store(self) -> str:
+        """The name of the store that new objects go to."""
+        assert self._shelf is not None, "there is a store"
+        return self._shelf.store
+
+    @property
     def brought(self) -> int:
         """How many bytes of objects are at hand."""
         return self._shelf.brought if self._shelf is not None else 0
@@ -115,6 +150,8 @@ class Objects:
         """
         if type(value) is not dict or not is_reference(value):
             return value
+        if "pieces" in value:
+            return look_through(value, self)
         self._check(value)
         assert self._shelf is not None
         return self._shelf(value)
@@ -131,6 +168,15 @@ class Objects:
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces of a long list that this execution may read."""
+        if is_spliced(reference):
+            found = [
+                (one[0], of)
+                for one, of in zip(reference["pieces"], objects_of(reference), strict=True)
+            ]
+            for _, of in found:
+                self._check(of)
+            tail = reference["tail"]
+            return [*found, (len(tail), self.put(tail))] if tail else found
         self._check(reference)
         assert self._shelf is not None
         return self._shelf.pieces(reference)
@@ -138,10 +184,10 @@ class Objects:
     def has(self, reference: dict[str, Any]) -> bool:
         """Whether what a reference leads to is at hand."""
         try:
-            self({**reference, "path": []})
-        except (NeededError, UnreadableError):
+            self._check(reference)
+        except UnreadableError:
             return False
-        return True
+        return self._shelf is not None and self._shelf.has(reference)
 
     def whole(self, value: Any) -> Any:
         """Return a value with every reference inside it replaced by what it leads to."""
@@ -155,8 +201,10 @@ class Objects:
             return value
         if not is_reference(value):
             return {key: self.owned(item) for key, item in value.items()}
-        own = value["key"].partition("/")[0] == self._execution
-        return value if own else self.whole(value)
+        owners = {one["key"].partition("/")[0] for one in objects_of(value)}
+        if owners != {self._execution}:
+            return self.whole(value)
+        return {**value, "tail": self.owned(value["tail"])} if "tail" in value else value
 
     def reading(self, execution: str) -> Objects:
         """Return the same, for something that another execution has sent: its references can be followed."""

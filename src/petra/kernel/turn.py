@@ -8,7 +8,7 @@ Rule 3: among enabled firings the selection strategy chooses; the order depends 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -26,7 +26,7 @@ from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
 from petra.kernel.state import Run, State
 from petra.policy import transform
-from petra.references import followed_all, is_reference
+from petra.references import followed_all, is_reference, is_spliced
 from petra.wire import Error
 
 _FIRINGS = (e.StepStarted, e.StepEnded)
@@ -209,25 +209,28 @@ class Turn:
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
     ) -> Any:
         """Render a value; what cannot be rendered is an error of the step (kind transform)."""
-        if value.constant:
-            return value.value
-        if value.ctx:
-            self.read(value.ctx)
-        try:
-            return value.render(self._scope(value.names, view, extra))
-        except (ExpressionError, UnreadableError) as error:
-            raise _trouble(what, error) from None
+        return self._rendered(value, value.render, view, what, extra)
 
     def hand_on(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
     ) -> Any:
         """Render a value that is kept and not looked into: what is large stays a reference."""
+        return self._rendered(value, value.hand_on, view, what, extra)
+
+    def _rendered(
+        self,
+        value: Value,
+        render: Callable[[dict[str, Any]], Any],
+        view: View,
+        what: str,
+        extra: dict[str, Any] | None,
+    ) -> Any:
         if value.constant:
             return value.value
         if value.ctx:
             self.read(value.ctx)
         try:
-            return value.hand_on(self._scope(value.names, view, extra))
+            return render(self._scope(value.names, view, extra))
         except (ExpressionError, UnreadableError) as error:
             raise _trouble(what, error) from None
 
@@ -284,7 +287,7 @@ class Turn:
         """Return a value as it may stand in an event: itself, or the reference to a large one."""
         most = self.program.payload_max
         size = excess(value, most)
-        if not size:
+        if not size or is_spliced(value):  # a list in pieces has few bytes of its own
             return value
         if not self.objects.can_store:
             message = (

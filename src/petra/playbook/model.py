@@ -18,6 +18,8 @@ from petra.kinds import Schema, says
 from petra.playbook.origins import Origins
 
 API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
+BRANCHES_MAX = 100_000
+"""Tokens that one firing makes: all of them are in memory, and start in one decision. Who needs more writes a loop."""
 
 Guard = Annotated[str | bool, Meta(description="A condition; true when absent.")]
 AdmitGuard = Annotated[Guard, Meta(extra={"use": Use.ADMIT})]
@@ -90,7 +92,10 @@ class Action(Part, frozen=True):
     backoff: Annotated[
         Literal["none", "linear", "exponential"], says("retry: how the delay grows.")
     ] = "none"
-    delay: Annotated[PolicySeconds | None, says("retry: seconds; 1 when absent.")] = None
+    delay: Annotated[
+        PolicySeconds | None,
+        says("retry: seconds, or `retry_after`: as long as the other side asks; 1 when absent."),
+    ] = None
     max_delay: Annotated[PolicySeconds | None, says("retry: the longest delay, in seconds.")] = None
     jitter: Annotated[PolicyFraction | None, says("retry: a fraction of the delay, 0 to 1.")] = None
     to: Annotated[str | None, says("jump: a task of the same step.")] = None
@@ -193,7 +198,7 @@ class Arc(Part, frozen=True):
         name="as", default="item"
     )
     copies: Annotated[
-        Annotated[int, Meta(ge=0)] | str | None,
+        Annotated[int, Meta(ge=0, le=BRANCHES_MAX)] | str | None,
         Meta(description="That many tokens.", extra={"use": Use.ARC}),
     ] = None
 

@@ -6,7 +6,9 @@ Rule 2: a worker meets a full disk, which it waits for; an engine also one that 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
@@ -19,6 +21,7 @@ from petra.references import (
     NeededError,
     Reference,
     is_reference,
+    objects_of,
     read_reference,
     resolved,
 )
@@ -68,6 +71,13 @@ class Disk:
         parts = [inside(piece, await self._read(piece)) for piece in pieces]
         whole = msgspec.json.decode(b"[" + b",".join(part for part in parts if part) + b"]")
         return await self.put(execution, whole)
+
+    async def put_file(
+        self, execution: str, file: Path, *, schema_hint: str | None = None
+    ) -> Reference:
+        """Store the bytes of a file."""
+        content = await asyncio.to_thread(file.read_bytes)
+        return await self.put(execution, content, schema_hint=schema_hint)
 
     async def get(self, reference: Reference) -> Any:
         """Return what a reference leads to."""
@@ -154,11 +164,13 @@ def missing(content: Mapping[str, bytes], value: Any) -> list[str]:
     if isinstance(value, dict):
         if not is_reference(value):
             return [key for item in value.values() for key in missing(content, item)]
-        try:
-            verified(read_reference(value), content.get(value["key"], b""))
-        except PetraError:
-            return [value["key"]]
-        return []
+        found = missing(content, value.get("tail", []))
+        for one in objects_of(value):
+            try:
+                verified(read_reference(one), content.get(one["key"], b""))
+            except PetraError:
+                found.append(one["key"])
+        return found
     if isinstance(value, list | tuple):
         return [key for item in value for key in missing(content, item)]
     return []
