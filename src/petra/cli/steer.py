@@ -11,9 +11,11 @@ import click
 
 from petra.cli.home import (
     EXIT,
+    find,
     found_id,
     home_option,
     json_value,
+    look,
     request,
     request_id,
     result_from,
@@ -25,10 +27,13 @@ from petra.cli.show import hint, summary
 from petra.cli.workload import workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, Branch
+from petra.desk.result import awaited_signals
 from petra.embedded import new_id, read_file
+from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.playbook import to_yaml
+from petra.store.base import Store
 from petra.wire import Error
 
 T = TypeVar("T")
@@ -36,10 +41,12 @@ T = TypeVar("T")
 execution_argument = click.argument("execution", metavar="ID")
 
 
-def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = False) -> None:
+def carry_out(
+    home: Path, given: AnyRequest, output: str, *, follows: bool = False, note: str = ""
+) -> None:
     """Have a request carried out, and show what the execution has come to.
 
-    Exits with 0 when it was accepted; with ``follows``, as the execution ended.
+    Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
     """
     reply = request(home, given)
     found = result_from(reply)
@@ -48,6 +55,8 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
     else:
         if reply.refused:
             click.echo(f"refused: {reply.refused}", err=True)
+        elif note:
+            click.echo(note, err=True)
         click.echo(summary(found))
         hint(found)
     sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
@@ -56,6 +65,9 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
 def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:
     chosen = found_id(home, execution)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output)
+
+
+_SHOWN_MAX = 3
 
 
 @click.command("signal")
@@ -68,9 +80,30 @@ def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) ->
 def signal(
     execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
 ) -> None:
-    """Send a signal to an execution."""
+    """Send a signal to an execution; one that nobody waits for yet is kept until somebody does."""
     data = json_value(payload, "--payload") if payload is not None else None
-    _steer(home, execution, c.SendSignal(now=0.0, name=name, key=key, payload=data), output)
+    chosen, note = look(
+        home, lambda store, entries: _unexpected(store, entries, execution, name, key)
+    )
+    command = c.SendSignal(now=0.0, name=name, key=key, payload=data)
+    carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output, note=note)
+
+
+async def _unexpected(
+    store: Store, entries: Entries, execution: str, name: str, key: str | None
+) -> tuple[str, str]:
+    """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
+    state = (await find(store, entries, execution)).state
+    awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
+    if state.terminal or any((waited, of) == (name, key) for _, waited, of in awaited):
+        return state.id, ""
+    said = [f"step '{step}' waits for {_signal(waited, of)}" for step, waited, of in awaited]
+    shown = [*dict.fromkeys(said)][:_SHOWN_MAX]
+    return state.id, "; ".join([f"nobody waits for {_signal(name, key)} now", *shown])
+
+
+def _signal(name: str, key: Any) -> str:
+    return f"'{name}'" + (f" with key '{key}'" if key is not None else " without a key")
 
 
 @click.command("patch")
