@@ -67,6 +67,15 @@ class Http(Fields, frozen=True):
     data: Annotated[Data, says("A body: an object is sent as JSON, text as it is.")] = None
     form: Annotated[Map | None, says("A body sent as a form.")] = None
     body: Annotated[Data, says("A body: text is sent as it is, an object as JSON.")] = None
+    multipart: Annotated[
+        Map | None,
+        says(
+            "A body of several parts, by name: text, or `{data|ref, encoding, filename, content_type}`."
+        ),
+    ] = None
+    download: Annotated[
+        Flag, says("Store the answer, of any size; `data` is the reference to its bytes.")
+    ] = False
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
     follow_redirects: Annotated[Flag, says("Follow redirects.")] = True

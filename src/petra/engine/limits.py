@@ -88,6 +88,7 @@ BRING_S = 30.0
 # Before a start
 SECRETS_S = 5.0
 COMING_S = 10.0
+MISSING_MAX = 20
 PROOFS_MAX = 1_000
 
 # Logs of runs
@@ -285,6 +286,7 @@ LIMITS = (
         "seconds",
         "a worker that is being started is waited for so long to ask it about secrets",
     ),
+    Limit("MISSING_MAX", MISSING_MAX, "secrets", "further ones that are missing are not named"),
     Limit(
         "PROOFS_MAX",
         PROOFS_MAX,

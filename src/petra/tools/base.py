@@ -9,9 +9,10 @@ Rule 4: messages, tracebacks and details leave through ``ToolContext.scrub``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import msgspec
@@ -56,8 +57,14 @@ class Objects(Protocol):
     async def put(self, value: Any, *, schema_hint: str | None = None) -> dict[str, Any]:
         """Store a value; return its reference once it is durable."""
 
+    async def put_file(self, file: Path, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store the bytes of a file, of any size; return their reference once they are durable."""
+
     async def get(self, reference: Any) -> Any:
         """Return what a reference leads to, verified."""
+
+    def blocks(self, reference: Any) -> AsyncIterator[bytes]:
+        """Read what a reference leads to, block by block, verified."""
 
 
 class Cancellation:
@@ -121,8 +128,7 @@ def discard(text: str, stream: str = "log") -> None:
     """Take a text and forget it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool may touch beside its fields.
 
     ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
@@ -131,16 +137,16 @@ class ToolContext:
     a text that goes on, and leaves what may be the beginning of a secret. Any thread may call ``log``.
     """
 
-    args: Mapping[str, Any] = field(default_factory=dict)
-    scope: Mapping[str, Any] = field(default_factory=dict)
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    scope: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    spec: Mapping[str, Any] = msgspec.field(default_factory=dict)
     secret: Callable[[str], Awaitable[Any]] = no_secret
     log: Say = discard
     scrub: Callable[[str], str] = same
     part: Callable[[str], tuple[str, str]] = all_of_it
     objects: Objects | None = None
-    cancelled: Cancellation = field(default_factory=Cancellation)
-    written: Mapping[str, Written] = field(default_factory=dict)
+    cancelled: Cancellation = msgspec.field(default_factory=Cancellation)
+    written: Mapping[str, Written] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +160,7 @@ class ToolSettings:
     threads: int = 512
     connections: int = 10
     memory_mb: int = 1024
+    download_max: int = 10 * 1024 * 1024 * 1024
 
 
 class Tool(Protocol):

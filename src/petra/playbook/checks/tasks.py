@@ -27,7 +27,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_BODIES = ("json", "data", "form", "body")
+_BODIES = ("json", "data", "form", "body", "multipart")
 _ALTERNATIVES = ("for_s", "until", "signal", "human")
 _ESCALATIONS = ("notify", "reassign", "expire")
 
