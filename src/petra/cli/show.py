@@ -211,7 +211,7 @@ def hint(result: Result) -> None:
         if len(result.work_items) > EACH:
             click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
     elif result.status == "waiting" and result.reason == "signal":
-        click.echo(f"  why: petra explain {result.id}; then: petra signal {result.id} NAME")
+        click.echo(f"  why: petra explain {result.id}; then: {signal_command(result)}")
     elif result.status in ("waiting", "stuck"):
         click.echo(f"  why: petra explain {result.id}")
     elif result.status == "paused":
@@ -222,9 +222,21 @@ def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True
     """Return the command that completes a work item, by its step where that has no other."""
     name = item["step"] if alone else item["id"][:12]
     action = (item["actions"] or ["approve"])[0]
-    users = item["users"]
-    who = item["holder"] or (users[0] if isinstance(users, list) and users else users or "")
-    return f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
+    users = item["users"] if isinstance(item["users"], list) else [item["users"]]
+    may = [user for user in users if user not in item.get("excluded", ())]
+    who = item["holder"] or (may[0] if may else "")
+    command = f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
+    needed = ", ".join(f'"{key}": …' for key in item.get("required", ()))
+    return command + (f" --data '{{{needed}}}'" if needed else "")
+
+
+def signal_command(result: Result) -> str:
+    """Return the command that sends the signal an execution waits for."""
+    if not result.signals:
+        return f"petra signal {result.id} NAME"
+    first = result.signals[0]
+    key = f" --key {first['key']}" if first["key"] is not None else ""
+    return f"petra signal {result.id} {first['name']}{key}"
 
 
 def short(value: Any, most: int = 200) -> str:

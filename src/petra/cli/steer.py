@@ -9,11 +9,15 @@ from typing import Any, TypeVar
 
 import click
 
+from petra.cli.definition import definition, own_playbook
+from petra.cli.files import library_option
 from petra.cli.home import (
     EXIT,
+    find,
     found_id,
     home_option,
     json_value,
+    look,
     request,
     request_id,
     result_from,
@@ -22,13 +26,18 @@ from petra.cli.home import (
 )
 from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
-from petra.cli.workload import workload_of
+from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, Branch
-from petra.embedded import new_id, read_file
+from petra.desk.beside import beside
+from petra.desk.result import awaited_signals
+from petra.embedded import new_id
+from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.library import Gathered
 from petra.playbook import to_yaml
+from petra.store.base import Store
 from petra.wire import Error
 
 T = TypeVar("T")
@@ -36,10 +45,12 @@ T = TypeVar("T")
 execution_argument = click.argument("execution", metavar="ID")
 
 
-def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = False) -> None:
+def carry_out(
+    home: Path, given: AnyRequest, output: str, *, follows: bool = False, note: str = ""
+) -> None:
     """Have a request carried out, and show what the execution has come to.
 
-    Exits with 0 when it was accepted; with ``follows``, as the execution ended.
+    Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
     """
     reply = request(home, given)
     found = result_from(reply)
@@ -48,6 +59,8 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
     else:
         if reply.refused:
             click.echo(f"refused: {reply.refused}", err=True)
+        elif note:
+            click.echo(note, err=True)
         click.echo(summary(found))
         hint(found)
     sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
@@ -56,6 +69,9 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
 def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:
     chosen = found_id(home, execution)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output)
+
+
+_SHOWN_MAX = 3
 
 
 @click.command("signal")
@@ -68,9 +84,30 @@ def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) ->
 def signal(
     execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
 ) -> None:
-    """Send a signal to an execution."""
+    """Send a signal to an execution; one that nobody waits for yet is kept until somebody does."""
     data = json_value(payload, "--payload") if payload is not None else None
-    _steer(home, execution, c.SendSignal(now=0.0, name=name, key=key, payload=data), output)
+    chosen, note = look(
+        home, lambda store, entries: _unexpected(store, entries, execution, name, key)
+    )
+    command = c.SendSignal(now=0.0, name=name, key=key, payload=data)
+    carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output, note=note)
+
+
+async def _unexpected(
+    store: Store, entries: Entries, execution: str, name: str, key: str | None
+) -> tuple[str, str]:
+    """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
+    state = (await find(store, entries, execution)).state
+    awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
+    if state.terminal or any((waited, of) == (name, key) for _, waited, of in awaited):
+        return state.id, ""
+    said = [f"step '{step}' waits for {_signal(waited, of)}" for step, waited, of in awaited]
+    shown = [*dict.fromkeys(said)][:_SHOWN_MAX]
+    return state.id, "; ".join([f"nobody waits for {_signal(name, key)} now", *shown])
+
+
+def _signal(name: str, key: Any) -> str:
+    return f"'{name}'" + (f" with key '{key}'" if key is not None else " without a key")
 
 
 @click.command("patch")
@@ -184,14 +221,14 @@ map_option = click.option(
 def _changed(command: Callable[..., T]) -> Callable[..., T]:
     """Let a new execution with an old past differ from it."""
     playbook = click.option(
-        "--playbook", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-        help="Go on with this playbook; the past must fit it.",
+        "--playbook", metavar="FILE|VERSION",
+        help="Go on with this playbook, or with a version that is applied; the past must fit it.",
     )  # fmt: skip
     pairs = click.option(
         "--set", "pairs", metavar="K=V", multiple=True, help="Another value of the workload."
     )
     reason = click.option("--reason", default="", help="Why; it is kept in the log.")
-    return playbook(map_option(pairs(reason(command))))
+    return playbook(map_option(pairs(reason(library_option(command)))))
 
 
 @click.command("rerun")
@@ -230,15 +267,23 @@ def _branch(
     execution: str,
     output: str,
     *,
-    playbook: Path | None,
+    playbook: str | None,
+    library: tuple[Path, ...],
     pairs: tuple[str, ...],
     renamed: dict[str, str],
     **asked: Any,
 ) -> None:
     """Begin a new execution with an old past; a refusal leaves none behind."""
+    origin = found_id(home, execution)
+    changed, around = (
+        definition(home, origin, playbook, library) if playbook else (None, Gathered())
+    )
+    workload = workload_of("", pairs) if pairs else None
+    for words in unknown_keys(changed or own_playbook(home, origin), workload or {}):
+        click.echo(f"warning: {words}", err=True)
     given = Branch(
-        id=request_id(), execution=new_id(SystemClock()), origin=found_id(home, execution),
-        playbook=to_yaml(read_file(playbook)) if playbook is not None else "",
-        renamed=renamed, workload=workload_of("", pairs) if pairs else None, **asked,
+        id=request_id(), execution=new_id(SystemClock()), origin=origin,
+        playbook=to_yaml(changed) if changed is not None else "", beside=beside(around),
+        renamed=renamed, workload=workload, **asked,
     )  # fmt: skip
     carry_out(home, given, output, follows=True)

@@ -123,6 +123,10 @@ class UnknownKeys:
         for index, step in enumerate(as_seq(document.get("workflow")) or ()):
             if isinstance(step, Map):
                 self.mend(model.Step, step, ("workflow", index))
+                spec = step.get("spec")
+                undo = spec.get("compensate") if isinstance(spec, Map) else None
+                if isinstance(undo, Map):
+                    self.mend(model.Compensate, undo, ("workflow", index, "spec", "compensate"))
 
     def mend(self, struct: type[msgspec.Struct], node: Map, path: Path) -> None:
         """Report keys that are almost right and give them the name that was meant."""
@@ -180,7 +184,9 @@ class UnknownKeys:
             self.problems.extend(trial)
             return True
         words = f"'{key}' in {where(path)} is ignored: {wrong.message}"
-        self.problems.warn("P208", wrong.mark, words, wrong.hint or "Petra does not know this form")
+        self.problems.warn(
+            "P208", node.value_at(key), words, wrong.hint or "Petra does not know this form"
+        )
         return False
 
     def _decode(
