@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
-from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
+from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
@@ -67,6 +67,7 @@ class Local:
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
         library: Sequence[Path] = (),
+        only: Collection[str] | None = None,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
@@ -90,7 +91,7 @@ class Local:
         async with (
             workers as start,
             begun(start) as first,
-            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
+            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s, only=only) as engine,
         ):
             local = cls(engine, clock, library=library)
             async with (
@@ -216,7 +217,7 @@ class Local:
 
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
-        return await self.desk.carry_out(self.who, request)
+        return await carry_out(self.desk, self.who, request)
 
 
 def read_file(file: Path) -> Playbook:
