@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.processes import data, line_with, petra, started
 from click.testing import Result
 
 from petra.clock import SystemClock
@@ -275,3 +276,21 @@ def test_prune_removes_what_ended_long_ago(command: Command) -> None:
     assert status(command) == {"bad": ["failed"]}
     assert command("prune", "--older", "1 month").exit_code == 2
     assert command("prune", "--older", "1s", "--status", "waiting").exit_code == 2
+
+
+def test_what_is_removed_by_the_one_that_has_the_folder_open_is_gone_also_if_that_one_leaves_with_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ask.yaml").write_text(HEAD % "ask" + ASK)
+    (tmp_path / "work.yaml").write_text(HEAD % "work" + WORK)
+    done = data(tmp_path, "run", "work.yaml")["id"]
+    with started(tmp_path, "run", "ask.yaml", "--wait") as holder:
+        try:
+            line_with(holder, "☺")
+            assert petra(tmp_path, "rm", done) == "removed 1 execution\n"
+            (asked,) = [row["id"] for row in data(tmp_path, "ps")]
+            assert petra(tmp_path, "rm", asked, "--force") == "removed 1 execution\n"
+            assert holder.wait(60) == 1
+            assert data(tmp_path, "ps") == []
+        finally:
+            holder.kill()

@@ -8,13 +8,17 @@ a part that is reported as a whole.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from texts import ROOT
 
+from petra import kinds
+from petra.playbook import model
 from petra.playbook.problems import Mark, Problem, Problems
 from petra.playbook.read import read_tree
 from petra.playbook.tree import Map, Places, Seq, Tree, copy_tree
@@ -151,3 +155,33 @@ def test_nothing_that_is_written_is_dropped_in_silence(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_nothing_at_all_is_dropped_in_silence(path: Path) -> None:
     assert silent(path, None) == []
+
+
+# What is reserved: accepted when it is empty, and refused otherwise.
+RESERVED = {"LoopPolicy.ordering", "LoopPolicy.partitioning", "LoopPolicy.dedupe"}
+
+
+def test_every_field_of_the_model_is_read_by_some_code() -> None:
+    read = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        if path.name in ("model.py", "kinds.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Attribute(attr=word) | ast.Constant(value=str(word)):
+                    read.add(word)
+                case _:
+                    pass
+    structs = [
+        found
+        for module in (model, kinds)
+        for found in vars(module).values()
+        if isinstance(found, type) and issubclass(found, msgspec.Struct)
+    ]
+    unread = {
+        f"{struct.__name__}.{field.name}"
+        for struct in structs
+        for field in msgspec.structs.fields(struct)
+        if not {field.name, field.encode_name} & read
+    }
+    assert unread == RESERVED

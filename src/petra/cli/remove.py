@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from petra.cli.home import act, either, full_id, home_option, look, request_id, writing
 from petra.cli.labels import which_options
@@ -143,11 +144,17 @@ async def _old(store: Store, wanted: ExecutionFilter) -> tuple[list[ExecutionRow
 
 
 def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]:
-    """Have executions removed: by the store alone, by an engine that cancels them first, or by who has the home open."""
+    """Have executions removed: by the store alone, by an engine that cancels them first, or by who has the home open.
+
+    Somebody who had it open may have removed them, and left before saying so: what is gone already is gone.
+    """
     given = Remove(id=request_id(), execution="", executions=list(executions), force=force)
 
+    async def left(store: Store) -> list[str]:
+        return [one for one in executions if await store.execution(one) is not None]
+
     async def here(store: Store) -> Reply:
-        families = [await family_of(store, execution) for execution in executions]
+        families = [await family_of(store, execution) for execution in await left(store)]
         refuse_live(families)
         members = dict.fromkeys(member for family in families for member in family.members)
         gone = await remove(store, LocalObjects(home / OBJECTS), members)
@@ -158,7 +165,8 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
 
     async def cancelled(local: Local) -> Reply:
         try:
-            return await local.carry_out(given)
+            known = await left(local.engine.store)
+            return await local.carry_out(msgspec.structs.replace(given, executions=known))
         except PetraError as error:
             return Reply(error=str(error))
 
@@ -172,4 +180,4 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
     if reply.error or reply.result is None:
         raise UsageError(reply.error)
     gone: list[str] = reply.result["removed"]
-    return gone
+    return list(dict.fromkeys([*gone, *executions]))

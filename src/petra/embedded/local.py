@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
@@ -24,13 +23,14 @@ from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
 from petra.embedded.keeper import Keeper
+from petra.embedded.reading import Readings, read_around
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.library import Gathered, gather
+from petra.library import Gathered
 from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
@@ -50,6 +50,7 @@ class Local:
     ) -> None:
         """Make one for whoever uses it: the owner of the folder, unless told otherwise."""
         self.library = tuple(library)
+        self._readings = Readings(self.library)
         self.who = who or owner()
         self.engine = engine
         self.clock = clock
@@ -127,7 +128,7 @@ class Local:
     def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
         if isinstance(playbook, Playbook):
             return playbook, Gathered()
-        return read_around(Path(playbook), self.library)
+        return self._readings.around(playbook)
 
     async def apply(
         self, *playbooks: Playbook | str | Path, allow_unsound: bool = False
@@ -218,29 +219,6 @@ class Local:
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
         return await carry_out(self.desk, self.who, request)
-
-
-def read_file(file: Path) -> Playbook:
-    """Read a playbook that may run.
-
-    Raises:
-        InvalidPlaybookError: it has errors.
-    """
-    learn_plug_ins()
-    return folder_files.read_file(file).checked()
-
-
-def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gathered]:
-    """Read a playbook that may run, with what lies around its file and may be called (S16).
-
-    Raises:
-        InvalidPlaybookError: it has errors, or what it calls has.
-    """
-    playbook = read_file(file)
-    found = gather(file, playbook, library, read=folder_files.read_file)
-    for reading in found.faulty:
-        reading.checked()
-    return playbook, found
 
 
 def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:

@@ -72,6 +72,9 @@ from petra.wire import frames
 
 _log = logging.getLogger(__name__)
 
+_BESIDE = (frames.Log, frames.Retrying, frames.Checked)
+"""What workers say that makes room for nothing."""
+
 
 class Engine:
     """Runs executions durably on a store."""
@@ -340,7 +343,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:  # noqa: C901, PLR0912 - a table
+    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
         """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again.
 
         Raises:
@@ -350,16 +353,8 @@ class Engine:
             return
         frame = check(given, greeted=self.dispatcher.greeted(link))
         self.dispatcher.heard(link)
-        self.keychains.take(link, frame)
         match frame:
-            case frames.Hello():
-                self.dispatcher.hello(link, frame)
-                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
-            case frames.Credit():
-                self.dispatcher.credit(link, frame.slots)
-            case frames.Heartbeat():
-                self.dispatcher.heartbeat(link, frame.leases)
-            case frames.Reports():
+            case frames.Reports():  # what is said most comes first
                 # while there is no room, no more is read from this connection
                 await self._inbox.room()
                 if not self.life.goes_on():
@@ -367,6 +362,23 @@ class Engine:
                 for report in frame.reports:
                     self._reported(link, report)
                 return
+            case frames.Credit():
+                self.dispatcher.credit(link, frame.slots)
+            case frames.Heartbeat():
+                self.dispatcher.heartbeat(link, frame.leases)
+            case _:
+                self.keychains.take(link, frame)
+                await self._said(link, frame)
+                if isinstance(frame, _BESIDE):
+                    return
+        await self._pump()
+
+    async def _said(self, link: Link, frame: frames.FromWorker) -> None:
+        """Take what workers say seldom."""
+        match frame:
+            case frames.Hello():
+                self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
@@ -377,14 +389,11 @@ class Engine:
                 own = self._own_lines(link, frame)
                 self.feed.printed(own.lines)
                 self.logs.take(link, own)
-                return
             case frames.Retrying():
                 if self.dispatcher.serves(link, frame.execution):
                     self.feed.hint(frame)
-                return
-            case frames.Checked():
-                return
-        await self._pump()
+            case _:
+                pass
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
