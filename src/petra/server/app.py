@@ -26,7 +26,7 @@ from petra.server.resources import (
     streams,
     system,
 )
-from petra.server.service import Service
+from petra.server.service import Service, TheService
 
 AnyHttpRequest = Request[Any, Any, Any]
 
@@ -54,7 +54,7 @@ def build(service: Service) -> Litestar:
     )
 
 
-def _who(service: Service, request: AnyHttpRequest) -> Principal:
+def _who(service: TheService, request: AnyHttpRequest) -> Principal:
     headers = request.headers
     asked = Asked(
         method=request.method,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from litestar.di import NamedDependency
+
 from petra.clock import Clock
-from petra.desk import Desk
+from petra.desk import Desk, Principal
 from petra.engine import Engine
 from petra.server.besides import Besides
 from petra.server.identity import Identity
@@ -36,3 +38,8 @@ class Service:
     def base(self) -> str:
         """Where the API is."""
         return f"{self.prefix}{API}"
+
+
+TheService = NamedDependency[Service]
+Who = NamedDependency[Principal]
+"""What a handler asks for by these names, and gets."""

@@ -6,16 +6,15 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import HeaderParameter
+from litestar.params import FromPath, HeaderParameter, JSONBody
 
-from petra.desk import Principal
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
 from petra.wire import Error
 
@@ -71,8 +70,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _asked(
-    service: Service,
-    who: Principal,
+    service: TheService,
+    who: Who,
     execution: str,
     command: c.CallerCommand,
     key: str | None,
@@ -85,7 +84,7 @@ async def _asked(
 
 
 async def _accepted(
-    service: Service, who: Principal, execution: str, command: c.CallerCommand, key: str | None
+    service: TheService, who: Who, execution: str, command: c.CallerCommand, key: str | None
 ) -> int:
     """Give a command; return the version after it.
 
@@ -101,11 +100,11 @@ async def _accepted(
 
 @post("/executions/{execution:str}/signals/{name:str}", status_code=200)
 async def signal(
-    service: Service,
-    who: Principal,
-    execution: str,
-    name: str,
-    data: SignalBody | None = None,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    name: FromPath[str],
+    data: JSONBody[SignalBody | None] = None,
     key: Key = None,
     prefer: Prefer = None,
 ) -> Done:
@@ -118,7 +117,7 @@ async def signal(
     return Done(execution=await found(service, who, execution), waited=met)
 
 
-async def _met(service: Service, execution: str, name: str, version: int) -> bool:
+async def _met(service: TheService, execution: str, name: str, version: int) -> bool:
     """Tell whether a signal that was decided up to a version found somebody who waited: its record says so."""
     rows = await service.engine.store.read(
         execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
@@ -130,10 +129,10 @@ async def _met(service: Service, execution: str, name: str, version: int) -> boo
 
 @post("/executions/{execution:str}/pause", status_code=200)
 async def pause(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: Reason | None = None,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[Reason | None] = None,
     key: Key = None,
     prefer: Prefer = None,
 ) -> Execution:
@@ -144,7 +143,7 @@ async def pause(
 
 @post("/executions/{execution:str}/resume", status_code=200)
 async def resume(
-    service: Service, who: Principal, execution: str, key: Key = None, prefer: Prefer = None
+    service: TheService, who: Who, execution: FromPath[str], key: Key = None, prefer: Prefer = None
 ) -> Execution:
     """Go on."""
     return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
@@ -152,10 +151,10 @@ async def resume(
 
 @post("/executions/{execution:str}/cancel", status_code=200)
 async def cancel(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: Reason | None = None,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[Reason | None] = None,
     key: Key = None,
     prefer: Prefer = None,
 ) -> Execution:
@@ -166,10 +165,10 @@ async def cancel(
 
 @patch("/executions/{execution:str}/ctx", status_code=200)
 async def patch_ctx(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: PatchBody,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[PatchBody],
     if_match: IfMatch = None,
     key: Key = None,
 ) -> Response[Execution]:
@@ -185,7 +184,12 @@ async def patch_ctx(
 
 @post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
 async def override(
-    service: Service, who: Principal, execution: str, step: str, data: Outcome, key: Key = None
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    step: FromPath[str],
+    data: JSONBody[Outcome],
+    key: Key = None,
 ) -> Execution:
     """Decide the outcome of a step that runs or waits."""
     if (data.ok is msgspec.UNSET) == (data.error is None):
@@ -203,11 +207,11 @@ async def override(
 
 @post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
 async def retry(
-    service: Service,
-    who: Principal,
-    execution: str,
-    step: str,
-    data: Reason | None = None,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    step: FromPath[str],
+    data: JSONBody[Reason | None] = None,
     key: Key = None,
 ) -> Execution:
     """Hand a step that is an incident out once more."""
@@ -217,7 +221,12 @@ async def retry(
 
 @post("/executions/{execution:str}/groups/{group:str}", status_code=200)
 async def change_group(
-    service: Service, who: Principal, execution: str, group: str, data: Group, key: Key = None
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    group: FromPath[str],
+    data: JSONBody[Group],
+    key: Key = None,
 ) -> Execution:
     """Change a live group: add, close, cancel, complete."""
     command = c.ChangeGroup(now=0.0, group=group, change=data.change, item=data.item)

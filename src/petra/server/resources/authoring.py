@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 from litestar import Request, Router, get, post
 
-from petra.desk import Principal
 from petra.desk.principal import May
 from petra.net import prove
 from petra.playbook import read
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.schema import json_schema
 from petra.server.problems import ProblemError, problem_data
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 
 AnyHttpRequest = Request[Any, Any, Any]
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
@@ -45,7 +44,7 @@ async def text_of(request: AnyHttpRequest) -> str:
 
 
 @post("/check", status_code=200)
-async def check(service: Service, who: Principal, request: AnyHttpRequest) -> dict[str, Any]:
+async def check(service: TheService, who: Who, request: AnyHttpRequest) -> dict[str, Any]:
     """Check a playbook: its problems, and whether it is sound."""
     who.must(May.SEE)
     return await service.besides.do(_checked, await text_of(request))
@@ -71,7 +70,7 @@ def _checked(text: str) -> dict[str, Any]:
 
 
 @post("/migrate", status_code=200)
-async def migrate(service: Service, who: Principal, request: AnyHttpRequest) -> dict[str, Any]:
+async def migrate(service: TheService, who: Who, request: AnyHttpRequest) -> dict[str, Any]:
     """Rewrite a playbook of a dialect, or an older one, in canonical words."""
     who.must(May.SEE)
     return await service.besides.do(_migrated, await text_of(request))
@@ -83,7 +82,7 @@ def _migrated(text: str) -> dict[str, Any]:
 
 
 @get("/schema")
-async def schema(who: Principal) -> dict[str, Any]:
+async def schema(who: Who) -> dict[str, Any]:
     """Return the JSON Schema of playbooks."""
     who.must(May.SEE)
     return json_schema()

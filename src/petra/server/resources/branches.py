@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 from litestar import Response, Router, post
+from litestar.params import FromPath, JSONBody
 
-from petra.desk import Branch, Principal
+from petra.desk import Branch
 from petra.desk.carrying import carry_out
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
 
 
@@ -39,10 +40,10 @@ class ForkBody(Body, frozen=True):
 
 @post("/executions/{execution:str}/rerun", status_code=201)
 async def rerun(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: Rerun,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[Rerun],
     key: Key = None,
     prefer: Prefer = None,
 ) -> Response[Execution]:
@@ -56,10 +57,10 @@ async def rerun(
 
 @post("/executions/{execution:str}/fork", status_code=201)
 async def fork(
-    service: Service,
-    who: Principal,
-    execution: str,
-    data: ForkBody,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[ForkBody],
     key: Key = None,
     prefer: Prefer = None,
 ) -> Response[Execution]:
@@ -72,7 +73,7 @@ async def fork(
 
 
 async def _branched(
-    service: Service, who: Principal, made: Branch, prefer: str | None
+    service: TheService, who: Who, made: Branch, prefer: str | None
 ) -> Response[Execution]:
     wait = wait_of(prefer)
     known = await service.engine.store.answer(made.id) if made.id else None

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Response, Router, get, post
-from litestar.params import HeaderParameter, QueryParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from petra.desk import Principal, result_of
+from petra.desk import result_of
 from petra.desk.looking import looked
 from petra.desk.whole import has_references, whole
 from petra.engine.codec import from_row, status_then
@@ -26,7 +26,7 @@ from petra.playbook import Playbook, read
 from petra.playbook.read import read_stored
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, moment, row_data
 from petra.store.rows import ExecutionFilter
 
@@ -57,7 +57,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 @post("/executions", status_code=201)
 async def start(
-    service: Service, who: Principal, data: Start, key: Key = None, prefer: Prefer = None
+    service: TheService, who: Who, data: JSONBody[Start], key: Key = None, prefer: Prefer = None
 ) -> Response[Execution]:
     """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
     wait, desk = wait_of(prefer), service.desk
@@ -82,7 +82,7 @@ async def start(
     return _answer(service, await found(service, who, answered.execution), 201)
 
 
-async def _chosen(service: Service, data: Start) -> Playbook:
+async def _chosen(service: TheService, data: JSONBody[Start]) -> Playbook:
     if isinstance(data.playbook, Text):
         return read(data.playbook.text, "the playbook").checked()
     row = await service.engine.store.find_playbook(data.playbook, data.version)
@@ -92,14 +92,14 @@ async def _chosen(service: Service, data: Start) -> Playbook:
     return read_stored(row.source.decode(), row.path)
 
 
-def command_id(who: Principal, key: str | None, act: str) -> str:
+def command_id(who: Who, key: str | None, act: str) -> str:
     """Return the id under which the engine remembers what was asked; nothing where no key was given."""
     if not key:
         return ""
     return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
 
 
-async def waited(service: Service, who: Principal, execution: str, seconds: float) -> None:
+async def waited(service: TheService, who: Who, execution: str, seconds: float) -> None:
     """Wait until an execution ends or rests, for so long."""
     if seconds:
         try:
@@ -109,7 +109,7 @@ async def waited(service: Service, who: Principal, execution: str, seconds: floa
             return
 
 
-async def found(service: Service, who: Principal, execution: str) -> Execution:
+async def found(service: TheService, who: Who, execution: str) -> Execution:
     """Return an execution as it is shown."""
     result = await service.desk.get(who, execution)
     stored = await service.engine.store.execution(execution)
@@ -123,24 +123,24 @@ async def found(service: Service, who: Principal, execution: str) -> Execution:
     )  # fmt: skip
 
 
-def _answer(service: Service, shown: Execution, status: int) -> Response[Execution]:
+def _answer(service: TheService, shown: Execution, status: int) -> Response[Execution]:
     headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
     return Response(shown, status_code=status, headers=headers)
 
 
 @get("/executions")
 async def listed(
-    service: Service,
-    who: Principal,
-    status: list[str] | None = None,
-    playbook: str | None = None,
-    parent: str | None = None,
-    text: str = "",
-    label: list[str] | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    limit: int = 100,
-    cursor: str | None = None,
+    service: TheService,
+    who: Who,
+    status: FromQuery[list[str] | None] = None,
+    playbook: FromQuery[str | None] = None,
+    parent: FromQuery[str | None] = None,
+    text: FromQuery[str] = "",
+    label: FromQuery[list[str] | None] = None,
+    since: FromQuery[datetime | None] = None,
+    until: FromQuery[datetime | None] = None,
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List executions, latest start first."""
     wanted = ExecutionFilter(
@@ -160,14 +160,14 @@ def _label(given: str) -> tuple[str, str]:
 
 
 @get("/executions/{execution:str}")
-async def one(service: Service, who: Principal, execution: str) -> Response[Execution]:
+async def one(service: TheService, who: Who, execution: FromPath[str]) -> Response[Execution]:
     """Show an execution: its status, output, ctx, counts and what it waits for."""
     shown = await found(service, who, execution)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
 
 @get("/executions/{execution:str}/result")
-async def result(service: Service, who: Principal, execution: str) -> Any:
+async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any:
     """Return the output of an execution that has ended, whole."""
     done = await service.desk.get(who, execution)
     if done.status not in OVER:
@@ -183,11 +183,11 @@ async def result(service: Service, who: Principal, execution: str) -> Any:
 
 @get("/executions/{execution:str}/records")
 async def records(
-    service: Service,
-    who: Principal,
-    execution: str,
-    after: int = 0,
-    limit: int = 100,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    after: FromQuery[int] = 0,
+    limit: FromQuery[int] = 100,
     record_type: Annotated[str | None, QueryParameter(name="type", required=False)] = None,
 ) -> Page[dict[str, Any]]:
     """Return records of an execution, whole, behind one of them."""
@@ -199,7 +199,7 @@ async def records(
 
 
 @get("/executions/{execution:str}/explain")
-async def explained(service: Service, who: Principal, execution: str) -> dict[str, Any]:
+async def explained(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
     """Say what an execution waits for, and why, with what can be done about it."""
     await service.desk.get(who, execution)
     return await looked(service.engine, execution)
@@ -207,7 +207,11 @@ async def explained(service: Service, who: Principal, execution: str) -> dict[st
 
 @get("/executions/{execution:str}/children")
 async def children(
-    service: Service, who: Principal, execution: str, limit: int = 100, cursor: str | None = None
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List the executions that this one started."""
     wanted = ExecutionFilter(parent=execution)
@@ -216,7 +220,9 @@ async def children(
 
 
 @get("/executions/{execution:str}/at/{seq:int}")
-async def at(service: Service, who: Principal, execution: str, seq: int) -> dict[str, Any]:
+async def at(
+    service: TheService, who: Who, execution: FromPath[str], seq: FromPath[int]
+) -> dict[str, Any]:
     """Show an execution as it was at a record: status, ctx, tokens by place, and the receipt."""
     log = await service.desk.records(who, execution)
     if not log:
@@ -247,7 +253,7 @@ def _places(state: Any) -> dict[str, int]:
 
 
 @get("/executions/{execution:str}/logs", media_type="application/x-ndjson")
-async def logs(service: Service, who: Principal, execution: str) -> Stream:
+async def logs(service: TheService, who: Who, execution: FromPath[str]) -> Stream:
     """Return what the steps of an execution printed, a JSON document per line."""
     await service.desk.get(who, execution)
     path = file_of(service.home / LOGS, execution)

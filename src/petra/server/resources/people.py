@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 from litestar import Response, Router, get, post
+from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.desk import Principal
 from petra.desk.principal import May
 from petra.kernel import commands as c
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
 from petra.store.rows import WorkItemFilter
 
@@ -29,7 +29,7 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What an act on a work item is given."""
 
     action: str | None = None
-    data: Any = None
+    data: JSONBody[Any] = None
     to: str | None = None
     reason: str = ""
     on_behalf_of: str | None = None
@@ -37,13 +37,13 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 @get("/work-items")
 async def listed(
-    service: Service,
-    who: Principal,
-    box: Literal["mine", "open", "done", "all"] = "open",
-    execution: str | None = None,
-    step: str | None = None,
-    limit: int = 100,
-    cursor: str | None = None,
+    service: TheService,
+    who: Who,
+    box: FromQuery[Literal["mine", "open", "done", "all"]] = "open",
+    execution: FromQuery[str | None] = None,
+    step: FromQuery[str | None] = None,
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[str | None] = None,
 ) -> Page[WorkItem]:
     """List work items by priority, then age: mine, those that are open, those that are done, or all."""
     states = {"mine": OPEN, "open": OPEN, "done": DONE, "all": ()}[box]
@@ -57,14 +57,16 @@ async def listed(
 
 
 @get("/work-items/counts")
-async def counts(service: Service, who: Principal) -> dict[str, int]:
+async def counts(service: TheService, who: Who) -> dict[str, int]:
     """Count work items by state."""
     who.must(May.DECIDE)
     return await service.engine.store.count_work_items(WorkItemFilter())
 
 
 @get("/work-items/{execution:str}/{item:str}")
-async def one(service: Service, who: Principal, execution: str, item: str) -> Response[WorkItem]:
+async def one(
+    service: TheService, who: Who, execution: FromPath[str], item: FromPath[str]
+) -> Response[WorkItem]:
     """Show a work item, with its form and what was proposed."""
     who.must(May.DECIDE)
     row = await service.engine.store.work_item(execution, item)
@@ -77,12 +79,12 @@ async def one(service: Service, who: Principal, execution: str, item: str) -> Re
 
 @post("/work-items/{execution:str}/{item:str}/{act:str}", status_code=200)
 async def act(
-    service: Service,
-    who: Principal,
-    execution: str,
-    item: str,
-    act: ItemAct,
-    data: ActBody | None = None,
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    item: FromPath[str],
+    act: FromPath[ItemAct],
+    data: JSONBody[ActBody | None] = None,
     key: Key = None,
     prefer: Prefer = None,
 ) -> Execution:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request, Response, Router, get, post, put
-from litestar.params import HeaderParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter
 
-from petra.desk import Principal
 from petra.desk.principal import May
 from petra.playbook import Playbook, read
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
@@ -22,7 +21,7 @@ AnyHttpRequest = Request[Any, Any, Any]
 
 @get("/playbooks")
 async def listed(
-    service: Service, who: Principal, limit: int = 100, cursor: str = ""
+    service: TheService, who: Who, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
     who.must(May.SEE)
@@ -33,7 +32,7 @@ async def listed(
 
 @get("/playbooks/{path:path}")
 async def one(
-    service: Service, who: Principal, path: str, version: str | None = None
+    service: TheService, who: Who, path: FromPath[str], version: FromQuery[str | None] = None
 ) -> Response[dict[str, Any]]:
     """Return a playbook with its text."""
     who.must(May.SEE)
@@ -47,10 +46,10 @@ async def one(
 
 @put("/playbooks/{path:path}", status_code=200)
 async def replaced(
-    service: Service,
-    who: Principal,
+    service: TheService,
+    who: Who,
     request: AnyHttpRequest,
-    path: str,
+    path: FromPath[str],
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under its path: 201 for a new version, 200 where nothing changed."""
@@ -64,7 +63,7 @@ async def replaced(
 
 @post("/playbooks", status_code=201)
 async def applied(
-    service: Service, who: Principal, request: AnyHttpRequest
+    service: TheService, who: Who, request: AnyHttpRequest
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under the path that its text names."""
     playbook = read(await text_of(request), "the playbook").checked()
@@ -72,7 +71,7 @@ async def applied(
 
 
 async def _applied(
-    service: Service, who: Principal, playbook: Playbook, if_match: str | None
+    service: TheService, who: Who, playbook: Playbook, if_match: str | None
 ) -> Response[dict[str, Any]]:
     who.must(May.APPLY)
     path = playbook.metadata.path or playbook.metadata.name
@@ -87,7 +86,9 @@ async def _applied(
 
 
 @get("/definitions/{digest:str}")
-async def definition(service: Service, who: Principal, digest: str) -> Response[dict[str, Any]]:
+async def definition(
+    service: TheService, who: Who, digest: FromPath[str]
+) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
     who.must(May.SEE)
     row = await service.engine.store.playbook(digest)

@@ -14,10 +14,9 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Router, get
-from litestar.params import HeaderParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 from litestar.response import Stream
 
-from petra.desk import Principal
 from petra.engine.news import (
     Appended,
     Ended,
@@ -33,7 +32,7 @@ from petra.engine.news import (
     Topic,
 )
 from petra.server.problems import ProblemError
-from petra.server.service import Service
+from petra.server.service import TheService, Who
 from petra.server.shapes import row_data, work_item
 from petra.store.rows import ExecutionRow, WorkItemRow
 
@@ -44,14 +43,18 @@ LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", requir
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def _sent(event: str, data: Any, cursor: str = "") -> bytes:
+def _sent(event: str, data: JSONBody[Any], cursor: str = "") -> bytes:
     head = f"id: {cursor}\n" if cursor else ""
     return f"{head}event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 
 @get("/executions/{execution:str}/stream", media_type="text/event-stream")
 async def followed(
-    service: Service, who: Principal, execution: str, after: int = 0, last: LastEventId = None
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    after: FromQuery[int] = 0,
+    last: LastEventId = None,
 ) -> Stream:
     """Stream the records of an execution behind one of them; it ends when the execution is over."""
     if last is not None:
@@ -71,7 +74,7 @@ def _number(given: str) -> int:
 
 
 async def _records(
-    service: Service, who: Principal, execution: str, after: int
+    service: TheService, who: Who, execution: str, after: int
 ) -> AsyncIterator[bytes]:
     yield _sent("hello", {"execution": execution, "after": after})
     messages = service.desk.follow(who, execution, after)
@@ -113,7 +116,7 @@ def _head(head: Head) -> dict[str, Any]:
 
 
 @get("/stream", media_type="text/event-stream")
-async def listened(service: Service, who: Principal, topics: str = "executions") -> Stream:
+async def listened(service: TheService, who: Who, topics: FromQuery[str] = "executions") -> Stream:
     """Stream what lists show: executions, work-items, workers."""
     wanted = []
     for name in topics.split(","):
@@ -126,7 +129,7 @@ async def listened(service: Service, who: Principal, topics: str = "executions")
     return Stream(_quietly(rows), media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _rows(service: Service, who: Principal, topics: list[Topic]) -> AsyncIterator[bytes]:
+async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIterator[bytes]:
     heard: asyncio.Queue[bytes | None] = asyncio.Queue(1)
 
     async def hear(topic: Topic) -> None:

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 from litestar import Request, Response, Router, delete, get, post
 from litestar.datastructures import Cookie
+from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
 
-from petra.desk import Principal
 from petra.desk.principal import May
 from petra.engine.plight import troubles
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, SESSION_S
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S
 from petra.server.problems import ProblemError
-from petra.server.service import API, Service
+from petra.server.service import API, TheService, Who
 from petra.store.errors import StoreError
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -35,7 +35,7 @@ async def livez() -> dict[str, str]:
 
 
 @get("/readyz", tags=["server"], security=[])
-async def readyz(service: Service) -> dict[str, str]:
+async def readyz(service: TheService) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
     if service.draining:
@@ -48,32 +48,32 @@ async def readyz(service: Service) -> dict[str, str]:
 
 
 @get("/version", tags=["server"], security=[])
-async def version(service: Service) -> dict[str, str]:
+async def version(service: TheService) -> dict[str, str]:
     """Say which version this is."""
     return {"version": service.version}
 
 
 @get("/login", tags=["server"], security=[], include_in_schema=False)
-async def login(service: Service, code: str) -> Redirect:
+async def login(service: TheService, code: FromQuery[str]) -> Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page."""
     cookie = _cookie(service, service.identity.begin(code))
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
 @get("/", tags=["server"], security=[], include_in_schema=False)
-async def front(service: Service) -> Redirect:
+async def front(service: TheService) -> Redirect:
     """Lead whoever comes without knowing where to."""
     return Redirect(f"{service.prefix}/api/docs", status_code=303)
 
 
-def _cookie(service: Service, value: str, seconds: int = SESSION_S) -> Cookie:
+def _cookie(service: TheService, value: str, seconds: int = SESSION_S) -> Cookie:
     return Cookie(
         key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds
     )  # fmt: skip
 
 
 @get("/me", tags=["server"])
-async def me(who: Principal, service: Service, request: AnyHttpRequest) -> dict[str, Any]:
+async def me(who: Who, service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
     return {
@@ -87,7 +87,7 @@ async def me(who: Principal, service: Service, request: AnyHttpRequest) -> dict[
 
 
 @get("/meta", tags=["server"])
-async def meta(who: Principal, service: Service) -> dict[str, Any]:
+async def meta(who: Who, service: TheService) -> dict[str, Any]:
     """Say what this server is and what its limits are."""
     who.must(May.SEE)
     return {
@@ -99,14 +99,14 @@ async def meta(who: Principal, service: Service) -> dict[str, Any]:
 
 
 @get("/stats", tags=["server"])
-async def stats(who: Principal, service: Service) -> dict[str, Any]:
+async def stats(who: Who, service: TheService) -> dict[str, Any]:
     """Count what is in the store."""
     who.must(May.SEE)
     return dict(msgspec.to_builtins(await service.engine.store.stats()))
 
 
 @post("/session", tags=["server"], security=[], status_code=201)
-async def begin(service: Service, data: Code) -> Response[dict[str, str]]:
+async def begin(service: TheService, data: JSONBody[Code]) -> Response[dict[str, str]]:
     """Begin a session with a one-time code."""
     session = service.identity.begin(data.code)
     body = {"csrf": service.identity.csrf(session)}
@@ -114,7 +114,7 @@ async def begin(service: Service, data: Code) -> Response[dict[str, str]]:
 
 
 @delete("/session", tags=["server"], status_code=204)
-async def end(who: Principal, service: Service) -> Response[None]:
+async def end(who: Who, service: TheService) -> Response[None]:
     """End the session."""
     who.must(May.SEE)
     return Response(None, status_code=204, cookies=[_cookie(service, "", 0)])
