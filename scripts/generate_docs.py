@@ -24,7 +24,7 @@ from petra.kernel.gathering import GATHER_BYTES
 from petra.kernel.opening import DEPTH_MAX
 from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
-from petra.kinds import KINDS, SERVER_KINDS, Knobs, Timeouts
+from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts
 from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
@@ -126,7 +126,7 @@ _SECTIONS: Sequence[tuple[str, str, Structs]] = (
         " […]}]`, `while: {when, do: […], max}` and `until: {when, do: […], max}`, which become jumps. A task of"
         " the workbook is called by `{kind: workbook, name: …}`; keys given at the call win."),
         (
-            model.Task, model.TaskSpec, model.TaskPolicy, model.PolicyRule, model.PolicyElse, model.Action, Knobs, Timeouts,
+            model.Task, model.TaskSpec, model.TaskPolicy, model.PolicyRule, model.PolicyElse, model.Action, Knobs, Timeouts, PythonEnvironment,
         ),
     ),
     (

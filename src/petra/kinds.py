@@ -309,6 +309,18 @@ SERVER_KINDS = frozenset({"playbook", "human", "wait"})
 """Kinds that the server runs itself: the only task of their step (S5)."""
 
 
+class PythonEnvironment(Fields, frozen=True):
+    """The packages that code runs with, in an environment of their own."""
+
+    requirements: Annotated[
+        list[Constant],
+        Meta(min_length=1, max_length=200, description="What to install, as `name==version`."),
+    ]
+    timeout_s: Annotated[
+        Annotated[float, Meta(gt=0)], says("Seconds that building the environment may take.")
+    ] = 600
+
+
 class Knobs(Fields, frozen=True):
     """Settings of tasks that may stand in any `spec` and are overlaid from outside in (S5)."""
 
@@ -321,6 +333,9 @@ class Knobs(Fields, frozen=True):
         Literal["thread", "process"] | None, says("python: where the code runs.")
     ] = None
     memory_mb: Annotated[Number | None, says("python, shell in a process: memory limit.")] = None
+    python: Annotated[
+        PythonEnvironment | None, says("python: packages that the code runs with, in a process.")
+    ] = None
 
 
 KNOBS = frozenset(info.encode_name for info in msgspec.structs.fields(Knobs))

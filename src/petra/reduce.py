@@ -22,13 +22,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from petra.references import is_spliced
 from petra.values import canonical
 
 Reducer: TypeAlias = Literal[
     "last", "first", "append", "extend", "sum", "min", "max", "merge", "union"
 ]
+ADDING: Final = frozenset(("append", "extend"))
+"""Reducers that only add to the end of a list: that may be in pieces, and nobody needs to read them (S18)."""
 
 
 def reduce_value(reducer: Reducer, old: Any, new: Any, *, present: bool) -> Any:
@@ -45,12 +48,16 @@ def reduce_value(reducer: Reducer, old: Any, new: Any, *, present: bool) -> Any:
 
 
 def _append(old: Any, new: Any) -> Any:
+    if is_spliced(old):
+        return {**old, "tail": [*old["tail"], new]}
     return [*_list("append", old), new]
 
 
 def _extend(old: Any, new: Any) -> Any:
     if not isinstance(new, list):
         raise _refused("extend", "a list", new)
+    if is_spliced(old):
+        return {**old, "tail": [*old["tail"], *new]}
     return [*_list("extend", old), *new]
 
 

@@ -5,12 +5,14 @@ the reference for the data.
 Rule 2: a part of a referenced value is the same reference with a ``path``; nothing is copied, and ``size`` and
 ``checksum`` stay those of the whole object.
 Rule 3: nothing here reads an object. Who needs one stops with ``NeededError``, and goes on when somebody brought it.
+Rule 4: a long list may be in ``pieces``, each an object of its own, and a ``tail``, which stands in the reference itself: it is the items of
+all of them in that order. Its ``key`` is that of the first piece, its ``size`` that of all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,8 +26,10 @@ INLINE_MAX: Final = 64 * 1024
 MAX_PATH: Final = 64
 """Keys and indices in the path of one reference."""
 
+_PIECE_FIELDS: Final = 3
 _NEEDED: Final = frozenset(("store", "key", "checksum", "size"))
 _OPTIONAL: Final = frozenset(("schema_hint", "path"))
+_OF_PIECES: Final = frozenset(("pieces", "tail"))
 
 IsReference = Callable[[Any], bool]
 
@@ -60,13 +64,103 @@ def is_reference(value: Any) -> bool:
     """Tell whether a value is a reference."""
     if not isinstance(value, dict) or not value.keys() >= _NEEDED:
         return False
-    key = value["key"]
+    if not _is_key(value["key"]) or not is_path(value.get("path", [])):
+        return False
+    further = value.keys() - _OPTIONAL - _NEEDED
+    return not further or (further == _OF_PIECES and _are_pieces(value))
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str) and KEY.fullmatch(value) is not None
+
+
+def _are_pieces(value: dict[str, Any]) -> bool:
+    pieces = value["pieces"]
     return (
-        value.keys() - _OPTIONAL == _NEEDED
-        and isinstance(key, str)
-        and KEY.fullmatch(key) is not None
-        and is_path(value.get("path", []))
+        isinstance(pieces, list)
+        and len(pieces) > 0
+        and isinstance(value["tail"], list)
+        and all(_is_piece(one) for one in pieces)
+        and pieces[0][1] == value["key"]
     )
+
+
+def _is_piece(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != _PIECE_FIELDS:
+        return False
+    count, key, size = value
+    return type(count) is int and type(size) is int and min(count, size) >= 0 and _is_key(key)
+
+
+def is_spliced(value: Any) -> bool:
+    """Tell whether a value is a reference to a list in pieces, and to all of it."""
+    return (
+        type(value) is dict and "pieces" in value and not value.get("path") and is_reference(value)
+    )
+
+
+def spliced(store: str, pieces: list[list[Any]], tail: list[Any]) -> dict[str, Any]:
+    """Make the reference to a list in pieces: of each the number of its items, its key and its bytes."""
+    key = pieces[0][1] if pieces else ""
+    size = sum(one[2] for one in pieces)
+    return {
+        "store": store, "key": key, "checksum": _checksum(key), "size": size, "schema_hint": None,
+        "pieces": pieces, "tail": tail,
+    }  # fmt: skip
+
+
+def objects_of(reference: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the references to the objects that make up what a reference leads to: itself, or its pieces."""
+    if "pieces" not in reference:
+        return [dict(reference)]
+    store = reference["store"]
+    return [
+        {"store": store, "key": key, "checksum": _checksum(key), "size": size, "schema_hint": None}
+        for _, key, size in reference["pieces"]
+    ]
+
+
+def look_through(reference: Mapping[str, Any], read: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return what the reference to a list in pieces leads to, each of them read.
+
+    Raises:
+        NeededError: of all the pieces that were not brought.
+        UnreadableError: a piece cannot be had, or is none.
+    """
+    found: list[Any] = []
+    missing: dict[str, dict[str, Any]] = {}
+    for one, (count, key, _) in zip(objects_of(reference), reference["pieces"], strict=True):
+        try:
+            piece = read(one)
+        except NeededError as lack:
+            missing.update({needed["key"]: needed for needed in lack.references})
+            continue
+        if not isinstance(piece, list) or len(piece) != count:
+            raise UnreadableError("parse", f"{key:.80} is no list of {count:,} items")
+        found += piece
+    if missing:
+        raise NeededError(*missing.values())
+    found += reference["tail"]
+    return walk(reference, found)
+
+
+def references_within(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the references in a value, as they stand in it; and those in the tails of lists in pieces."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            if not is_reference(one):
+                waiting += one.values()
+                continue
+            yield one
+            waiting += one.get("tail", ())
+
+
+def _checksum(key: str) -> str:
+    return key.rpartition("/")[2].partition(".")[0]
 
 
 def is_path(value: Any) -> bool:
@@ -93,7 +187,15 @@ def read_reference(value: Any) -> Reference:
 
 
 def part_of(reference: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
-    """Return the reference to a part of what a reference leads to."""
+    """Return the reference to a part of what a reference leads to; of a list in pieces, that to a part of a piece."""
+    if "pieces" in reference and not reference.get("path") and path and type(path[0]) is int:
+        index = path[0]
+        for (count, _, _), piece in zip(
+            reference["pieces"], objects_of(reference) if index >= 0 else (), strict=False
+        ):
+            if index < count:
+                return part_of(piece, index, *path[1:])
+            index -= count
     return {**reference, "path": [*reference.get("path", ()), *path]}
 
 
@@ -184,6 +286,8 @@ class Followed:
         """
         if not self._is_reference(value):
             return value
+        if "pieces" in value:
+            return look_through(value, self)
         key = value["key"]
         if key in self._objects:
             return walk(value, self._objects[key])

@@ -18,9 +18,11 @@ BANNED = frozenset(
 
 # What is over the soft limit, and why that is right. Nothing may be over the hard one.
 LARGE_FILES = {
+    "src/petra/references.py": "what a reference is, whole and in pieces, and how it is followed",
     "src/petra/expr/evaluate.py": "one evaluator, one visitor per node",
     "src/petra/expr/list_filters.py": "a table of small filters",
     "src/petra/expr/parse.py": "one grammar, read top to bottom",
+    "src/petra/expr/template.py": "all that is done with a template",
     "src/petra/expr/text_filters.py": "a table of small filters",
     "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
     "src/petra/engine/decider.py": "one way: take, decide, commit, release",

@@ -242,3 +242,12 @@ def test_a_run_that_goes_round_for_ever_does_not_grow_for_ever(
     assert len(report.attempts) + report.left_out.count == 10_001
     assert report.error is not None
     assert report.error.kind == "limit"
+
+
+@pytest.mark.spec("S5", "S22")
+def test_a_try_records_which_packages_its_code_had() -> None:
+    played = machine(task("a"))
+    played.start()
+    outcome = Outcome(status="ok", more={"py": {"environment": "abc"}})
+    (attempt,) = played.advance(outcome).report.attempts  # type: ignore[union-attr]
+    assert attempt.environment == "abc"

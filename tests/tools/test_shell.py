@@ -33,10 +33,22 @@ def test_a_script_gets_its_values_through_env() -> None:
 
 
 @pytest.mark.spec("S20", "S22")
-def test_only_path_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_path_and_home_are_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETRA_CANARY", "secret")
+    monkeypatch.setenv("HOME", "/home/somebody")
     lines = good(run("shell", {"argv": ["env"]}))["stdout"].splitlines()
-    assert lines == [f"PATH={os.environ['PATH']}"]
+    assert sorted(lines) == ["HOME=/home/somebody", f"PATH={os.environ['PATH']}"]
+    own = good(run("shell", {"argv": ["env"], "env": {"HOME": "/x", "PATH": "/bin:/usr/bin"}}))
+    assert sorted(own["stdout"].splitlines()) == ["HOME=/x", "PATH=/bin:/usr/bin"]
+
+
+def test_a_worker_without_path_and_home_has_them_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setenv("PATH", "")
+    found = good(run("shell", {"script": 'echo "$HOME"; printf "%s" "$PATH"'}))["stdout"]
+    assert found == f"{Path('~').expanduser()}\n{os.defpath}"
 
 
 def test_what_a_program_says_on_stdout_only_is_in_the_message_too() -> None:

@@ -38,7 +38,7 @@ from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.objects import LocalObjects, is_reference, read_reference
-from petra.references import walk
+from petra.references import look_through, objects_of, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 from petra.testing.story import told
@@ -172,6 +172,9 @@ async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any])
     Raises:
         UsageError: it is not its own, or cannot be had.
     """
+    if "pieces" in value:
+        found = {one["key"]: await fetched(home, store, entry, one) for one in objects_of(value)}
+        return look_through(value, lambda one: found[one["key"]])
     reference = read_reference(value)
     try:
         if not await may_read(store, entry.state, reference.execution):

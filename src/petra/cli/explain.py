@@ -68,8 +68,8 @@ class _Wanted(Followed):
     def __call__(self, value: dict[str, Any]) -> Any:
         try:
             return super().__call__(value)
-        except NeededError:
-            self.missing[value["key"]] = value
+        except NeededError as lack:
+            self.missing.update({one["key"]: one for one in lack.references})
             raise
 
 

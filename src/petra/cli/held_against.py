@@ -84,7 +84,8 @@ class Stored(Plain):
         try:
             return super().__call__(value)
         except NeededError as lack:
-            self._bring(lack.reference)
+            for reference in lack.references:
+                self._bring(reference)
         return super().__call__(value)
 
     def _bring(self, reference: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from petra.cli.check import check_reading
 from petra.editor.fixes import Edit, extent, fix
 from petra.editor.names import Text, text_of
 from petra.editor.positions import Positions
+from petra.folder_files import FolderFiles
 from petra.library import beside
 from petra.playbook import Problem, read
 from petra.playbook.problems import line_starts
@@ -51,7 +52,7 @@ class Document:
             return ()
         if self.text.is_test:
             return suite_problems(self.path, self.text.text)
-        reading = read(self.text.text, str(self.path))
+        reading = read(self.text.text, str(self.path), files=FolderFiles(self.path.parent))
         return tuple(check_reading(reading, beside(self.path), EFFORT_S).problems)
 
     def range(self, start: int, end: int) -> lsp.Range:

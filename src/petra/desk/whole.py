@@ -15,7 +15,14 @@ from petra.engine.authority import may_read
 from petra.errors import UnreadableError
 from petra.kernel import State
 from petra.objects import Objects
-from petra.references import is_reference, read_reference, walk
+from petra.references import (
+    is_reference,
+    look_through,
+    objects_of,
+    read_reference,
+    references_within,
+    walk,
+)
 from petra.store.base import Store
 
 WHOLE_MAX = 64 * 1024 * 1024
@@ -24,7 +31,7 @@ WHOLE_MAX = 64 * 1024 * 1024
 
 def has_references(result: Result) -> bool:
     """Tell whether something of an answer lies elsewhere."""
-    return next(_references([result.output, result.ctx]), None) is not None
+    return next(references_within([result.output, result.ctx]), None) is not None
 
 
 async def whole(result: Result, state: State, store: Store, objects: Objects) -> Result:
@@ -32,7 +39,7 @@ async def whole(result: Result, state: State, store: Store, objects: Objects) ->
     found: dict[str, Any] = {}
     left = WHOLE_MAX
     for reference in _references([result.output, result.ctx]):
-        read = read_reference(reference)
+        read = read_reference({**reference, "path": []})
         if read.key in found or read.key.endswith(".bin") or read.size > left:
             continue
         try:
@@ -46,16 +53,8 @@ async def whole(result: Result, state: State, store: Store, objects: Objects) ->
 
 
 def _references(value: Any) -> Iterator[dict[str, Any]]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting += one
-        elif isinstance(one, dict):
-            if is_reference(one):
-                yield one
-            else:
-                waiting += one.values()
+    for reference in references_within(value):
+        yield from objects_of(reference)
 
 
 def _filled(value: Any, found: dict[str, Any]) -> Any:
@@ -66,9 +65,12 @@ def _filled(value: Any, found: dict[str, Any]) -> Any:
         return value
     if not is_reference(value):
         return {key: _filled(one, found) for key, one in value.items()}
-    if value["key"] not in found:
+    if any(one["key"] not in found for one in objects_of(value)):
         return value
     try:
+        if "pieces" in value:
+            filled = {**value, "tail": _filled(value["tail"], found)}
+            return look_through(filled, lambda one: found[one["key"]])
         return walk(value, found[value["key"]])
     except UnreadableError:
         return value

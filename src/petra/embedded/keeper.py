@@ -23,10 +23,10 @@ from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end, how_ended
 from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_hung
 from petra.engine import Engine
-from petra.engine.dispatch import ALONE
 from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
+from petra.engine.workers import ALONE
 from petra.wire import frames as f
 from petra.worker.child import LOAD_S, Child, NotStartedError
 from petra.worker.transport import LostError, NonsenseError, Transport

@@ -37,8 +37,8 @@ class Batches:
 
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
-        written = [d for d in drafts if d.records or (d.taken and not d.created)]
-        unborn = [d for d in drafts if d.created and not d.records]
+        written = [d for d in drafts if d.lines or (d.taken and not d.created)]
+        unborn = [d for d in drafts if d.created and not d.lines]
         for draft in unborn:
             self._entries.drop(draft.entry.state.id)
         if not written and not any(draft.taken for draft in unborn):
@@ -46,7 +46,7 @@ class Batches:
         changes = tuple(self._change(draft) for draft in written)
         refusals = [self._refusal(draft) for draft in unborn if draft.taken]
         letters = tuple(letter for draft in unborn for letter in draft.letters)
-        told = [letter for change in changes for letter in change.letters]
+        told = [letter for draft in written for letter in draft.letters]
         return rows.Batch(
             changes=changes,
             epochs=None if self._shards.epochs is None else dict(self._shards.epochs),
@@ -61,7 +61,7 @@ class Batches:
         state = draft.entry.state
         due = state.next_due() if not state.terminal else None
         self._wakes.set(state.id, due)
-        draft.letters = letters_of(draft)
+        draft.letters = letters_of(draft) if draft.mail else ()
         draft.change = change_of(draft, due)
         return draft.change
 

@@ -52,15 +52,20 @@ class DamagedError(PetraError):
         self.reason = reason
 
 
+def body_end(at: float) -> bytes:
+    """Write how the body of a record ends: with the time."""
+    return b",%b]" % repr(at).encode()
+
+
 def to_row(record: Record, body: bytes) -> rows.Record:
-    """Make the row of a record, with the bytes of its event and receipt."""
+    """Make the row of a record that is at hand, with the bytes of its event and receipt."""
     return rows.Record(
         seq=record.seq,
         type=TYPES[type(record.event)],
         at=record.at,
         hash=bytes.fromhex(record.hash),
         previous=bytes.fromhex(record.previous),
-        body=b"%b,%b]" % (body[:-1], repr(record.at).encode()),
+        body=body[:-1] + body_end(record.at),
     )
 
 

@@ -18,18 +18,16 @@ from typing import Any
 
 from petra.clock import Clock
 from petra.engine.batches import Batches
-from petra.engine.codec import to_row
-from petra.engine.dispatch import Dispatcher, Link
+from petra.engine.dispatch import Dispatcher
 from petra.engine.draft import (
     Answered,
     Draft,
     Request,
     answer_of,
     known_answer,
-    note_released,
     refused_act,
 )
-from petra.engine.effects import note
+from petra.engine.effects import note, note_released
 from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
@@ -40,9 +38,11 @@ from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
 from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.errors import PetraError, UsageError
 from petra.kernel import Ledger, State, decide
 from petra.kernel import commands as c
+from petra.kernel import events as e
 from petra.references import NeededError
 from petra.store import rows
 from petra.store.base import Fate, Outcome, Store
@@ -115,10 +115,11 @@ class Decider:
         if self._shards.epochs is not None:
             requests = self._own(requests)
         for request in requests:
-            if self._porter and self._porter.holds(request):
+            if self._porter.held and self._porter.holds(request):
                 continue
             try:
-                await self._decide_one(drafts, request)
+                if not self._decide_at_once(drafts, request):
+                    await self._decide_one(drafts, request)
             except NeededError as lack:
                 self._lacking(drafts, request, lack)
             except UnavailableError:
@@ -128,15 +129,24 @@ class Decider:
                 self._undecidable(drafts, request, error)
         return drafts
 
+    def _decide_at_once(self, drafts: dict[str, Draft], request: Request) -> bool:
+        """Decide what needs nothing but its execution, which is in memory: what most requests are."""
+        execution = request.execution
+        if request.program is not None or execution in drafts:
+            return False
+        entry = self._entries.cached(execution)
+        if entry is None:
+            return False
+        self._decide(_begin(drafts, entry), request)
+        return True
+
     async def _decide_one(self, drafts: dict[str, Draft], request: Request) -> None:
         draft = drafts.get(request.execution)
         if draft is None:
-            entry = self._cached(request) or await self._entry(request)
+            entry = await self._entry(request)
             if entry is None:
                 return
-            entry.busy += 1
-            seq = entry.state.seq
-            draft = drafts[request.execution] = Draft(entry, seq, created=seq == 0)
+            draft = _begin(drafts, entry)
         elif request.program is not None:
             await self._exists(request, draft.entry)
             return
@@ -155,9 +165,6 @@ class Decider:
             return requests
         self._post.pass_on(others)
         return [one for one in requests if self._shards.owns(one.execution)]
-
-    def _cached(self, request: Request) -> Entry | None:
-        return self._entries.cached(request.execution) if request.program is None else None
 
     def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
@@ -207,18 +214,14 @@ class Decider:
         command = request.make(self._clock.now())
         shelf = request.hand or self._porter.shelf
         decision = decide(entry.program, entry.state, command, shelf)
-        draft.made += decision.made
         at = entry.state.now
-        for event, (old, new) in zip(decision.events, decision.markings, strict=True):
-            record, body = entry.ledger.write(event, at, old, new)
-            draft.records.append(record)
-            draft.lines.append(to_row(record, body))
-            note_released(draft, entry, event)
+        draft.write(decision, at)
+        for event in decision.events:
+            if type(event) is not e.StepStarted:
+                note_released(draft, entry, event)
         if entry.state.digest != entry.program.digest:
             entry.move()
             draft.moved = bool(entry.state.digest)
-        if decision.items:
-            draft.items.update(decision.items)
         for effect in decision.effects:
             note(draft, entry, effect)
         refused = decision.refused
@@ -395,7 +398,7 @@ class Decider:
                 if request.part is not None:
                     link, lease, number = request.part
                     acks.setdefault(link, []).append((lease, number))
-                if refused and request.command and not (draft.records or request.letter):
+                if refused and request.command and not (draft.lines or request.letter):
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
@@ -419,16 +422,19 @@ class Decider:
 
     def _tell(self, draft: Draft) -> None:
         """Tell whoever listens what is durable now."""
-        execution, change = draft.entry.state.id, draft.change
-        if change is None or not draft.records:
-            self._feed.stirred(execution)
+        execution, change, feed = draft.entry.state.id, draft.change, self._feed
+        if change is None or not draft.lines:
+            feed.stirred(execution)
             return
-        self._feed.appended(execution, draft.records, *draft.entry.shown)
+        status, reason = draft.entry.shown
+        if not feed.changed(execution, status):
+            return
+        feed.appended(execution, draft.records(), status, reason)
         if change.row is not None:
-            self._feed.listed((change.row,))
-        self._feed.listed(change.items)
+            feed.listed((change.row,))
+        feed.listed(change.items)
         for one in draft.told:
-            self._feed.told(
+            feed.told(
                 Told(execution=execution, item=one.item, about=one.about, version=change.version)
             )
 
@@ -448,7 +454,15 @@ class Decider:
             self._dispatcher.extend(row, further, more=more)
 
 
+def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
+    """Begin what a batch does to an execution."""
+    entry.busy += 1
+    seq = entry.state.seq
+    draft = drafts[entry.state.id] = Draft(entry, seq, created=seq == 0)
+    return draft
+
+
 def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
     """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
-    keys = [key for key, draft in drafts.items() if draft.created and not draft.records]
+    keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
     return [drafts.pop(key) for key in keys]

@@ -13,12 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
-import secrets
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
 
 import msgspec
 
@@ -31,91 +27,20 @@ from petra.engine.limits import (
     FRAME_SPARE,
     LEASE_S,
     OFFERS_MAX,
-    REMEMBERED_MAX,
     SHARED_MIN,
     STALE_S,
     STRANGE_MAX,
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
-from petra.engine.parcels import Parcels, Sent, further_frames, size_of, unfit
+from petra.engine.parcels import Parcels, further_frames, size_of, unfit
+from petra.engine.workers import ALONE, Lease, Link, Offer, WorkerSeen, remember, unguessable
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, Iteration, frames
-
-ALONE: Final = " (alone)"
-"""What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
-
-
-class Link(Protocol):
-    """The engine's end of a connection to a worker."""
-
-    def send(self, frame: frames.AnyFrame) -> None:
-        """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
-
-
-@dataclass(slots=True, eq=False)
-class _Worker:
-    """A worker as the engine sees it."""
-
-    link: Link
-    name: str
-    pool: str
-    credit: int
-    playbooks: set[tuple[str, str]] = field(default_factory=set)
-    shared: Sent = field(default_factory=Sent)
-    leases: set[str] = field(default_factory=set)
-    slots: int = 1
-    past: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    """Leases that it had, or said it had: what it reports under them counts for nothing."""
-    served: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    """Executions that it has had runs of."""
-    strange: int = 0
-    """Reports under leases that nobody knows."""
-    drains: bool = False
-    silent: bool = False
-    """A lease of it ran out, and nothing was heard of it since."""
-    heard: float = math.inf
-    """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
-
-
-class Lease(msgspec.Struct, eq=False):
-    """The right of a worker to do an assignment, until it runs out.
-
-    Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
-    """
-
-    id: str
-    row: PendingRow
-    worker: _Worker
-    expires: float
-    more: bool = False
-    out: dict[tuple[int, ...], Iteration] = {}
-    reporter: Link | None = None
-    """Who has reported the last part of it, which is not durable yet; then it cannot run out."""
-    last: int = 0
-    """The number of that part."""
-
-    def is_for(self, given: frames.RunReport) -> bool:
-        """Tell whether a report is of what this is the right to."""
-        pending = self.row.pending
-        named = (given.execution, given.run, given.chunk, given.delivery)
-        return named == (self.row.execution, pending.run, pending.chunk, pending.delivery)
-
-
-class Offer(msgspec.Struct, eq=False):
-    """An assignment that waits for a worker with room.
-
-    It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
-    """
-
-    row: PendingRow
-    given: Assignment | None
-    program: Program | None
-    gone: bool = False
 
 
 class Dispatcher:
@@ -140,7 +65,7 @@ class Dispatcher:
         self.lease_s = lease_s
         self._waiting: dict[str, deque[Offer]] = {}
         self._offers: dict[tuple[str, str], list[Offer]] = {}
-        self._workers: dict[Link, _Worker] = {}
+        self._workers: dict[Link, WorkerSeen] = {}
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
         """Pools that have workers for one run at a time."""
@@ -155,6 +80,7 @@ class Dispatcher:
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
+        self._names = unguessable()
 
     # From the engine
 
@@ -244,7 +170,7 @@ class Dispatcher:
         up = any(one.row.pending == row.pending and not one.gone for one in offers)
         return not up and not self._is_out(row) and _mark(row) not in self._losing
 
-    def _free(self, pool: str) -> _Worker | None:
+    def _free(self, pool: str) -> WorkerSeen | None:
         stale = self._clock.monotonic() - STALE_S if self._kept else 0.0
         ready = [
             w
@@ -254,7 +180,7 @@ class Dispatcher:
         ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: _Worker, waiting: deque[Offer]) -> bool:
+    async def _fill(self, worker: WorkerSeen, waiting: deque[Offer]) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         size = 0
@@ -287,7 +213,7 @@ class Dispatcher:
             worker.link.send(frames.Assign(assignments=made))
         return not kept
 
-    def _fits(self, worker: _Worker, given: Assignment) -> tuple[Assignment, int] | None:
+    def _fits(self, worker: WorkerSeen, given: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
         if not self._parcels.knows(given) and (size := size_of(given)) <= SHARED_MIN:
             return given, size  # which most are
@@ -332,7 +258,7 @@ class Dispatcher:
             offer.given = assignment(entry.program, entry.state, pending.run, pending.chunk)
         return True
 
-    def _leased(self, worker: _Worker, offer: Offer) -> Assignment | None:
+    def _leased(self, worker: WorkerSeen, offer: Offer) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
         key = (row.execution, row.pending.run)
@@ -343,12 +269,13 @@ class Dispatcher:
         if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
             return None
         program = self._entries.latest(given.playbook, offer.program)
-        if (told := (given.playbook, program.playbook.origins.key)) not in worker.playbooks:
+        if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
-        lease = secrets.token_hex(16)  # who can name it was given it
-        _remember(worker.served, row.execution)
+        lease = next(self._names)
+        if row.execution not in worker.served:
+            remember(worker.served, row.execution)
         expires = self._clock.monotonic() + self.lease_s
         out = {one.path: one for one in given.iterations} if given.more else {}
         self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
@@ -404,7 +331,7 @@ class Dispatcher:
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
         """Take in a worker; what it still works on and is no longer its own is cancelled."""
-        worker = _Worker(link, hello.worker, hello.pool, hello.credit, slots=hello.slots)
+        worker = WorkerSeen(link, hello.worker, hello.pool, hello.credit, slots=hello.slots)
         self._workers[link] = worker
         lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
@@ -413,14 +340,14 @@ class Dispatcher:
             lease.worker = worker
             lease.expires = self._clock.monotonic() + self.lease_s
             worker.leases.add(lease_id)
-            _remember(worker.served, lease.row.execution)
+            remember(worker.served, lease.row.execution)
             if lease.out:  # what was sent on the last connection may be lost
                 out = list(lease.out.values())
                 for frame in further_frames(lease_id, out, more=lease.more):
                     link.send(frame)
         if lost:
             for lease_id in lost:
-                _remember(worker.past, lease_id)
+                remember(worker.past, lease_id)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
 
     def greeted(self, link: Link) -> bool:
@@ -451,7 +378,7 @@ class Dispatcher:
         if given.more:
             self._part(lease, given)
         else:
-            lease.reporter, lease.last = link, given.part
+            lease.reporter, lease.last, lease.claim = link, given.part, given
         return True
 
     def holds(self, link: Link, given: frames.RunReport) -> bool:
@@ -459,8 +386,8 @@ class Dispatcher:
         lease = self._leases.get(given.lease)
         return (
             lease is not None
-            and link in (lease.worker.link, lease.reporter)
-            and lease.is_for(given)
+            and (link is lease.reporter or link is lease.worker.link)
+            and (given is lease.claim or lease.is_for(given))
         )
 
     def settled(self, link: Link, lease_id: str, part: int) -> None:
@@ -576,14 +503,14 @@ class Dispatcher:
         lease = self._leases.get(lease_id)
         if lease is not None:
             self.reported(lease_id)
-            _remember(self._losing, _mark(lease.row))
+            remember(self._losing, _mark(lease.row))
             self._expired(lease.row)
 
     def _end(self, lease_id: str) -> Lease | None:
         lease = self._leases.pop(lease_id, None)
         if lease is not None:
             lease.worker.leases.discard(lease_id)
-            _remember(lease.worker.past, lease_id)
+            remember(lease.worker.past, lease_id)
             self._parcels.end(lease_id)
         return lease
 
@@ -591,9 +518,3 @@ class Dispatcher:
 def _mark(row: PendingRow) -> str:
     pending = row.pending
     return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"
-
-
-def _remember(known: OrderedDict[str, None], one: str) -> None:
-    known[one] = None
-    if len(known) > REMEMBERED_MAX:
-        known.popitem(last=False)

@@ -12,19 +12,19 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from petra.engine.codec import execution_row, item_row, status_of
-from petra.engine.dispatch import Dispatcher, Link
+from petra.engine.codec import TYPES, body_end, execution_row, item_row, status_of
+from petra.engine.dispatch import Dispatcher
 from petra.engine.entries import Entries, Entry
 from petra.engine.limits import WORDS_MAX
 from petra.engine.references import objects_of
+from petra.engine.workers import Link
 from petra.errors import UsageError
-from petra.kernel import Program, Record, assignment
+from petra.kernel import Decision, Program, Record
 from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
-from petra.kernel.assignment import iterations
-from petra.kernel.chunks import goes_on
 from petra.kernel.objects import Made
+from petra.kernel.replay import Written, recorded
 from petra.store import rows
 from petra.wire import Assignment, Iteration, frames
 
@@ -145,8 +145,9 @@ class Draft(msgspec.Struct):
 
     entry: Entry
     expected: int
-    records: list[Record] = []
     lines: list[rows.Record] = []
+    said: list[tuple[e.AnyEvent, Written]] = []
+    """Of each line, the event and what was written of it."""
     stopped: list[str] = []
     mail: list[tuple[str, bytes]] = []
     told: list[f.Notify] = []
@@ -170,7 +171,30 @@ class Draft(msgspec.Struct):
     @property
     def version(self) -> int:
         """The version after it."""
-        return self.expected + len(self.records)
+        return self.expected + len(self.lines)
+
+    def write(self, decision: Decision, at: float) -> None:
+        """Add the events of a decision to the log, and what came with them to the rest."""
+        if decision.made:
+            self.made += decision.made
+        if decision.items:
+            self.items.update(decision.items)
+        ledger, lines, said, end = self.entry.ledger, self.lines, self.said, body_end(at)
+        for event, (before, after) in zip(decision.events, decision.markings, strict=True):
+            made = ledger.write(event, before, after)
+            line = rows.Record(
+                seq=ledger.seq, type=TYPES[type(event)], at=at, hash=made.hash, previous=made.previous,
+                body=made.body[:-1] + end,
+            )  # fmt: skip
+            lines.append(line)
+            said.append((event, made))
+
+    def records(self) -> list[Record]:
+        """Return its lines as records, for whoever listens."""
+        return [
+            recorded(line.seq, line.at, event, made)
+            for line, (event, made) in zip(self.lines, self.said, strict=True)
+        ]
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
@@ -186,15 +210,32 @@ def change_of(draft: Draft, due: float | None) -> rows.Change:
         records=tuple(draft.lines),
         row=row,
         wake=UNSET if due == known else due,
-        items=tuple(item_row(state, state.items[item]) for item in draft.items),
-        assigned=tuple(pending for pending, _ in draft.assigned.values()),
-        released=tuple(key for key in draft.released if key not in draft.assigned),
+        items=_items(draft) if draft.items else (),
+        assigned=_assigned(draft) if draft.assigned else (),
+        released=_released(draft) if draft.released else (),
         snapshot=entry.snapshot_at(draft.version),
         answers=tuple(draft.answers),
         objects=objects_of(draft.lines),
         letters=draft.letters,
         taken=tuple(draft.taken),
     )
+
+
+def _items(draft: Draft) -> tuple[rows.WorkItemRow, ...]:
+    state = draft.entry.state
+    return tuple([item_row(state, state.items[item]) for item in draft.items])
+
+
+def _assigned(draft: Draft) -> tuple[rows.Pending, ...]:
+    return tuple([pending for pending, _ in draft.assigned.values()])
+
+
+def _released(draft: Draft) -> tuple[tuple[str, str], ...]:
+    """Return what is no longer out; what is out anew is replaced."""
+    assigned = draft.assigned
+    if not assigned:
+        return tuple(draft.released)
+    return tuple([key for key in draft.released if key not in assigned])
 
 
 def answer_of(request: Request, refused: str, version: int, at: float) -> rows.Answer:
@@ -224,56 +265,3 @@ def known_answer(known: rows.Answer, request: bytes) -> Answered:
             f"command id '{known.command}' was used before for a different request; use a fresh id"
         )
     return msgspec.json.decode(known.body, type=Answered)
-
-
-def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
-    """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
-    run = entry.state.runs.get(effect.run)
-    if run is None:
-        return
-    key = (effect.run, effect.chunk)
-    draft.released.pop(key, None)
-    entry.out.setdefault(effect.run, set()).add(effect.chunk)
-    pending = rows.Pending(
-        run=effect.run,
-        chunk=effect.chunk,
-        delivery=effect.delivery,
-        pool=entry.program.plan_of(run).step.spec.pool,
-    )
-    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
-    draft.assigned[key] = pending, made
-
-
-def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
-    """Note that a chunk which is out has further iterations, and make them."""
-    run = entry.state.runs.get(effect.run)
-    chunk = run.chunks.get(effect.chunk) if run is not None else None
-    if run is None or chunk is None:
-        return
-    plan = entry.program.plan_of(run)
-    pending = rows.Pending(
-        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
-    )
-    made = iterations(entry.program, run, effect.paths)
-    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
-
-
-def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
-    """Note which assignments an event ends: they are no longer out."""
-    match event:
-        case e.StepEnded():
-            ended = {event.run: entry.out.pop(event.run, set())}
-        case e.Withdrawn():
-            ended = {run: entry.out.pop(run, set()) for run in event.runs}
-        case e.IterationsEnded(more=False):
-            entry.out.get(event.run, set()).discard(event.chunk)
-            ended = {event.run: {event.chunk}}
-        case e.IncidentRaised():  # nobody is to run it until an operator wants that
-            entry.out.get(event.run, set()).discard(event.chunk)
-            ended = {event.run: {event.chunk}}
-        case _:
-            return
-    for run, chunks in ended.items():
-        for chunk in chunks:
-            draft.assigned.pop((run, chunk), None)
-            draft.released[run, chunk] = None

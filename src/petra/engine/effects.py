@@ -8,14 +8,19 @@ the record that says it is in the log, and ``petra.kernel.notices`` finds it the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
-from petra.engine.draft import Draft, note_assigned, note_extended
+from petra.engine.draft import Draft
 from petra.engine.entries import Entry
 from petra.engine.letters import Message, encode
-from petra.kernel import State
+from petra.kernel import State, assignment
 from petra.kernel import commands as c
 from petra.kernel import effects as f
+from petra.kernel import events as e
+from petra.kernel.assignment import iterations
+from petra.kernel.chunks import goes_on
+from petra.store import rows
 
 
 def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
@@ -60,3 +65,67 @@ def _ended(state: State) -> Message:
         now=0.0, child=state.id, status=state.terminal, output=state.output, error=state.error
     )
     return Message(command=ended)
+
+
+# What is out with workers
+
+
+def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
+    """Note that an assignment is out now, and make it: it shows the execution as this decision left it."""
+    run = entry.state.runs.get(effect.run)
+    if run is None:
+        return
+    key = (effect.run, effect.chunk)
+    if draft.released:
+        draft.released.pop(key, None)
+    out = entry.out.get(effect.run)
+    if out is None:
+        entry.out[effect.run] = {effect.chunk}
+    else:
+        out.add(effect.chunk)
+    pending = rows.Pending(
+        run=effect.run,
+        chunk=effect.chunk,
+        delivery=effect.delivery,
+        pool=entry.program.plan_of(run).step.spec.pool,
+    )
+    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, made
+
+
+def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
+    """Note that a chunk which is out has further iterations, and make them."""
+    run = entry.state.runs.get(effect.run)
+    chunk = run.chunks.get(effect.chunk) if run is not None else None
+    if run is None or chunk is None:
+        return
+    plan = entry.program.plan_of(run)
+    pending = rows.Pending(
+        run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
+    )
+    made = iterations(entry.program, run, effect.paths)
+    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
+
+
+def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
+    """Note which assignments an event ends: they are no longer out."""
+    if isinstance(event, e.StepEnded):
+        _out_no_more(draft, event.run, entry.out.pop(event.run, ()))
+        return
+    match event:
+        case e.Withdrawn():
+            for run in event.runs:
+                _out_no_more(draft, run, entry.out.pop(run, ()))
+        case e.IterationsEnded(more=False) | e.IncidentRaised():
+            # after an incident nobody is to run it until an operator wants that
+            entry.out.get(event.run, set()).discard(event.chunk)
+            _out_no_more(draft, event.run, (event.chunk,))
+        case _:
+            pass
+
+
+def _out_no_more(draft: Draft, run: str, chunks: Iterable[str]) -> None:
+    for chunk in chunks:
+        key = (run, chunk)
+        draft.assigned.pop(key, None)
+        draft.released[key] = None

@@ -26,7 +26,7 @@ from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.catalogue import Catalogue
 from petra.engine.decider import Decider
-from petra.engine.dispatch import Dispatcher, Link
+from petra.engine.dispatch import Dispatcher
 from petra.engine.draft import (
     Answered,
     Asked,
@@ -57,6 +57,7 @@ from petra.engine.retention import Retention
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.library import Gathered

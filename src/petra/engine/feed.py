@@ -128,7 +128,7 @@ class Bell:
 
     def ring(self, status: str) -> None:
         """Ring, if whoever waits wants to know of such a change."""
-        if self._curious or status != "running":
+        if status != "running" or self._curious:
             self._rung = True
             if self._woken is not None and not self._woken.done():
                 self._woken.set_result(None)
@@ -210,24 +210,27 @@ class Feed:
         for bell in tuple(self._bells.get(execution, ())):
             bell.ring("")
 
+    def changed(self, execution: str, status: str) -> bool:
+        """Ring for an execution that has gone on, durably; return whether anybody would hear more than that."""
+        if (bells := self._bells.get(execution)) is not None:
+            for bell in tuple(bells):
+                bell.ring(status)
+        return bool(self._sinks)
+
     def appended(
         self, execution: str, records: Sequence[Record], status: str, reason: str = ""
     ) -> None:
-        """Records are durable, and the execution is as they say."""
-        for bell in tuple(self._bells.get(execution, ())):
-            bell.ring(status)
-        if self._sinks:
-            head = Head(version=records[-1].seq, status=status, reason=reason)
-            message = Appended(execution=execution, records=records, head=head)
-            self.tell(execution, message)
-            self.tell(Topic.RECORDS, message)
+        """Records are durable, and the execution is as they say: what ``changed`` could not say."""
+        head = Head(version=records[-1].seq, status=status, reason=reason)
+        message = Appended(execution=execution, records=records, head=head)
+        self.tell(execution, message)
+        self.tell(Topic.RECORDS, message)
 
     def listed(self, rows: Collection[ExecutionRow | WorkItemRow]) -> None:
         """What lists show has changed."""
-        if self._sinks:
-            for row in rows:
-                is_item = isinstance(row, WorkItemRow)
-                self.tell(Topic.WORK_ITEMS if is_item else Topic.EXECUTIONS, Listed(row=row))
+        for row in rows:
+            topic = Topic.WORK_ITEMS if isinstance(row, WorkItemRow) else Topic.EXECUTIONS
+            self.tell(topic, Listed(row=row))
 
     def told(self, message: Told) -> None:
         """Somebody should hear of a work item."""

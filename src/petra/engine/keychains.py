@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from petra.clock import Clock, doze
-from petra.engine.dispatch import Link
 from petra.engine.limits import COMING_S, SECRETS_S, WORDS_MAX
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kinds import SERVER_KINDS
 from petra.playbook import Playbook, to_yaml

@@ -21,8 +21,8 @@ from urllib.parse import quote
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.dispatch import Link
 from petra.engine.limits import LOG_FILE_MAX, LOG_SIZES_MAX, RETRY_S
+from petra.engine.workers import Link
 from petra.private import append, make_folder
 from petra.wire.frames import Ack, Log, LogLine
 

@@ -45,7 +45,8 @@ class Lookout:
                 entry = self._known[execution] = await self._entries.read(execution)
             while records := await self._entries.advance(entry):
                 status, reason = status_of(entry.program, entry.state)
-                self._feed.appended(execution, records, status, reason)
+                if self._feed.changed(execution, status):
+                    self._feed.appended(execution, records, status, reason)
             return entry
 
     async def run(self) -> None:

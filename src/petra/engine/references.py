@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from petra.objects import is_reference
+from petra.references import objects_of as objects_in
+from petra.references import references_within
 from petra.store.rows import Record
 
 _MARK = b'"checksum"'
@@ -17,27 +18,13 @@ _MARK = b'"checksum"'
 def references_of(line: Record) -> Iterator[dict[str, Any]]:
     """Yield the references that a record holds."""
     if _MARK in line.body:
-        yield from _found(msgspec.json.decode(line.body))
+        for one in references_within(msgspec.json.decode(line.body)):
+            yield from objects_in(one)
 
 
 def objects_of(lines: Iterable[Record]) -> tuple[str, ...]:
     """Return the keys of the objects that records refer to, each once."""
     found: dict[str, None] = {}
     for line in lines:
-        if _MARK in line.body:
-            data = msgspec.json.decode(line.body)
-            found.update(dict.fromkeys(reference["key"] for reference in _found(data)))
+        found.update(dict.fromkeys(reference["key"] for reference in references_of(line)))
     return tuple(found)
-
-
-def _found(value: Any) -> Iterator[dict[str, Any]]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            if is_reference(one):
-                yield one
-            else:
-                waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one

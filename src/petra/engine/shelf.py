@@ -172,22 +172,23 @@ class Porter:
         self._errand = errand
         self._again = again
         self.shelf = Shelf(objects.name) if objects is not None else None
-        self._held: dict[str, list[Request]] = {}
+        self.held: dict[str, list[Request]] = {}
+        """By execution: what waits for an object, or behind what does."""
         self._rested = asyncio.Event()
         self._rested.set()
         self._room = asyncio.Semaphore(BRING_AT_ONCE)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self.held)
 
     def __iter__(self) -> Iterator[Request]:
         """Go through the requests that wait for an object, or behind one that does."""
-        for held in self._held.values():
+        for held in self.held.values():
             yield from held
 
     def holds(self, request: Request) -> bool:
         """Take a request whose execution waits for an object; False where it does not."""
-        held = self._held.get(request.execution)
+        held = self.held.get(request.execution)
         if held is None:
             return False
         held.append(request)
@@ -198,7 +199,7 @@ class Porter:
         assert self.shelf is not None, "without a store nothing is asked for"
         if request.hand is None:
             request.hand = Hand(self.shelf)
-        self._held[request.execution] = [*before, request]
+        self.held[request.execution] = [*before, request]
         self._rested.clear()
         self._errand("bring", self._bring(request, request.hand, lack))
 
@@ -210,8 +211,8 @@ class Porter:
             for reference in lack.references:
                 hand.take(reference, hand.refuses(reference) or await self._read(reference))
         finally:
-            self._again(self._held.pop(request.execution))
-            if not self._held:
+            self._again(self.held.pop(request.execution))
+            if not self.held:
                 self._rested.set()
 
     async def _cut(

@@ -43,6 +43,10 @@ _TRUTH: Final = {
     "none": False,
 }
 _OPERAND_SIZE: Final = 1000
+UNKNOWN_WORDS: Final = frozenset(
+    {"statement", "unknown_filter", "unknown_test", "unknown_function", "unknown_method"}
+)
+"""Kinds of faults for which a template is not broken, but written for another engine."""
 
 
 class Profile(enum.Enum):
@@ -142,10 +146,11 @@ class Template:
         if output is None:
             return []
         frame = Frame(scope, strict=False)
-        return [
-            _operand(self.source[node.start : node.end], run, frame)
-            for node, run in _leaves(self.source, output.expression)
-        ]
+        try:
+            found = _leaves(self.source, output.expression)
+        except ExpressionError:  # a word that nobody knows
+            return []
+        return [_operand(self.source[node.start : node.end], run, frame) for node, run in found]
 
     def _looks_through(self) -> Run:
         """Return what evaluates it where there are references; compiled when the first one comes."""
@@ -202,15 +207,38 @@ class Template:
         return ExpressionError(message, kind="limit", offset=0, source=self.source)
 
 
-def compile_template(source: str, profile: Profile) -> Template:
+def compile_template(source: str, profile: Profile, *, strict: bool = True) -> Template:
     """Compile a string; the last few thousand are remembered.
+
+    Without ``strict``, a word that Petra does not know is the error of whoever evaluates the template.
 
     Raises:
         ExpressionError: of any kind but undefined, with the place of the fault.
     """
     if not has_tags(source):
         return Template(source, (), _nothing, passes_through=False)
-    return _compiled(source, profile)
+    try:
+        return _compiled(source, profile)
+    except ExpressionError as error:
+        if strict or error.kind not in UNKNOWN_WORDS:
+            raise
+        return _failing(source, error)
+
+
+def _failing(source: str, error: ExpressionError) -> Template:
+    """Return a template that can be asked what it reads, and fails whenever it is evaluated."""
+    try:
+        body = parse_template(source)
+    except ExpressionError:
+        body = ()
+    message, kind, offset, hint = error.message, error.kind, error.offset, error.hint
+
+    def run(_frame: Frame) -> Value:
+        raise ExpressionError(message, kind=kind, offset=offset, hint=hint, source=source)
+
+    made = Template(source, body, run, passes_through=False)
+    made._looking = made._handing = run  # noqa: SLF001 - whoever evaluates it
+    return made
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petra.errors import ExpressionError
 from petra.expr.limits import MAX_LEVELS
@@ -55,27 +55,34 @@ class ValueTemplate:
         return self.source if self._render is None else self._render(scope, limit)
 
 
-def compile_value(value: Json, profile: Profile) -> ValueTemplate:
+def compile_value(value: Json, profile: Profile, *, strict: bool = True) -> ValueTemplate:
     """Compile every string of a value.
 
     Raises:
         ExpressionError: a string is no good template; ``place`` names which.
     """
     templates: dict[Place, Template] = {}
-    return ValueTemplate(value, _compile(value, profile, (), templates), templates)
+    return ValueTemplate(value, _compile(value, _How(profile, strict), (), templates), templates)
+
+
+class _How(NamedTuple):
+    """How the strings are compiled (``compile_template``)."""
+
+    profile: Profile
+    strict: bool
 
 
 def _compile(
-    value: Json, profile: Profile, place: Place, templates: dict[Place, Template]
+    value: Json, how: _How, place: Place, templates: dict[Place, Template]
 ) -> _Render | None:
     """Return how to render the value, or None if it is constant."""
     if len(place) > MAX_LEVELS:
         message = f"the value is nested more than {MAX_LEVELS} levels deep"
         raise ExpressionError(message, kind="limit", offset=0, place=place)
     if isinstance(value, str):
-        return _compile_string(value, profile, place, templates)
+        return _compile_string(value, how, place, templates)
     if isinstance(value, list):
-        items = [_compile(item, profile, (*place, i), templates) for i, item in enumerate(value)]
+        items = [_compile(item, how, (*place, i), templates) for i, item in enumerate(value)]
         if not any(items):
             return None
         slots = list(zip(value, items, strict=True))
@@ -84,7 +91,7 @@ def _compile(
         ]
     if isinstance(value, dict):
         fields = {
-            key: (item, _compile(item, profile, (*place, key), templates))
+            key: (item, _compile(item, how, (*place, key), templates))
             for key, item in value.items()
         }
         if not any(run for _, run in fields.values()):
@@ -96,10 +103,10 @@ def _compile(
 
 
 def _compile_string(
-    source: str, profile: Profile, place: Place, templates: dict[Place, Template]
+    source: str, how: _How, place: Place, templates: dict[Place, Template]
 ) -> _Render | None:
     try:
-        template = compile_template(source, profile)
+        template = compile_template(source, how.profile, strict=how.strict)
     except ExpressionError as error:
         error.place = place
         raise

@@ -41,7 +41,7 @@ def assignment(
         chunk=chunk_id,
         width=_width(plan, run, chunk),
         delivery=chunk.delivery if chunk is not None else run.delivery,
-        scope=run_scope(program, state, run, everything=everything),
+        scope=_scope(plan, state, run, everything=everything),
         iterations=iterations(program, run, chunk.paths) if chunk is not None else [],
         more=chunk is not None and goes_on(plan, run, chunk),
         total=level_at(run.loop, (*chunk.at, 0)).total if chunk is not None and run.loop else 0,
@@ -69,7 +69,10 @@ def run_scope(
     program: Program, state: State, run: Run, *, everything: bool = False
 ) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
-    plan = program.plan_of(run)
+    return _scope(program.plan_of(run), state, run, everything=everything)
+
+
+def _scope(plan: StepPlan, state: State, run: Run, *, everything: bool) -> dict[str, Any]:
     wanted = plan.result_reads
     results = {}
     if wanted or everything:

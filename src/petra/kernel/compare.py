@@ -22,7 +22,7 @@ from petra.kernel import events as e
 from petra.kernel.fork import lived
 from petra.kernel.replay import Record, receipt_of, replay
 from petra.net.compare import Equivalence
-from petra.references import is_reference
+from petra.references import is_reference, objects_of
 from petra.values import digest
 
 _TIMES = frozenset({"duration_ms", "due", "delivery"})
@@ -58,7 +58,15 @@ def sameness(left: Sequence[Record], right: Sequence[Record]) -> Equivalence:
 def timeless(value: Any) -> Any:
     """Leave out what differs from run to run: how long things took, when timers are due, where results lie."""
     if is_reference(value):
-        return {"checksum": value["checksum"], "size": value["size"], "path": value.get("path", [])}
+        pieces = [[count, size] for count, _, size in value.get("pieces", ())]
+        same = [one["checksum"] for one in objects_of(value)]
+        tail = timeless(value.get("tail", []))
+        return {
+            "checksums": same,
+            "sizes": pieces or value["size"],
+            "tail": tail,
+            "path": value.get("path", []),
+        }
     if isinstance(value, dict):
         return {key: timeless(item) for key, item in value.items() if key not in _TIMES}
     return [timeless(item) for item in value] if isinstance(value, list) else value

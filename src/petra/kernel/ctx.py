@@ -5,7 +5,7 @@ same parallel loop, and differ. The later one fails its run, and nothing of that
 Rule 2: a key with a reducer never conflicts; a write that its reducer cannot take fails the run.
 Rule 3: a value that breaks the schema of its key fails the run.
 Rule 4: a value that is large after its reducer is kept as a reference. What ``evolve`` could not work out without
-reading objects is written whole.
+reading objects is written whole. A list that only grows is kept in pieces (``petra.kernel.growing``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 import msgspec
 
 from petra.kernel.fold.writes import scopes_of, writer_of
+from petra.kernel.growing import grown
 from petra.kernel.state import Stack, State
 from petra.kernel.turn import TransformError, Turn
-from petra.reduce import reduce_value
+from petra.reduce import ADDING, reduce_value
 from petra.references import is_reference
 from petra.values import canonical
 from petra.wire import Error, Write
@@ -79,6 +80,8 @@ def _recorded(turn: Turn, write: Write, changed: dict[str, Any]) -> tuple[Write,
     if reducer in (None, "first", "last"):
         value = turn.keep(write.value, what)
         return Write(key=write.key, value=value), old if reducer == "first" and present else value
+    if reducer in ADDING and (made := grown(turn, write, old, what)) is not None:
+        return made
     seen = (
         turn.follow(old, what),
         write.value if reducer == "append" else turn.follow(write.value, what),

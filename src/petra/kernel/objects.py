@@ -17,7 +17,16 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from petra.errors import UnreadableError
-from petra.references import SERVER_ROOM, Followed, NeededError, is_reference, resolved
+from petra.references import (
+    SERVER_ROOM,
+    Followed,
+    NeededError,
+    is_reference,
+    is_spliced,
+    look_through,
+    objects_of,
+    resolved,
+)
 from petra.wire import Error
 
 _encode = msgspec.json.Encoder().encode
@@ -102,6 +111,12 @@ class Objects:
         return self._shelf is not None
 
     @property
+    def store(self) -> str:
+        """The name of the store that new objects go to."""
+        assert self._shelf is not None, "there is a store"
+        return self._shelf.store
+
+    @property
     def brought(self) -> int:
         """How many bytes of objects are at hand."""
         return self._shelf.brought if self._shelf is not None else 0
@@ -115,6 +130,8 @@ class Objects:
         """
         if type(value) is not dict or not is_reference(value):
             return value
+        if "pieces" in value:
+            return look_through(value, self)
         self._check(value)
         assert self._shelf is not None
         return self._shelf(value)
@@ -131,6 +148,15 @@ class Objects:
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces of a long list that this execution may read."""
+        if is_spliced(reference):
+            found = [
+                (one[0], of)
+                for one, of in zip(reference["pieces"], objects_of(reference), strict=True)
+            ]
+            for _, of in found:
+                self._check(of)
+            tail = reference["tail"]
+            return [*found, (len(tail), self.put(tail))] if tail else found
         self._check(reference)
         assert self._shelf is not None
         return self._shelf.pieces(reference)
@@ -155,8 +181,10 @@ class Objects:
             return value
         if not is_reference(value):
             return {key: self.owned(item) for key, item in value.items()}
-        own = value["key"].partition("/")[0] == self._execution
-        return value if own else self.whole(value)
+        owners = {one["key"].partition("/")[0] for one in objects_of(value)}
+        if owners != {self._execution}:
+            return self.whole(value)
+        return {**value, "tail": self.owned(value["tail"])} if "tail" in value else value
 
     def reading(self, execution: str) -> Objects:
         """Return the same, for something that another execution has sent: its references can be followed."""

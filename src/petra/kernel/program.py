@@ -94,7 +94,7 @@ def compiled(value: Any) -> Value:
 
     def walk(item: Any) -> Any:
         if isinstance(item, str) and "{" in item:
-            template = compile_template(item, Profile.SERVER)
+            template = compile_template(item, Profile.SERVER, strict=False)
             if template.is_constant:
                 return item
             reads.update(template.reads)
@@ -133,7 +133,7 @@ def guard(when: str | bool | None) -> Guard:  # noqa: FBT001 - what authors writ
     """Compile a condition; none at all holds always."""
     if when is None or isinstance(when, bool):
         return Guard(text=str(when is not False).lower(), template=None, always=when is not False)
-    template = compile_template(when, Profile.SERVER)
+    template = compile_template(when, Profile.SERVER, strict=False)
     if template.is_constant:
         return Guard(text=when, template=None, always=template.test({}))
     names = template.reads
@@ -278,6 +278,7 @@ class Program:
         self.seed = seed if seed is not None else playbook.executor.spec.seed or 0
         self.selection = selection or playbook.executor.spec.selection
         self.digest = digest_of(playbook)
+        self.origins_key = playbook.origins.key  # tells two readings of the same playbook apart
         self.spec = playbook.executor.spec
         self.payload_max = self.spec.policy.limits.max_payload_bytes
         self.by_name = {step.step: step for step in playbook.workflow}

@@ -9,8 +9,8 @@ the hash of the marking before and after.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from functools import lru_cache
+from binascii import hexlify
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -46,32 +46,60 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+_encode = _encoder.encode
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """What a ledger wrote: the receipt of an event, the bytes of both, and the links of the chain."""
+
+    receipt: Receipt
+    body: bytes
+    previous: bytes
+    hash: bytes
 
 
 class Ledger:
     """Turns the events of one execution into records; remembers where the chain ends."""
 
+    __slots__ = ("_hash", "_hex", "_marking", "_name", "_shown", "execution", "seq")
+
     def __init__(self, execution: str, seq: int = 0, last: str = GENESIS) -> None:
         self.execution = execution
         self.seq = seq
-        self.last = last
+        self._hash, self._hex = bytes.fromhex(last), last.encode()
         self._name = _encoder.encode(execution)
+        self._marking, self._shown = 0, GENESIS
+
+    @property
+    def last(self) -> str:
+        """The hash of the record it wrote last."""
+        return self._hex.decode()
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
-        return self.write(event, at, before, after)[0]
+        made = self.write(event, before, after)
+        return recorded(self.seq, at, event, made)
 
-    def write(self, event: e.AnyEvent, at: float, before: int, after: int) -> tuple[Record, bytes]:
-        """Add an event to the chain; return its record, and the bytes of event and receipt to keep."""
-        self.seq += 1
-        receipt = receipt_of(event, before, after)
-        body = encode_body(event, receipt)
-        previous = self.last
-        self.last = digest = chain(self._name, self.seq, body, previous)
-        made = Record(
-            seq=self.seq, at=at, event=event, receipt=receipt, previous=previous, hash=digest
-        )
-        return made, body
+    def write(self, event: e.AnyEvent, before: int, after: int) -> Written:
+        """Add an event to the chain; return what is to be kept of it."""
+        self.seq = seq = self.seq + 1
+        shown = self._shown if before == self._marking else f"{before:064x}"
+        # a marking is written twice: as what will be, and as what was
+        self._marking, self._shown = after, f"{after:064x}" if after != before else shown
+        receipt = _RECEIPTS.get(type(event), _other)(event, shown, self._shown)
+        body = _encode((event, receipt))
+        previous = self._hash
+        content = b'[%b,%d,%b,"%b"]' % (self._name, seq, body[1:-1], self._hex)
+        self._hash = digest = hashlib.sha256(content).digest()
+        self._hex = hexlify(digest)
+        return Written(receipt, body, previous, digest)
+
+
+def recorded(seq: int, at: float, event: e.AnyEvent, made: Written) -> Record:
+    """Return what was written as a record."""
+    return Record(
+        seq=seq, at=at, event=event, receipt=made.receipt, previous=made.previous.hex(), hash=made.hash.hex()
+    )  # fmt: skip
 
 
 def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
@@ -88,20 +116,39 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: C901, PLR0912 - a table
+def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:
     """Say what an event did to the marking."""
+    return _RECEIPTS.get(type(event), _other)(event, f"{before:064x}", f"{after:064x}")
+
+
+def _started(event: e.StepStarted, before: str, after: str) -> Receipt:
+    return Receipt(
+        transition=event.step + ".start", consumed=event.consumed, produced=[event.run], reads=event.reads,
+        writes=[event.merge.key] if event.merge is not None else [], before=before, after=after,
+    )  # fmt: skip
+
+
+def _ended(event: e.StepEnded, before: str, after: str) -> Receipt:
+    word = ".failed" if isinstance(event, e.StepFailed) else ".done"
+    made, writes = event.produced, event.writes
+    return Receipt(
+        transition=event.step + word, consumed=event.consumed or [event.run],
+        produced=[one.id for one in made] if made else [], reads=event.reads,
+        writes=[write.key for write in writes] if writes else [], before=before, after=after,
+    )  # fmt: skip
+
+
+def _begun(event: e.ExecutionStarted, before: str, after: str) -> Receipt:
+    return Receipt(transition="start", produced=[event.entry.id], before=before, after=after)
+
+
+def _nothing_moved(_event: e.AnyEvent, before: str, after: str) -> Receipt:
+    return Receipt(before=before, after=after)
+
+
+def _other(event: e.AnyEvent, before: str, after: str) -> Receipt:  # noqa: C901 - a table
     transition, consumed, produced, writes = "", [], [], []
     match event:
-        case e.StepStarted():
-            transition, consumed, produced = f"{event.step}.start", event.consumed, [event.run]
-            writes = [event.merge.key] if event.merge is not None else []
-        case e.StepEnded():
-            word = "failed" if isinstance(event, e.StepFailed) else "done"
-            transition, consumed = f"{event.step}.{word}", event.consumed or [event.run]
-            produced = [made.id for made in event.produced]
-            writes = [write.key for write in event.writes]
-        case e.ExecutionStarted():
-            transition, produced = "start", [event.entry.id]
         case e.ExecutionForked() | e.PastTaken() | e.ExecutionMigrated():
             transition = "migrate" if isinstance(event, e.ExecutionMigrated) else "fork"
         case e.TokenDiscarded():
@@ -126,15 +173,19 @@ def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:  # noqa: 
         case _:
             pass
     return Receipt(
-        transition=transition, consumed=consumed, produced=produced, reads=getattr(event, "reads", []), writes=writes,
-        before=_shown(before), after=_shown(after),
+        transition=transition, consumed=consumed, produced=produced, writes=writes, before=before, after=after,
     )  # fmt: skip
 
 
-@lru_cache(1024)
-def _shown(marking: int) -> str:
-    """Write the hash of a marking; most are written twice, as what was and as what will be."""
-    return f"{marking:064x}"
+_RECEIPTS: dict[type, Callable[[Any, str, str], Receipt]] = {
+    e.StepStarted: _started,
+    e.StepDone: _ended,
+    e.StepFailed: _ended,
+    e.LoopDone: _ended,
+    e.ExecutionStarted: _begun,
+    e.ExecutionEnded: _nothing_moved,
+}
+"""How the receipts of the events are made that every execution has."""
 
 
 class BadRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):

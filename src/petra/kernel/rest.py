@@ -43,11 +43,12 @@ def in_flight(program: Program, state: State) -> bool:
         return len(state.runs) > len(state.incidents)  # nothing else runs meanwhile
     if state.carried:
         return _in_flight_of_two(program, state)
-    steps, busy = program.steps, len(state.runs)
-    for name in program.served:
-        busy -= len(state.runs_at.get(name, ()))
-    for run_id in state.incidents:
-        busy -= steps[state.runs[run_id].step].mode in ("worker", "router")
+    busy = len(state.runs)
+    if busy:
+        for name in program.served:
+            busy -= len(state.runs_at.get(name, ()))
+        for run_id in state.incidents:
+            busy -= program.steps[state.runs[run_id].step].mode in ("worker", "router")
     return busy > 0
 
 

@@ -266,7 +266,7 @@ def end(
     loop_done: bool = False,
 ) -> None:
     """Fire ``S.done`` or ``S.failed``: apply the patch, route, and see what follows."""
-    plan = turn.plan_of(run)
+    plan = turn.program.steps[run.step] if run.began is None else turn.plan_of(run)
     if run.compensates:
         completion.compensated(turn, run, report)
         return

@@ -30,21 +30,33 @@ Key = tuple[Any, ...]
 class Agenda:
     """The tokens that may be enabled, least first."""
 
-    __slots__ = ("_fifo", "_is_fifo", "_members", "_program", "_sorted", "_state")
+    __slots__ = ("_fifo", "_first", "_is_fifo", "_members", "_program", "_sorted", "_state")
 
     def __init__(self, program: Program, state: State) -> None:
         self._state = state
         self._program = program
         self._is_fifo = program.selection == "fifo"
+        self._first: Token | None = None
+        """The only one, while there is no other: mostly there is none, and nothing to be ordered."""
         self._fifo: list[tuple[int, str]] = []
         self._sorted: list[tuple[Key, str]] = []
-        self._members: set[str] = set()
+        self._members: set[str] | None = None
 
     def add(self, token: Token) -> None:
         """Put a token up for consideration."""
-        if token.id in self._members:
+        if self._members:
+            self._put(self._members, token)
+        elif (first := self._first) is None:
+            self._first = token
+        elif first.id != token.id:
+            self._first, self._members = None, set()
+            self._put(self._members, first)
+            self._put(self._members, token)
+
+    def _put(self, members: set[str], token: Token) -> None:
+        if token.id in members:
             return
-        self._members.add(token.id)
+        members.add(token.id)
         if self._is_fifo:
             heappush(self._fifo, (token.arrival, token.id))  # one that waited longer goes first
         else:
@@ -69,10 +81,13 @@ class Agenda:
 
     def pop(self) -> Token | None:
         """Take the token that goes first; one that has left in the meantime is passed over."""
-        ready = self._state.ready
-        while self._members:
+        ready, members = self._state.ready, self._members
+        if not members:
+            first, self._first = self._first, None
+            return ready.get(first.id) if first is not None else None
+        while members:
             token_id = heappop(self._fifo)[1] if self._is_fifo else self._next()
-            self._members.discard(token_id)
+            members.discard(token_id)
             if token_id in ready:
                 return ready[token_id]
         return None

@@ -436,11 +436,11 @@ class State(Struct, gc=False):
     def _mark(self, token: str, step: str, place: str) -> None:
         assert self.hashes is not None, "this is no replay"
         made = self.hashes[token] = place_hash(step, place, token)
-        self.marking = (self.marking + made) % MODULUS
+        self.marking = (self.marking + made) & MASK
 
     def _unmark(self, token: str) -> None:
         assert self.hashes is not None, "this is no replay"
-        self.marking = (self.marking - self.hashes.pop(token)) % MODULUS
+        self.marking = (self.marking - self.hashes.pop(token)) & MASK
 
     def rehash(self) -> None:
         """Hash the marking anew, after a replay that left it out."""
@@ -576,7 +576,7 @@ class State(Struct, gc=False):
         return self.due[0][0] if self.due else None
 
 
-MODULUS = 2**256
+MASK = 2**256 - 1
 
 
 def place_hash(step: str, place: str, token: str) -> int:

@@ -26,7 +26,7 @@ from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
 from petra.kernel.state import Run, State
 from petra.policy import transform
-from petra.references import followed_all, is_reference
+from petra.references import followed_all, is_reference, is_spliced
 from petra.wire import Error
 
 _FIRINGS = (e.StepStarted, e.StepEnded)
@@ -284,7 +284,7 @@ class Turn:
         """Return a value as it may stand in an event: itself, or the reference to a large one."""
         most = self.program.payload_max
         size = excess(value, most)
-        if not size:
+        if not size or is_spliced(value):  # a list in pieces has few bytes of its own
             return value
         if not self.objects.can_store:
             message = (

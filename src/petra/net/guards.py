@@ -57,7 +57,7 @@ def is_handler(when: str | bool) -> bool:  # noqa: FBT001 - what authors write
     if isinstance(when, bool):
         return False
     try:
-        reads = compile_template(when, Profile.SERVER).reads
+        reads = compile_template(when, Profile.SERVER, strict=False).reads
     except ExpressionError:
         return False
     return any(path[0] in _HANDLER_READS or path[:2] == ("ctx", "_last_error") for path in reads)
@@ -65,7 +65,7 @@ def is_handler(when: str | bool) -> bool:  # noqa: FBT001 - what authors write
 
 def _constant(when: str) -> bool | None:
     try:
-        template = compile_template(when, Profile.SERVER)
+        template = compile_template(when, Profile.SERVER, strict=False)
         return template.test({}) if template.is_constant else None
     except ExpressionError:
         return None

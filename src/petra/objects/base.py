@@ -10,7 +10,15 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from petra.errors import ObjectError
-from petra.references import KEY, Reference, read_reference, walk
+from petra.references import (
+    KEY,
+    Reference,
+    is_reference,
+    look_through,
+    objects_of,
+    read_reference,
+    walk,
+)
 from petra.values import canonical
 
 _EXECUTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,200}")
@@ -181,6 +189,9 @@ class ExecutionObjects:
         Raises:
             ObjectError: it is no reference, belongs to another execution, is missing or broken.
         """
+        if is_reference(reference) and "pieces" in reference:
+            pieces = {one["key"]: await self.get(one) for one in objects_of(reference)}
+            return look_through(reference, lambda one: pieces[one["key"]])
         found = self.checked(reference)
         return walk(found.as_data(), await self._objects.get(found))
 

@@ -359,6 +359,7 @@ class Machine:
                 error=(outcome.error or Error()) if outcome.status == "error" else None,
                 delay_s=decision.delay_s,
                 noop=self._current.task.kind == "noop",
+                environment=_environment(outcome),
             )
         )
 
@@ -394,6 +395,13 @@ class Machine:
             )
         )
         return self._finished
+
+
+def _environment(outcome: Outcome) -> str:
+    """Return the digest of the packages that code ran with, if it says so."""
+    own = outcome.more.get("py")
+    found = own.get("environment") if isinstance(own, Mapping) else None
+    return found if isinstance(found, str) else ""
 
 
 def _unreadable(task: Task, error: UnreadableError) -> Error:

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import get_args
 
+from petra.expr import wrap_bare
 from petra.expr.scopes import RESERVED
 from petra.kinds import KINDS, KNOBS
 from petra.playbook import walk
@@ -65,6 +66,7 @@ _THIS = frozenset({"this", "response", "result"})
 """What a tool's own result was called."""
 _RESULT_KEYS = ("as", "pick", "collect", "sink")
 _COLLECT_KEYS = ("into", "mode")
+_TRUTH = frozenset({"true", "false"})
 _WORD = re.compile(r"\w+")
 _TASK_KEYS = frozenset({"policy", "timeout_s"}) | KNOBS
 
@@ -223,6 +225,9 @@ class Legacy:
     def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
         given = case.get("then", case.get("else"))
         body = as_map(given) or {}
+        for item in as_seq(given) or ():  # a list of things to do, one of which is to go on
+            if (one := as_map(item)) is not None and "step" not in one:
+                body = {**body, **one}
         rest = sorted(set(body) - {"next", "step", "args"})
         if rest:
             self.notes.refuse(
@@ -356,6 +361,12 @@ class Legacy:
             self.notes.legacy(key_mark(holder, "expr"), "expr", "when")
             rename(holder, "expr", "when")
             holder["when"] = _braced(holder["when"])
+        guard = holder.get("when")
+        if self.foreign and isinstance(guard, str) and guard.strip().lower() not in _TRUTH:
+            wrapped = wrap_bare(guard)
+            if wrapped is not None:
+                self.notes.legacy(value_mark(holder, "when"), "a condition without braces", wrapped)
+                holder["when"] = type(guard)(wrapped)
 
     def _eval(self, task: AnyMap) -> None:
         if "eval" not in task:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from petra.kinds import KINDS, Knobs, Source, Target
+from petra.kinds import KINDS, SERVER_KINDS, Knobs, Source, Target
 from petra.playbook import model, other_words
 from petra.playbook.decode import Decoder, Path, where
 from petra.playbook.grammar import Field, extra_of, fields_of
@@ -145,6 +145,8 @@ class UnknownKeys:
         if grammar is None:
             return True
         if key in grammar:
+            if self.foreign and struct is model.Task and node.get("kind") not in SERVER_KINDS:
+                return self._fits(node, key, grammar[key], path)
             if grammar[key] is not None:
                 self._decode(decoder, node, key, grammar[key], path)
             return True
@@ -169,6 +171,18 @@ class UnknownKeys:
             return None
         return fields_of(Knobs) if extra_of(struct) == "knobs" else {}
 
+    def _fits(self, node: Map, key: str, found: Field | None, path: Path) -> bool:
+        """Whether a field is what its kind takes here; other engines take more, and then it is ignored."""
+        trial = Problems()
+        self._decode(Decoder(trial, UnknownKeys(trial, foreign=True)), node, key, found, path)
+        wrong = next((problem for problem in trial if problem.severity == "error"), None)
+        if wrong is None:
+            self.problems.extend(trial)
+            return True
+        words = f"'{key}' in {where(path)} is ignored: {wrong.message}"
+        self.problems.warn("P208", wrong.mark, words, wrong.hint or "Petra does not know this form")
+        return False
+
     def _decode(
         self, decoder: Decoder, node: Map, key: str, found: Field | None, path: Path
     ) -> None:
@@ -182,7 +196,7 @@ class UnknownKeys:
     ) -> None:
         if struct is model.Task and key in _OF_STEPS:  # routing that is skipped is a flow that ends
             hint = "it belongs to the step: indent it less"
-        elif self.foreign and _is_lenient(path):
+        elif self.foreign and (_is_lenient(path) or (struct is model.Arc and key == "spec")):
             words = f"'{key}' in {where(path)} is ignored"
             hint = _ADVICE.get(struct, {}).get(key, "Petra does not know this key")
             self.problems.warn("P208", node.key_at(key), words, hint)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from petra.reduce import Reducer, reduce_value
-from petra.references import Follow, followed_all, resolved
+from petra.reduce import ADDING, Reducer, reduce_value
+from petra.references import Follow, followed_all, is_spliced, resolved
 from petra.wire import Write
 
 KEEPING = frozenset({"last", "first"})
@@ -43,7 +43,8 @@ def patch_ctx(
             continue
         old, new, present = patched.get(key), write.value, key in patched
         if follow is not None and reducer not in KEEPING:
-            old = _seen(follow, reducer, old)
+            if reducer not in ADDING or not is_spliced(old):
+                old = _seen(follow, reducer, old)
             new = new if reducer == "append" else _seen(follow, reducer, new)
         try:
             patched[key] = reduce_value(reducer, old, new, present=present)

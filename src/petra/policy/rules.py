@@ -222,7 +222,7 @@ class _Rule:
         self._guard: Template | bool
         try:
             self._guard = (
-                compile_template(rule.guard, Profile.SERVER)
+                compile_template(rule.guard, Profile.SERVER, strict=False)
                 if isinstance(rule.guard, str)
                 else rule.guard
             )
@@ -284,7 +284,7 @@ class _Rule:
 
 def _compiled(written: Mapping[str, Any]) -> ValueTemplate | None:
     """Compile what is set; None where there is nothing."""
-    return compile_value(dict(written), Profile.SERVER) if written else None
+    return compile_value(dict(written), Profile.SERVER, strict=False) if written else None
 
 
 def _patch(compiled: ValueTemplate, scope: Scope) -> _Patch:

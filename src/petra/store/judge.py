@@ -65,25 +65,34 @@ def check_batch(batch: Batch) -> None:
 
 
 def _check_change(change: Change) -> None:
-    name = f"execution '{change.execution}'"
+    problem = _problem(change)
+    if problem:
+        raise UsageError(f"execution '{change.execution}'{problem}")
+
+
+def _problem(change: Change) -> str:
+    """Say how a change contradicts itself; nothing, where it does not."""
     if change.expected_version == 0 and not (change.row and change.records):
-        raise UsageError(f"{name} is new: its change needs a row and at least one record")
+        return " is new: its change needs a row and at least one record"
     if change.row is not None and change.row.id != change.execution:
-        raise UsageError(f"{name} was given the row of '{change.row.id}'")
-    if change.version > MAX_SEQ:
-        raise UsageError(f"{name} would have more than {MAX_SEQ:,} records")
-    if change.snapshot is not None and change.snapshot.version > change.version:
-        raise UsageError(f"{name}: the snapshot is newer than the log")
-    if any(item.execution != change.execution for item in change.items):
-        raise UsageError(f"{name} was given a work item of another execution")
+        return f" was given the row of '{change.row.id}'"
+    version = change.version
+    if version > MAX_SEQ:
+        return f" would have more than {MAX_SEQ:,} records"
+    if change.snapshot is not None and change.snapshot.version > version:
+        return ": the snapshot is newer than the log"
+    for item in change.items:
+        if item.execution != change.execution:
+            return " was given a work item of another execution"
     expected, previous = change.expected_version, None
     for record in change.records:
         expected += 1
         if record.seq != expected:
-            raise UsageError(f"{name}: record {record.seq} stands where {expected} belongs")
+            return f": record {record.seq} stands where {expected} belongs"
         if previous is not None and record.previous != previous:
-            raise UsageError(f"{name}: record {record.seq} does not follow the one before it")
+            return f": record {record.seq} does not follow the one before it"
         previous = record.hash
+    return ""
 
 
 def judge(
@@ -103,7 +112,7 @@ def judge(
         return _outcome(change, Fate.FENCED, head)
     if change.records and stored_hash == change.records[-1].hash:
         return _outcome(change, Fate.APPLIED, head)
-    seen = [(known[a.command], a) for a in change.answers if a.command in known]
+    seen = known and [(known[a.command], a) for a in change.answers if a.command in known]
     if seen:
         same = all(stored.request == asked.request for stored, asked in seen)
         fate = Fate.REPEATED if same else Fate.REFUSED

@@ -148,10 +148,14 @@ class BatchWriter:
     ) -> Outcome:
         stream, head = self._heads.get(change.execution) or self._head(change.execution)
         stored_hash = None
-        if change.expected_version < change.version <= head.version:
+        if (
+            change.expected_version < head.version
+            and change.records
+            and change.version <= head.version
+        ):
             place = stream << SEQ_BITS | change.version
             stored_hash = self._connection.execute(self._sql["hash_at"], (place,)).get
-        owned = owns(batch, change.execution, epochs)
+        owned = batch.epochs is None or owns(batch, change.execution, epochs)
         outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
         if must_write(change, outcome, head):
             stream = stream or self._insert(change)
@@ -181,7 +185,7 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, head: Head) -> None:
+    def _write(self, change: Change, stream: int, head: Head) -> None:  # noqa: C901 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
             self._update(change, stream, head)
@@ -196,10 +200,10 @@ class BatchWriter:
         elif change.wake is not UNSET:
             place = (stream, change.execution, shard_of(change.execution), change.wake)
             rows["set_wake_up"].append(place)
-        rows["delete_pending"] += [(stream, run, chunk) for run, chunk in change.released]
-        rows["set_pending"] += [
-            (stream, p.run, p.chunk, p.delivery, p.pool) for p in change.assigned
-        ]
+        for run, chunk in change.released:
+            rows["delete_pending"].append((stream, run, chunk))
+        for p in change.assigned:
+            rows["set_pending"].append((stream, p.run, p.chunk, p.delivery, p.pool))
         if change.answers:
             rows["insert_answer"] += [_answer(answer, stream) for answer in change.answers]
         if change.objects:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import pwd
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,19 @@ class Ended:
     stdout: bytes
     stderr: bytes
     over: str | None = None
+
+
+def surroundings() -> dict[str, str]:
+    """Return the variables that every process gets: where programs are, and where their user's settings are."""
+    home = os.environ.get("HOME") or _home()
+    return {"PATH": os.environ.get("PATH") or os.defpath, **({"HOME": home} if home else {})}
+
+
+def _home() -> str | None:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a user without an entry, as in many containers
+        return None
 
 
 async def run_process(  # noqa: PLR0913 - the parts of a process

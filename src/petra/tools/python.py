@@ -2,7 +2,8 @@
 
 A thread costs microseconds and cannot be stopped: after a timeout or a cancel the attempt is over, while its
 code runs on unseen. ``spec.isolation: process`` starts a child with a memory limit and without the worker's
-environment; whatever it does, it ends with the attempt.
+environment; whatever it does, it ends with the attempt. ``spec.python`` names packages: then the child is the
+interpreter of an environment that has them, and nothing of the worker's (``petra.tools.environments``).
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from petra.tools.base import (
 )
 from petra.tools.capture import Capture, Pipes
 from petra.tools.code import Failure, Job, Ran, names_read, run_code
+from petra.tools.environments import BUILD_S, Environments
 from petra.tools.places import middle_out
-from petra.tools.processes import Ended, run_process
+from petra.tools.processes import Ended, run_process, surroundings
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -44,6 +46,15 @@ DETAILS_MAX: Final = 3_000
 _START: Final = (
     "import sys; sys.path[:] = {path!r}; from petra.tools.child import main; main({parent})"
 )
+# Of Petra only what the child needs: the packages of the worker stay out of sight.
+_START_APART: Final = """
+import sys, types
+for name, path in (("petra", {home!r}), ("petra.tools", {home!r} + "/tools")):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [path]
+from petra.tools.child import main
+main({parent})
+"""
 
 
 class PythonTool:
@@ -55,11 +66,14 @@ class PythonTool:
     def __init__(self, settings: ToolSettings | None = None) -> None:
         self._settings = settings or ToolSettings()
         self._threads = Threads(self._settings.threads)
+        self._environments = Environments()
 
     async def run(self, fields: Python, context: ToolContext) -> Outcome:
         """Run the code once."""
         _check(fields)
         where = context.spec.get("isolation") or "thread"
+        if context.spec.get("python") is not None:
+            return await self._apart(fields, context)
         if where == "process":
             return await self._in_process(fields, context)
         if where != "thread":
@@ -70,9 +84,10 @@ class PythonTool:
         """Return how many threads run on for tasks that were given up."""
         return self._threads.stuck
 
-    def close(self) -> None:
-        """Let the threads end."""
+    async def close(self) -> None:
+        """Let the threads end, and builds of environments."""
         self._threads.close()
+        await self._environments.close()
 
     def reads(self, fields: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the names that the code may take from args and scope; of a function of the worker nobody knows."""
@@ -84,7 +99,8 @@ class PythonTool:
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
         """Tell whether a task runs in a thread, for as long as it likes."""
-        return spec.get("isolation") in (None, "thread") and spec.get("timeout_s") is None
+        thread = spec.get("isolation") in (None, "thread") and spec.get("python") is None
+        return thread and spec.get("timeout_s") is None
 
     def call(self, fields: Python, context: ToolContext) -> Outcome:
         """Run the code once, in the calling thread."""
@@ -108,7 +124,27 @@ class PythonTool:
             capture.close()
         return _outcome(ran, context)
 
-    async def _in_process(self, fields: Python, context: ToolContext) -> Outcome:
+    async def _apart(self, fields: Python, context: ToolContext) -> Outcome:
+        """Run the code with packages of its own; which they were is part of the outcome."""
+        if context.spec.get("isolation") == "thread":
+            message = "python.requirements need a process of their own, and isolation is 'thread'"
+            raise ToolError("client_error", message)
+        asked = context.spec["python"]
+        if not isinstance(asked, Mapping):
+            raise ToolError("client_error", "spec.python takes requirements")
+        limit_s = number(asked.get("timeout_s"), "python.timeout_s", BUILD_S)
+        environment = await self._environments.get(asked.get("requirements") or [], limit_s)
+        try:
+            found = await self._in_process(fields, context, environment.python)
+        except ToolError as error:
+            own = {**error.more.get("py", {}), "environment": environment.digest}
+            error.more["py"] = own
+            raise
+        return ok(found.result, {"py": {"environment": environment.digest}})
+
+    async def _in_process(
+        self, fields: Python, context: ToolContext, python: Path | None = None
+    ) -> Outcome:
         spec, settings = context.spec, self._settings
         memory_mb = int(number(spec.get("memory_mb"), "memory_mb", settings.memory_mb))
         max_output = int(number(spec.get("max_bytes"), "max_bytes", settings.max_bytes))
@@ -124,8 +160,15 @@ class PythonTool:
         capture = Capture(settings.log_max, context)
         try:
             ended = await run_process(
-                [sys.executable, "-I", "-X", "utf8", "-c", _start()],
-                env={"PATH": os.environ.get("PATH", os.defpath)},
+                [
+                    str(python or sys.executable),
+                    "-I",
+                    "-X",
+                    "utf8",
+                    "-c",
+                    _start(apart=python is not None),
+                ],
+                env={"PATH": surroundings()["PATH"]},
                 stdin=_encoded(task),
                 max_stdout=RESULT_MAX,
                 max_stderr=max_output,
@@ -162,7 +205,9 @@ def _outcome(ran: Ran, context: ToolContext) -> Outcome:
     return ok(ran.result) if ran.failure is None else _raised(ran.failure, context)
 
 
-def _start() -> str:
+def _start(*, apart: bool) -> str:
+    if apart:
+        return _START_APART.format(home=str(Path(__file__).parents[1]), parent=os.getpid())
     path = [str(Path(entry).absolute()) for entry in sys.path]
     return _START.format(path=path, parent=os.getpid())
 

@@ -1,20 +1,19 @@
 """``kind: shell``: a program of the operating system, or a script for ``sh``.
 
-The environment is ``PATH`` and what ``env`` says, nothing else. The program and everything it starts is one
-process group, which ends with the attempt. Its output stays text, also when it looks like JSON: ``fromjson``
-reads it.
+The environment is ``PATH`` and ``HOME`` of the worker and what ``env`` says, nothing else. The program and everything it
+starts is one process group, which ends with the attempt. Its output stays text, also when it looks like JSON:
+``fromjson`` reads it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from petra.kinds import Fields, Shell
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.capture import Capture, Pipes
-from petra.tools.processes import Ended, run_process
+from petra.tools.processes import Ended, run_process, surroundings
 from petra.wire import Outcome
 
 TAIL: Final = 4_000
@@ -43,7 +42,7 @@ class ShellTool:
         try:
             ended = await run_process(
                 _argv(fields, context.spec.get("memory_mb")),
-                env={"PATH": os.environ.get("PATH", os.defpath), **_texts(fields.env or {})},
+                env={**surroundings(), **_texts(fields.env or {})},
                 cwd=fields.cwd,
                 max_stdout=most,
                 max_stderr=most,

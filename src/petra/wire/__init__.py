@@ -56,7 +56,10 @@ class Outcome(Wire, frozen=True):
 
 
 class Attempt(Wire, frozen=True):
-    """One try of a task and what its policy decided; ``noop`` marks tries that reached no tool."""
+    """One try of a task and what its policy decided; ``noop`` marks tries that reached no tool.
+
+    ``environment`` is the digest of the packages that code ran with, where it had some of its own.
+    """
 
     task: str
     number: int
@@ -67,6 +70,7 @@ class Attempt(Wire, frozen=True):
     error: Error | None = None
     delay_s: float | None = None
     noop: bool = False
+    environment: str = ""
 
 
 class LeftOut(Wire, frozen=True):

@@ -21,7 +21,12 @@ _json = msgspec.json.Encoder().encode
 
 def is_part(value: Any) -> bool:
     """Tell whether a result stands on a page with others."""
-    return type(value) is dict and bool(value.get("path")) and is_reference(value)
+    return (
+        type(value) is dict
+        and bool(value.get("path"))
+        and "pieces" not in value
+        and is_reference(value)
+    )
 
 
 async def gather(objects: ExecutionObjects, results: list[Any], *, joins: bool) -> dict[str, Any]:

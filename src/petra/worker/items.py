@@ -29,7 +29,8 @@ async def with_items(
         value["key"]: value
         for iteration in iterations
         for value in iteration.iter.values()
-        if type(value) is dict and "checksum" in value and is_reference(value)
+        if type(value) is dict and "checksum" in value and "pieces" not in value
+        if is_reference(value)
         if value["size"] <= SHARED_MAX
     }
     if not wanted:
@@ -44,6 +45,8 @@ def _filled(iteration: Iteration, held: dict[str, Any]) -> Iteration:
     for name, value in iteration.iter.items():
         if type(value) is not dict or value.get("key") not in held or not is_reference(value):
             continue
+        if "pieces" in value:
+            continue  # the key is that of its first piece
         found = held[value["key"]]
         if not isinstance(found, UnreadableError):
             with contextlib.suppress(UnreadableError):

@@ -30,7 +30,8 @@ from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.pipeline.machine import Next
 from petra.policy import patch_ctx
-from petra.references import Follow, Followed, NeededError
+from petra.reduce import ADDING
+from petra.references import Follow, Followed, NeededError, is_spliced
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
@@ -121,9 +122,14 @@ class Work:
         reducers = self.ready.settings.reducers
         return any(
             write.key in reducers
-            and (is_reference(write.value) or is_reference(self.ctx.get(write.key)))
+            and (is_reference(write.value) or self._is_read(write.key, reducers[write.key]))
             for write in report.writes
         )
+
+    def _is_read(self, key: str, reducer: str) -> bool:
+        """Tell whether a write to a key has to look through a reference that is there."""
+        old = self.ctx.get(key)
+        return is_reference(old) and not (reducer in ADDING and is_spliced(old))
 
     @property
     def sharing(self) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from petra.errors import ExpressionError
 from petra.expr import HELPERS, PathUse, Profile, Template
 from petra.expr.scopes import BUILT_IN, SCOPES, Use
+from petra.expr.template import UNKNOWN_WORDS
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.keys import Keys
 from petra.playbook.decode import Path
@@ -102,10 +103,11 @@ class _Templates:
         if isinstance(template, ExpressionError):
             at = self._place(path, text, template.offset or 0)
             hint = template.hint or "for braces of another language write \"{{ '{{' }}\""
-            # a worker fails of it when it renders this field; the server could not even begin
-            softer = use is Use.TASK and self.document.is_foreign
-            report = self.problems.warn if softer else self.problems.error
-            report("P119", at, template.message, hint)
+            # a word of another engine fails whoever evaluates it; broken text cannot even be read by the server
+            if use is Use.TASK or template.kind in UNKNOWN_WORDS:
+                self._report("P119", at, template.message, hint)
+            else:
+                self.problems.error("P119", at, template.message, hint)
             return
         if path[-1] == "when" and not template.is_native:
             self.problems.error(
@@ -161,7 +163,7 @@ class _Templates:
         if name not in HELPERS:
             return
         if name not in SCOPES[use]:
-            self.problems.error(
+            self._report(
                 "P119",
                 at,
                 f"{name}() is not available in {use.value}",
@@ -172,12 +174,17 @@ class _Templates:
 
     def _step(self, name: str, at: Mark) -> None:
         if name not in self.steps:
-            self.problems.error(
+            self._report(
                 "P104",
                 at,
                 f"template names unknown step '{name}'",
                 self.problems.near(name, self.document.steps),
             )
+
+    def _report(self, code: str, at: Mark, message: str, hint: str) -> None:
+        """Report a name that is not there; in files of other engines it may be theirs."""
+        report = self.problems.warn if self.document.is_foreign else self.problems.error
+        report(code, at, message, hint)
 
     def _secret(self, read: PathUse, at: Mark, use: Use) -> None:
         if use.on_server:

@@ -19,6 +19,7 @@ from petra.references import (
     NeededError,
     Reference,
     is_reference,
+    objects_of,
     read_reference,
     resolved,
 )
@@ -154,11 +155,13 @@ def missing(content: Mapping[str, bytes], value: Any) -> list[str]:
     if isinstance(value, dict):
         if not is_reference(value):
             return [key for item in value.values() for key in missing(content, item)]
-        try:
-            verified(read_reference(value), content.get(value["key"], b""))
-        except PetraError:
-            return [value["key"]]
-        return []
+        found = missing(content, value.get("tail", []))
+        for one in objects_of(value):
+            try:
+                verified(read_reference(one), content.get(one["key"], b""))
+            except PetraError:
+                found.append(one["key"])
+        return found
     if isinstance(value, list | tuple):
         return [key for item in value for key in missing(content, item)]
     return []

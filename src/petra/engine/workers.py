@@ -1,0 +1,115 @@
+"""What an engine knows of workers while they are there: links, leases, and what waits for them.
+
+All of it is memory, not truth (``petra.engine.dispatch``, rule 4).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import msgspec
+
+from petra.engine.limits import REMEMBERED_MAX
+from petra.engine.parcels import Sent
+from petra.kernel import Program
+from petra.store.rows import PendingRow
+from petra.wire import Assignment, Iteration, frames
+
+ALONE: Final = " (alone)"
+"""What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
+
+
+class Link(Protocol):
+    """The engine's end of a connection to a worker."""
+
+    def send(self, frame: frames.AnyFrame) -> None:
+        """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
+
+
+@dataclass(slots=True, eq=False)
+class WorkerSeen:
+    """A worker as the engine sees it."""
+
+    link: Link
+    name: str
+    pool: str
+    credit: int
+    playbooks: set[tuple[str, str]] = field(default_factory=set)
+    shared: Sent = field(default_factory=Sent)
+    leases: set[str] = field(default_factory=set)
+    slots: int = 1
+    past: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Leases that it had, or said it had: what it reports under them counts for nothing."""
+    served: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Executions that it has had runs of."""
+    strange: int = 0
+    """Reports under leases that nobody knows."""
+    drains: bool = False
+    silent: bool = False
+    """A lease of it ran out, and nothing was heard of it since."""
+    heard: float = math.inf
+    """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
+
+
+class Lease(msgspec.Struct, eq=False):
+    """The right of a worker to do an assignment, until it runs out.
+
+    Of a chunk that is sent bit by bit, ``out`` are the iterations that were sent and not reported.
+    """
+
+    id: str
+    row: PendingRow
+    worker: WorkerSeen
+    expires: float
+    more: bool = False
+    out: dict[tuple[int, ...], Iteration] = {}
+    reporter: Link | None = None
+    """Who has reported the last part of it, which is not durable yet; then it cannot run out."""
+    last: int = 0
+    """The number of that part."""
+
+    claim: frames.RunReport | None = None
+    """That part itself: it is of what this is the right to, which need not be asked again."""
+
+    def is_for(self, given: frames.RunReport) -> bool:
+        """Tell whether a report is of what this is the right to."""
+        row = self.row
+        pending = row.pending
+        return (
+            given.run == pending.run
+            and given.delivery == pending.delivery
+            and given.execution == row.execution
+            and given.chunk == pending.chunk
+        )
+
+
+class Offer(msgspec.Struct, eq=False):
+    """An assignment that waits for a worker with room.
+
+    It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.
+    """
+
+    row: PendingRow
+    given: Assignment | None
+    program: Program | None
+    gone: bool = False
+
+
+def remember(known: OrderedDict[str, None], one: str) -> None:
+    """Keep a name among those that came lately."""
+    known[one] = None
+    if len(known) > REMEMBERED_MAX:
+        known.popitem(last=False)
+
+
+def unguessable() -> Iterator[str]:
+    """Make names for ever that nobody can guess, each once: who can name it was given it."""
+    while True:
+        some = secrets.token_hex(4096)  # asking the system for each costs more than making it
+        for at in range(0, len(some), 32):
+            yield some[at : at + 32]
