@@ -13,6 +13,7 @@ from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, print_json
+from petra.cli.show import trace_of
 from petra.embedded import STORE
 from petra.engine.entries import Entries, Entry
 from petra.errors import UnreadableError, UsageError
@@ -48,6 +49,8 @@ def command(execution: str, home: Path, output: str) -> None:
         print_json(msgspec.to_builtins(found))
         return
     click.echo(found.sentence)
+    for line in trace_of((found.error or {}).get("details")):
+        click.echo(f"  {line}")
     for waiting in found.waiting:
         click.echo(f"  {waiting.sentence}")
         if waiting.unblocked_by:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -190,6 +191,7 @@ def summary(result: Result) -> str:
         for one in result.failures
         if one.get("task", "").endswith("/compensate")
     ]
+    lines += _iterations(result)
     if result.not_compensated:
         lines.append(folded(f"  not compensated: {', '.join(result.not_compensated)}"))
     if result.output is not None:
@@ -210,12 +212,50 @@ def hint(result: Result) -> None:
             click.echo(f"    {complete_command(result.id, item, alone=alone)}")
         if len(result.work_items) > EACH:
             click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
-    elif result.status == "waiting" and result.reason == "signal":
-        click.echo(f"  why: petra explain {result.id}; then: petra signal {result.id} NAME")
+    elif result.status == "waiting" and result.reason == "signal" and result.signals:
+        for one in result.signals[:EACH]:
+            click.echo(f"  ◷ {awaited(one)}")
+            click.echo(f"    {signal_command(result.id, one)}")
+        if len(result.signals) > EACH:
+            click.echo(f"    and {len(result.signals) - EACH} more: petra explain {result.id}")
     elif result.status in ("waiting", "stuck"):
         click.echo(f"  why: petra explain {result.id}")
     elif result.status == "paused":
         click.echo(f"  next: petra resume {result.id}")
+
+
+def trace_of(details: Any) -> list[str]:
+    """Return the lines of the traceback that the details of an error have, if they have one."""
+    text = details.get("traceback") if isinstance(details, dict) else None
+    return printable(text).splitlines() if isinstance(text, str) else []
+
+
+def _iterations(result: Result) -> list[str]:
+    """Name the iterations that failed, though the execution went on."""
+    failed = [one for one in result.failures if "index" in one and result.error is None]
+    lines = [
+        folded(f"  {one['step']}[{_indices(one['index'])}] failed: {one['message']}")
+        for one in failed[:EACH]
+    ]
+    if len(failed) > EACH:
+        lines.append(f"  and more: petra get {result.id} -o json")
+    return lines
+
+
+def _indices(index: Any) -> str:
+    return "][".join(map(str, index)) if isinstance(index, list) else str(index)
+
+
+def awaited(one: dict[str, Any]) -> str:
+    """Say which step waits for which signal."""
+    key = "" if one["key"] is None else f" with key '{one['key']}'"
+    return f"{one['step']} waits for signal '{one['name']}'{key}"
+
+
+def signal_command(execution: str, one: dict[str, Any]) -> str:
+    """Return the command that sends a signal somebody waits for."""
+    key = "" if one["key"] is None else f" --key {shlex.quote(str(one['key']))}"
+    return f"petra signal {execution} {shlex.quote(one['name'])}{key}"
 
 
 def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True) -> str:
@@ -224,7 +264,13 @@ def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True
     action = (item["actions"] or ["approve"])[0]
     users = item["users"]
     who = item["holder"] or (users[0] if isinstance(users, list) and users else users or "")
-    return f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
+    words = f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
+    return words + data_option(item.get("data"))
+
+
+def data_option(data: Any) -> str:
+    """Return the option that fills in a form; nothing where it wants nothing."""
+    return "" if data is None else f" --data {shlex.quote(json.dumps(data, ensure_ascii=False))}"
 
 
 def short(value: Any, most: int = 200) -> str:

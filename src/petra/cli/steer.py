@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from petra.cli.home import (
     found_id,
     home_option,
     json_value,
+    look,
     request,
     request_id,
     result_from,
@@ -24,11 +25,13 @@ from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
 from petra.cli.workload import workload_of
 from petra.clock import SystemClock
-from petra.desk import AnyRequest, Ask, Branch
-from petra.embedded import new_id, read_file
+from petra.desk import AnyRequest, Ask, Branch, Reply
+from petra.embedded import Result, new_id, read_file, records_of
 from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.kernel.events import AnyEvent, SignalReceived
 from petra.playbook import to_yaml
+from petra.store.base import Store
 from petra.wire import Error
 
 T = TypeVar("T")
@@ -42,15 +45,25 @@ def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = Fal
     Exits with 0 when it was accepted; with ``follows``, as the execution ended.
     """
     reply = request(home, given)
+    found = _tell(home, reply, output)
+    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
+
+
+def _tell(home: Path, reply: Reply, output: str, came: Mapping[str, bool] | None = None) -> Result:
+    """Show what the execution has come to; of a signal that ``came``, whether anybody waited for it."""
     found = result_from(reply)
     if output == "json":
-        print_json({**shown_data(whole_result(home, found)), "refused": reply.refused or None})
-    else:
-        if reply.refused:
-            click.echo(f"refused: {reply.refused}", err=True)
-        click.echo(summary(found))
-        hint(found)
-    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
+        told = shown_data(whole_result(home, found))
+        print_json({**told, "refused": reply.refused or None, **(came or {})})
+        return found
+    if reply.refused:
+        click.echo(f"refused: {reply.refused}", err=True)
+    if came and not came["waited"]:
+        then = "it is kept for the first that does" if came["kept"] else "it is lost"
+        click.echo(f"nobody waits for this signal now; {then}", err=True)
+    click.echo(summary(found))
+    hint(found)
+    return found
 
 
 def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:
@@ -70,7 +83,28 @@ def signal(
 ) -> None:
     """Send a signal to an execution."""
     data = json_value(payload, "--payload") if payload is not None else None
-    _steer(home, execution, c.SendSignal(now=0.0, name=name, key=key, payload=data), output)
+    chosen = found_id(home, execution)
+    before = look(home, lambda store, _: _version(store, chosen))
+    sent = c.SendSignal(now=0.0, name=name, key=key, payload=data)
+    reply = request(home, Ask(id=request_id(), execution=chosen, command=sent))
+    news = look(home, lambda store, _: records_of(store, chosen, before))
+    came = next((one.event for one in news if _is_that(one.event, sent)), None)
+    _tell(
+        home,
+        reply,
+        output,
+        {} if came is None else {"waited": came.run is not None, "kept": came.kept},
+    )
+    sys.exit(1 if reply.refused else 0)
+
+
+async def _version(store: Store, execution: str) -> int:
+    stored = await store.execution(execution)
+    return stored.version if stored is not None else 0
+
+
+def _is_that(event: AnyEvent, sent: c.SendSignal) -> TypeGuard[SignalReceived]:
+    return isinstance(event, SignalReceived) and (event.name, event.key) == (sent.name, sent.key)
 
 
 @click.command("patch")

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from petra.desk.forms import example
 from petra.desk.requests import Begin, Branch, Reply
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.kernel.compensation import not_compensated
+from petra.kernel.state import Chunk, Run, State
 from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
 
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 _PAGE = 5_000
+SIGNALS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,13 @@ class Result:
     failures: list[dict[str, Any]]
     error: dict[str, Any] | None
     work_items: list[dict[str, Any]] = field(default_factory=list)
-    """What people are asked to do: step, title, state, holder, users, roles, actions."""
+    """What people are asked to do: step, title, state, holder, users, roles, actions, and data as the form wants it."""
     not_compensated: list[str] = field(default_factory=list)
     """The steps that were done and are not undone, where the playbook wants them to be."""
     version: int = 0
     """The number of the last record it shows."""
+    signals: list[dict[str, Any]] = field(default_factory=list)
+    """What steps wait for: step, name, key; the first of them, where there are many."""
 
     @property
     def waiting_on(self) -> str | None:
@@ -60,7 +65,21 @@ def result_of(entry: Entry) -> Result:
         work_items=[_asked(item) for item in state.items.values() if item.is_open],
         not_compensated=not_compensated(entry.program, state),
         version=state.seq,
+        signals=_awaited(state),
     )
+
+
+def _awaited(state: State) -> list[dict[str, Any]]:
+    """Return the signals that somebody waits for, each once."""
+    found: dict[str, dict[str, Any]] = {}
+    for run in state.runs.values():
+        holders: list[Run | Chunk] = [run, *run.chunks.values()]
+        for holder in holders:
+            for wait in holder.waits:
+                if wait.kind == "signal" and len(found) < SIGNALS_MAX:
+                    one = {"step": run.step, "name": wait.name, "key": wait.key}
+                    found.setdefault(repr(one), one)
+    return list(found.values())
 
 
 def _asked(item: WorkItem) -> dict[str, Any]:
@@ -74,6 +93,7 @@ def _asked(item: WorkItem) -> dict[str, Any]:
         "users": assignees.get("users") or [],
         "roles": assignees.get("roles") or [],
         "actions": item.spec.get("actions") or [],
+        "data": example(item.spec),
     }
 
 

@@ -54,6 +54,7 @@ from petra.engine.post import Post
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.retention import Retention
+from petra.engine.retries import Retries
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
@@ -120,6 +121,7 @@ class Engine:
         self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
         self._retention = retention
         self.logs = RunLogs(logs)
+        self.retries = Retries(self.clock)
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
             begun=self._begun,
@@ -369,6 +371,7 @@ class Engine:
                 return
             case frames.Retrying():
                 if self.dispatcher.serves(link, frame.execution):
+                    self.retries.take(frame)
                     self.feed.hint(frame)
                 return
             case frames.Checked():
