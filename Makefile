@@ -41,10 +41,13 @@ format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
+# tests that take minutes each are no hangs here
+SOAK := $(BIN)/pytest -n 2 -q -o faulthandler_timeout=0
+
 soak: $(READY) ## 100,000 random paths, 20,000 nested fan-outs, 20,000 ordeals
-	PETRA_PATHS=100000 $(BIN)/pytest -n 2 -q tests/kernel/test_random.py
-	PETRA_NESTED=20000 $(BIN)/pytest -n 2 -q tests/kernel/test_oracle.py -k nested_fan_outs
-	PETRA_ORDEALS=20000 $(BIN)/pytest -n 2 -q tests/faults/test_ordeals.py
+	PETRA_PATHS=100000 $(SOAK) tests/kernel/test_random.py tests/kernel/test_on_net.py -k random
+	PETRA_NESTED=20000 $(SOAK) tests/kernel/test_oracle.py -k nested_fan_outs
+	PETRA_ORDEALS=20000 $(SOAK) tests/faults/test_ordeals.py
 
 docs: $(READY) ## write the generated pages of docs/reference
 	$(BIN)/python scripts/generate_docs.py

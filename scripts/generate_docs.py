@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
+from api_page import api_page
 from cli_page import cli_page
 from tool_pages import tool_index, tool_page
 
@@ -21,6 +22,7 @@ from petra.engine.limits import LIMITS
 from petra.expr import limits as expression
 from petra.expr.scopes import Use
 from petra.kernel.gathering import GATHER_BYTES
+from petra.kernel.growing import PIECES_MAX
 from petra.kernel.opening import DEPTH_MAX
 from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
@@ -309,7 +311,7 @@ def limits() -> str:
         "| name | value | unit | when it is reached |",
         "|---|---:|---|---|",
     ]
-    lines += [f"| `{x.name}` | {x.value:,g} | {x.unit} | {x.at} |" for x in LIMITS]
+    lines += [f"| `{x.name}` | {x.value:,} | {x.unit} | {x.at} |" for x in LIMITS]
     lines += [
         "",
         "## Playbooks, runs and frames",
@@ -325,6 +327,18 @@ _OTHERS = (
     ("text of a playbook", yaml12.TEXT_BYTES_MAX, "bytes", "it is refused (P0…)"),
     ("nesting of a playbook", yaml12.DEPTH_MAX, "levels", "it is refused"),
     ("nodes of a playbook after anchors", yaml12.NODES_MAX, "nodes", "it is refused"),
+    (
+        "tokens of one firing (`foreach`, `copies`)",
+        model.BRANCHES_MAX,
+        "tokens",
+        "its step fails (kind limit, code branches) before there is one; a number that is written down is refused (P103)",
+    ),
+    (
+        "pieces of a list of ctx that grows",
+        PIECES_MAX,
+        "pieces",
+        "about a gibibyte; the write fails its run (kind limit)",
+    ),
     ("text of one template", expression.MAX_SOURCE, "characters", "it is refused (P119)"),
     ("words and signs in one template", expression.MAX_TOKENS, "tokens", "it is refused (P119)"),
     ("nesting of an expression", expression.MAX_DEPTH, "levels", "it is refused (P119)"),
@@ -388,6 +402,7 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
     ("docs/reference/errors/README.md", error_index),
     ("docs/reference/language.md", language),
     ("docs/reference/limits.md", limits),
+    ("docs/reference/api.md", api_page),
     ("docs/reference/tools/README.md", tool_index),
     *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
 )

@@ -296,6 +296,10 @@ class Followed:
             raise UnreadableError(error.kind, error.message)
         raise NeededError(value)
 
+    def has(self, reference: Mapping[str, Any]) -> bool:
+        """Tell whether an object was brought, and could be."""
+        return reference["key"] in self._objects
+
     def put(self, reference: Mapping[str, Any], found: Any) -> None:
         """Keep a whole object, or the ``UnreadableError`` that reading it came to."""
         if isinstance(found, UnreadableError):

@@ -35,7 +35,7 @@ def test_the_engine_names_its_limits_in_one_place(root: Path) -> None:
 def test_the_page_shows_every_limit(root: Path) -> None:
     page = (root / "docs/reference/limits.md").read_text()
     for limit in limits.LIMITS:
-        assert f"| `{limit.name}` | {limit.value:,g} | {limit.unit} | {limit.at} |" in page
+        assert f"| `{limit.name}` | {limit.value:,} | {limit.unit} | {limit.at} |" in page
 
 
 def test_the_page_of_expressions_has_the_limits_of_the_code(root: Path) -> None:

@@ -8,16 +8,18 @@ import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from engine_support import local, playbook, until
 
 import petra
 from petra.clock import SystemClock
-from petra.desk import Begin
+from petra.desk import Apply, Begin
 from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.engine import proofs
 from petra.engine.proofs import Proofs
+from petra.errors import UsageError
 from petra.kernel import Program
 from petra.kernel import events as e
 from petra.net.proof import Proof
@@ -98,7 +100,7 @@ def test_another_process_that_asks_is_refused_too() -> None:
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_child_is_proved_unless_its_parent_was_started_by_who_knows(*, allowed: bool) -> None:
     async def use(found: Local) -> None:
-        await found.run(playbook(UNSOUND, "child"), execution="seen", allow_unsound=True)
+        await found.apply(playbook(UNSOUND, "child"), allow_unsound=True)
         await found.run(
             playbook(CALLS, "parent"), execution="x", allow_unsound=allowed,
             until=lambda now: now.status in OVER,
@@ -107,7 +109,22 @@ def test_a_child_is_proved_unless_its_parent_was_started_by_who_knows(*, allowed
         (failed,) = (one for one in events if isinstance(one, e.StepFailed))
         assert failed.error is not None
         assert ("its net is not sound" in failed.error.message) is not allowed
-        assert await stored(found) == (3 if allowed else 2)
+        assert await stored(found) == (2 if allowed else 1)
+
+    engine(use)
+
+
+def test_what_is_applied_is_proved_too() -> None:
+    async def use(found: Local) -> None:
+        sound = playbook("  - {step: a, tool: {kind: noop}}\n", "sound")
+        with pytest.raises(UsageError, match="playbook 'odd': its net is not sound"):
+            await found.apply(sound, playbook(UNSOUND, "odd"))
+        assert await found.engine.store.find_playbook("sound") is None
+        request = Apply(id="a", execution="", playbooks=[to_yaml(playbook(UNSOUND, "odd"))])
+        with pytest.raises(UsageError, match=WRONG):
+            await found.carry_out(request)
+        allowed = msgspec.structs.replace(request, allow_unsound=True)
+        assert (await found.carry_out(allowed)).result is not None
 
     engine(use)
 
@@ -199,7 +216,7 @@ def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
     child = playbook("  - {step: long, tool: {kind: wait, signal: {name: never}}}\n", "child")
 
     async def use(found: Local) -> None:
-        await found.run(child, execution="seen", allow_unsound=True)  # which needs no proof
+        await found.apply(child, allow_unsound=True)  # so it is not proved yet
         monkeypatch.setattr(proofs, "prove", prove)
         await found.start(playbook(CALLS, "parent"), execution="x")
         await asyncio.to_thread(asked.wait, 60)

@@ -83,6 +83,12 @@ def book_of(construct: str) -> Playbook:
     return playbook(workflow, workload="{pad: 1, rows: []}", executor=f"{{spec: {{{spec}}}}}")
 
 
+def child() -> Playbook:
+    """A playbook that others call."""
+    output = '{spec: {output: {rows: "{{ workload.rows }}", n: "{{ use }}"}}}'
+    return playbook(CHILD, "child", workload="{rows: [], pad: 0}", executor=output)
+
+
 async def seen(petra: Local, objects: LocalObjects, construct: str, size: int) -> dict[str, Any]:
     """Run a construct with data of a size; return what must not depend on it."""
     pad, execution = size // 6, f"e{size}"
@@ -115,14 +121,7 @@ async def compare(store: Store, folder: Path, construct: str, sizes: tuple[int, 
     objects = LocalObjects(folder / "objects")
     try:
         async with local(store, slots=1, objects=objects) as petra:
-            await petra.apply(
-                playbook(
-                    CHILD,
-                    "child",
-                    workload="{rows: [], pad: 0}",
-                    executor='{spec: {output: {rows: "{{ workload.rows }}", n: "{{ use }}"}}}',
-                )
-            )
+            await petra.apply(child())
             first, *others = [await seen(petra, objects, construct, size) for size in sizes]
             for size, other in zip(sizes[1:], others, strict=True):
                 assert other == first, f"{construct} at {size:,} bytes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from petra.kernel.objects import Objects, Plain
 from petra.kernel.snapshot import restore, snapshot
 from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
+from petra.playbook.model import BRANCHES_MAX
 from petra.testing import Simulation
 from petra.testing.conformance import violations
 from petra.testing.story import told
@@ -271,3 +273,81 @@ def test_a_small_fan_out_is_one_event() -> None:
     assert not any(isinstance(event, PIECES) for event in events(simulation))
     stored = msgspec.json.decode(msgspec.json.encode(simulation.root.log), type=list[Record])
     assert replay(simulation.root.id, stored) == simulation.root.state
+
+
+MANY: dict[str, tuple[str, dict[str, Any]]] = {
+    "copies": ("copies: '{{ workload.n }}'", {"n": 10**9}),
+    "copies beyond what a machine counts with": ("copies: '{{ workload.n }}'", {"n": 2**62}),
+    "foreach": ("foreach: '{{ workload.rows }}'", {"rows": [0] * (BRANCHES_MAX + 1)}),
+}
+
+
+@pytest.mark.spec("S8")
+@pytest.mark.parametrize("name", MANY)
+def test_a_fan_out_into_too_many_fails_before_there_is_a_token(name: str) -> None:
+    how, workload = MANY[name]
+    text = BOOK.replace("MODE", "all").replace("UNREACHABLE", "fail")
+    fan_out = 'foreach: "{{ workload.rows }}", as: row, args: {note: "{{ row.text }}"}'
+    assert fan_out in text
+    playbook = read(text.replace(fan_out, how), "x").checked()
+    simulation = Simulation(playbook, tools={"split": {"ok": 1}}, watch=Watch())
+    tracemalloc.start()
+    simulation.start({"rows": [], **workload})
+    simulation.run()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    state = simulation.root.state
+    assert state.terminal == "failed"
+    assert state.error is not None
+    assert "one firing makes at most 100,000" in state.error.message
+    assert not faults(simulation)
+    assert most < 50_000_000
+
+
+def test_copies_that_are_written_down_are_refused_when_they_are_too_many() -> None:
+    text = BOOK.replace("MODE", "all").replace("UNREACHABLE", "fail")
+    fan_out = 'foreach: "{{ workload.rows }}", as: row, args: {note: "{{ row.text }}"}'
+    found = read(text.replace(fan_out, f"copies: {10**9}"), "x")
+    assert [problem.code for problem in found.problems if problem.code == "P103"] == ["P103"]
+
+
+ARCS = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: pair}
+workflow:
+  - step: split
+    tool: {kind: noop}
+    next: {spec: {mode: inclusive}, arcs: [{step: left}, {step: right}]}
+  - {step: left, tool: {kind: python, code: x}, next: {arcs: [{step: both}]}}
+  - {step: right, tool: {kind: python, code: x}, next: {arcs: [{step: both}]}}
+  - step: both
+    spec: {join: {mode: arcs}}
+    tool: {kind: python, code: x, args: {left: "{{ left }}", right: "{{ right }}"}}
+    next: {arcs: [{step: last}]}
+  - {step: last, tool: {kind: python, code: x, args: {left: "{{ left }}", right: "{{ right }}"}}}
+"""
+
+
+@pytest.mark.spec("S8")
+def test_a_join_of_no_group_whose_own_event_takes_one_token_is_a_join_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its other tokens went before: what they have seen is seen by the run, and nothing of them is left."""
+    monkeypatch.setattr(crowds, "NAMED_MAX", 1)
+    told = {"run": "[args.left, args.right]"}
+    tools = {"left": {"ok": "l"}, "right": {"ok": "r"}, "both": told, "last": told}
+    simulation = Simulation(read(ARCS, "x").checked(), tools=tools, watch=Watch())
+    simulation.start({})
+    simulation.run()
+    [gathered] = [one for one in events(simulation) if isinstance(one, e.TokensGathered)]
+    [started] = [
+        one for one in events(simulation) if isinstance(one, e.StepStarted) and one.step == "both"
+    ]
+    assert gathered.group is started.group is None
+    assert len(gathered.consumed) == len(started.consumed) == 1
+    state = simulation.root.state
+    assert (state.terminal, state.output) == ("completed", ["l", "r"])
+    assert not state.gathered
+    assert not faults(simulation)
+    assert replay(simulation.root.id, simulation.root.log) == state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from export.logs import example_logs
 from kernel.oracle.draw import draw
 from kernel.oracle.world import Kernel
+from kernel.paths import walk as random_walk
 from texts import model, workflow
 
 from petra.kernel import Program
@@ -185,3 +187,39 @@ def test_every_log_of_an_ordeal_is_a_run_of_its_net_and_is_decided_again() -> No
             assert walk(stream.records, books.get).bad is None, (seed, execution)
             made = redecide(execution, stream.records, programs.__getitem__)
             assert made.bad is None, (seed, execution)
+
+
+PATHS = int(os.environ.get("PETRA_PATHS", "400"))
+SHARDS = 20
+ODD = (
+    16,  # a join that no arc can reach closes a group of which every branch has ended
+    131,  # an or-join takes what it made itself, and branches of its own fan-out, at once
+    190,  # of several lists one is empty
+    356,  # a join fails because all branches have ended elsewhere
+    362,  # a branch waits at a join when another one has closed its group
+    439,  # a join over arcs takes the branches of one fan-out, and leaves its group
+    531,  # a join over arcs fails with the token of one arc, outside of the group that this came from
+    620,  # a fan-out inside its own group
+    954,  # the merge of a join in no group fails
+    1580,  # the guard of an arc fails after a success
+)
+
+
+def of_random_path(seed: int) -> None:
+    _, world, _ = random_walk(seed)
+    for execution in world.executions.values():
+        book = execution.program.playbook
+        found = walk(execution.log, lambda _, book=book: book)  # type: ignore[misc]
+        assert found.bad is None, (seed, execution.id, found.bad)
+
+
+@pytest.mark.parametrize("seed", ODD)
+def test_what_a_proof_does_not_ask_about_is_part_of_the_net_all_the_same(seed: int) -> None:
+    of_random_path(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_every_record_of_a_random_playbook_is_a_firing_of_its_net(shard: int) -> None:
+    for seed in range(shard, PATHS, SHARDS):
+        of_random_path(seed)

@@ -36,6 +36,7 @@ _VERBS = MappingProxyType(
         "playbooks": "List the playbooks that are applied.",
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
+        "serve": "Run executions here and answer requests: API and streams.",
         "ps": "List executions.",
         "get": "Show an execution.",
         "result": "Print the output of an execution.",

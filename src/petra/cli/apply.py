@@ -56,8 +56,9 @@ def command(
     }  # fmt: skip
     _refuse_twins(books)
     given = Apply(
-        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books.values()]
-    )
+        id=request_id(), execution="", playbooks=[to_yaml(book) for book in books.values()],
+        allow_unsound=allow_unsound,
+    )  # fmt: skip
 
     async def here(store: Store) -> Reply:
         catalogue = Catalogue(store, SystemClock())

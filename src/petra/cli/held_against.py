@@ -10,12 +10,13 @@ import msgspec
 
 from petra.cli.output import count
 from petra.engine.codec import from_row
+from petra.engine.cutting import cut_object
 from petra.engine.entries import Entries
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel import Program, Record
 from petra.kernel.events import ExecutionMigrated, ExecutionStarted
 from petra.kernel.fork import lived
-from petra.kernel.objects import CutNeededError, Plain
+from petra.kernel.objects import Recalled
 from petra.kernel.on_net import walk
 from petra.kernel.redecide import redecide
 from petra.kernel.replay import BadRecord
@@ -71,13 +72,15 @@ def decided_again(
     return Again(made.decisions, dict(made.unrecorded)), made.bad
 
 
-class Stored(Plain):
+class Stored(Recalled):
     """A shelf that reads objects as they are needed, from another thread than that of the loop; it writes none."""
 
-    def __init__(self, objects: LocalObjects, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, objects: LocalObjects, execution: str, loop: asyncio.AbstractEventLoop
+    ) -> None:
         super().__init__()
         self.store = objects.name
-        self._stored, self._loop = objects, loop
+        self._stored, self._execution, self._loop = objects, execution, loop
 
     def __call__(self, value: dict[str, Any]) -> Any:
         """Return what a reference leads to."""
@@ -97,8 +100,13 @@ class Stored(Plain):
         self.put(reference, found)
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-        """Refuse to cut a list: that would write objects."""
-        raise CutNeededError(reference)
+        """Cut a list as it was cut; the pieces are only named, since they are stored."""
+        cutting = cut_object(self._stored, self._execution, reference, _kept)
+        return asyncio.run_coroutine_threadsafe(cutting, self._loop).result()
+
+
+async def _kept(_key: str, _content: bytes) -> None:
+    """Keep nothing."""
 
 
 async def read_all(store: Store, execution: str) -> list[Record]:

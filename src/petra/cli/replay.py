@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text
 from petra.embedded import records_of
-from petra.engine.codec import status_of
+from petra.engine.codec import status_then
 from petra.engine.entries import Entries, Entry
 from petra.errors import UsageError
 from petra.kernel import Record, State, replay
@@ -47,16 +48,16 @@ def command(execution: str, home: Path, output: str, *, seq: int | None) -> None
         return entry, records
 
     entry, records = look(home, asking)
-    last = records[entry.state.seq - 1]
     if output == "json":
-        print_json(as_data(entry.program, entry.state, last, len(records)))
+        print_json(as_data(entry.program, entry.state, records))
     else:
-        _print(entry.program, entry.state, last, len(records))
+        _print(entry.program, entry.state, records)
 
 
-def as_data(program: Program, state: State, record: Record, total: int) -> dict[str, Any]:
+def as_data(program: Program, state: State, records: Sequence[Record]) -> dict[str, Any]:
     """Return an execution at a record as plain data."""
-    status, reason = status_of(program, state)
+    status, reason = status_then(program, state, records)
+    record, total = records[state.seq - 1], len(records)
     return {
         "id": state.id,
         "playbook": state.playbook,
@@ -94,8 +95,9 @@ def _stack(stack: tuple[Any, ...]) -> list[list[Any]]:
     return [[group, index] for group, index in stack]
 
 
-def _print(program: Program, state: State, record: Record, total: int) -> None:
-    status, reason = status_of(program, state)
+def _print(program: Program, state: State, records: Sequence[Record]) -> None:
+    status, reason = status_then(program, state, records)
+    record, total = records[state.seq - 1], len(records)
     at = datetime.fromtimestamp(record.at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     click.echo(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
     click.echo(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))

@@ -127,7 +127,7 @@ async def _held_against(
         one = msgspec.structs.replace(one, bad=bad, net=walked)
     if again and one.bad is None:
         objects = LocalObjects(home / OBJECTS)
-        shelf = Stored(objects, asyncio.get_running_loop())
+        shelf = Stored(objects, one.execution, asyncio.get_running_loop())
         made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
         one = msgspec.structs.replace(one, bad=bad, again=made)
     return one

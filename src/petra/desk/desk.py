@@ -60,7 +60,7 @@ class Desk:
     ) -> Result:
         """Start an execution and wait until it ends or rests."""
         chosen = execution or self.new_id()
-        answered = await self._begin(who, playbook, workload, execution=chosen, **how)
+        answered = await self.begin(who, playbook, workload, execution=chosen, **how)
         if answered.refused:
             return refusal(chosen, playbook.metadata.name, answered.refused)
         return await self.rest(who, chosen, until)
@@ -80,10 +80,10 @@ class Desk:
             UsageError: it was refused; the message says why.
         """
         chosen = execution or self.new_id()
-        _accepted(await self._begin(who, playbook, workload, execution=chosen, **how))
+        _accepted(await self.begin(who, playbook, workload, execution=chosen, **how))
         return chosen
 
-    async def _begin(
+    async def begin(
         self,
         who: Principal,
         playbook: Playbook,
@@ -93,15 +93,25 @@ class Desk:
         command: str = "",
         **how: Unpack[How],
     ) -> Answered:
+        """Start an execution and return what came of that; the same ``command`` again starts nothing."""
         start = who.signed(c.Start(now=0.0))
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
         )  # fmt: skip
 
-    async def apply(self, who: Principal, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]:
-        """Make playbooks the current ones of their paths; return what became of each."""
+    async def apply(
+        self, who: Principal, playbooks: Sequence[Playbook], *, allow_unsound: bool = False
+    ) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths; return what became of each.
+
+        Raises:
+            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+        """
         who.must(May.APPLY)
+        for one in playbooks if not allow_unsound else ():
+            if why := await self.engine.proofs.fault(self.engine.entries.compiled(one)):
+                raise UsageError(f"playbook '{one.metadata.name}': {why}")
         return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
     # Looking and waiting
@@ -244,7 +254,7 @@ class Desk:
         match request:
             case Begin():
                 playbook = read(request.playbook, "the playbook").checked()
-                answered = await self._begin(
+                answered = await self.begin(
                     who, playbook, request.workload, execution=request.execution, command=request.id,
                     allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
                 )  # fmt: skip
@@ -262,7 +272,8 @@ class Desk:
                 )
             case Apply():
                 found = [read(text, "the playbook").checked() for text in request.playbooks]
-                return Reply(result={"applied": await self.apply(who, found)})
+                done = await self.apply(who, found, allow_unsound=request.allow_unsound)
+                return Reply(result={"applied": done})
             case Look():
                 if request.execution:
                     await self.get(who, request.execution)  # who may not see it is told so

@@ -71,9 +71,10 @@ class Move(Request, frozen=True, tag="move"):
 
 
 class Apply(Request, frozen=True, tag="apply"):
-    """Make playbooks, given as texts, the current ones of their paths."""
+    """Make playbooks, given as texts, the current ones of their paths; ``allow_unsound`` as for ``Begin``."""
 
     playbooks: list[str]
+    allow_unsound: bool = False
 
 
 class Look(Request, frozen=True, tag="look"):

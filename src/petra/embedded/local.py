@@ -128,9 +128,16 @@ class Local:
             return playbook, Gathered()
         return read_around(Path(playbook), self.library)
 
-    async def apply(self, *playbooks: Playbook | str | Path) -> list[dict[str, Any]]:
-        """Make playbooks the current ones of their paths, for all that call them; return what became of each."""
-        return await self.desk.apply(self.who, [self._read(one)[0] for one in playbooks])
+    async def apply(
+        self, *playbooks: Playbook | str | Path, allow_unsound: bool = False
+    ) -> list[dict[str, Any]]:
+        """Make playbooks the current ones of their paths, for all that call them; return what became of each.
+
+        Raises:
+            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+        """
+        models = [self._read(one)[0] for one in playbooks]
+        return await self.desk.apply(self.who, models, allow_unsound=allow_unsound)
 
     async def start(
         self,

@@ -5,6 +5,7 @@ The rows are projections: what is in them can be computed from the log at any ti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -112,6 +113,15 @@ def status_of(program: Program, state: State) -> tuple[str, str]:
         return "compensating", state.reason
     rest = rest_of(program, state)
     return (rest.status, rest.reason) if rest is not None else ("running", "")
+
+
+def status_then(program: Program, state: State, log: Sequence[Record]) -> tuple[str, str]:
+    """Return the status that an execution had at the record its state reaches: inside a decision nothing rests."""
+    status, reason = status_of(program, state)
+    here, after = log[state.seq - 1], log[state.seq : state.seq + 1]
+    if status in ("stuck", "waiting") and after and after[0].at == here.at:
+        return "running", ""
+    return status, reason
 
 
 def execution_row(program: Program, state: State) -> rows.ExecutionRow:

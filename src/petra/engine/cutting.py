@@ -6,13 +6,18 @@ on the way to the list is read and passed over.
 
 from __future__ import annotations
 
+import asyncio
 import codecs
+import hashlib
 import json
 import re
-from collections.abc import Generator, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from typing import Any, Final
 
 from petra.errors import UnreadableError
+from petra.kernel.lists import PIECE_BYTES
+from petra.objects import Objects
+from petra.references import Reference, read_reference
 
 _DECODE: Final = json.JSONDecoder().raw_decode
 _AFTER: Final = frozenset(",:]} \t\r\n")
@@ -155,3 +160,33 @@ class Cutter:
                     start, self._at = self._at, end
                     return start, end
             yield None
+
+
+async def cut_object(
+    objects: Objects,
+    execution: str,
+    reference: dict[str, Any],
+    keep: Callable[[str, bytes], Awaitable[None]],
+) -> list[tuple[int, dict[str, Any]]]:
+    """Cut a list that is an object into pieces of an execution; ``keep`` takes the key and the content of each.
+
+    Raises:
+        UnreadableError: it cannot be had, or is no list.
+    """
+    whole = read_reference({**reference, "path": []})
+    await objects.check(whole)
+    cutter = Cutter(reference.get("path", ()), PIECE_BYTES)
+    made: list[tuple[int, dict[str, Any]]] = []
+
+    async def take(found: Iterable[tuple[int, bytes]]) -> None:
+        for count, content in found:
+            checksum = hashlib.sha256(content).hexdigest()
+            key = f"{execution}/{checksum}.json"
+            await keep(key, content)
+            piece = Reference(store=objects.name, key=key, checksum=checksum, size=len(content))
+            made.append((count, piece.as_data()))
+
+    async for block in objects.blocks(whole):
+        await take(await asyncio.to_thread(cutter.feed, block))
+    await take(cutter.end())
+    return made

@@ -42,6 +42,10 @@ class Answered:
     version: int = 0
 
 
+class ReusedError(UsageError):
+    """A command id was used before for a different request."""
+
+
 class Request(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
@@ -258,10 +262,10 @@ def known_answer(known: rows.Answer, request: bytes) -> Answered:
     """Return the stored answer to a command.
 
     Raises:
-        UsageError: the command id was used before for a different request.
+        ReusedError: the command id was used before for a different request.
     """
     if known.request != request:
-        raise UsageError(
+        raise ReusedError(
             f"command id '{known.command}' was used before for a different request; use a fresh id"
         )
     return msgspec.json.decode(known.body, type=Answered)

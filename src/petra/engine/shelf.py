@@ -11,14 +11,13 @@ Rule 4: what a decision makes is durable before its events are.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 from petra.clock import Clock
-from petra.engine.cutting import Cutter
+from petra.engine.cutting import cut_object
 from petra.engine.draft import Request
 from petra.engine.limits import (
     BRING_AT_ONCE,
@@ -30,10 +29,9 @@ from petra.engine.limits import (
     SHELF_BYTES,
 )
 from petra.errors import ObjectError, UnreadableError
-from petra.kernel.lists import PIECE_BYTES
 from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
-from petra.references import NeededError, Reference, read_reference, walk
+from petra.references import NeededError, read_reference, walk
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +53,10 @@ class Shelf:
             raise NeededError(reference)
         self._found.move_to_end(key)
         return walk(reference, known[0])
+
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is here."""
+        return reference["key"] in self._found
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object; others make room."""
@@ -104,6 +106,10 @@ class Hand:
     def brought(self) -> int:
         """Bytes of what is at hand, as it is stored."""
         return self._size + self._shelf.brought
+
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is at hand."""
+        return reference["key"] in self._found or self._shelf.has(reference)
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object that was made: until it is durable, nobody could read it anywhere else."""
@@ -234,30 +240,12 @@ class Porter:
         self, execution: str, reference: dict[str, Any]
     ) -> list[tuple[int, dict[str, Any]]] | UnreadableError:
         assert self._objects is not None
-        pieces: list[tuple[int, dict[str, Any]]] = []
         try:
-            whole = read_reference({**reference, "path": []})
-            await self._objects.check(whole)
-            cutter = Cutter(reference.get("path", ()), PIECE_BYTES)
-            async for block in self._objects.blocks(whole):
-                found = await asyncio.to_thread(cutter.feed, block)
-                pieces += [await self._piece(execution, *one) for one in found]
-            pieces += [await self._piece(execution, *one) for one in cutter.end()]
+            return await cut_object(self._objects, execution, reference, self._objects.write)
         except UnreadableError as error:
             return error
         except Exception as error:  # noqa: BLE001 - a list that cannot be cut is not the engine
             return UnreadableError("parse", f"{reference['key']:.80}: {error!r:.200}")
-        return pieces
-
-    async def _piece(
-        self, execution: str, count: int, content: bytes
-    ) -> tuple[int, dict[str, Any]]:
-        assert self._objects is not None
-        checksum = hashlib.sha256(content).hexdigest()
-        key = f"{execution}/{checksum}.json"
-        await self._objects.write(key, content)
-        made = Reference(store=self._objects.name, key=key, checksum=checksum, size=len(content))
-        return count, made.as_data()
 
     async def _read(self, reference: dict[str, Any]) -> Any:
         assert self._objects is not None

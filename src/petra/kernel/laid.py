@@ -66,14 +66,14 @@ class Laid:
         playbook = self.definition(digest)
         if playbook is None:
             raise MisfitError(f"there is no playbook with digest {digest:.16} to have a net of")
-        self._places = Places(compile_net(playbook))
+        self._places = Places(compile_net(playbook, whole=True))
 
     def move(self, event: e.ExecutionMigrated) -> None:
         """Lay what lives into the net of the new definition."""
         new, names = self.definition(event.digest), event.renamed
         if new is None:
             raise MisfitError(f"there is no playbook with digest {event.digest:.16}")
-        self._places = Places(compile_net(new))
+        self._places = Places(compile_net(new, whole=True))
         for fan in self.fans.values():
             fan.step = names.get(fan.step, fan.step)
         self.used = {names.get(step, step) for step in self.used}

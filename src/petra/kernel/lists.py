@@ -20,6 +20,7 @@ from petra.kernel import events as e
 from petra.kernel.program import Value
 from petra.kernel.scope import View
 from petra.kernel.turn import TransformError, Turn
+from petra.playbook.model import BRANCHES_MAX
 from petra.references import is_reference, part_of
 from petra.wire import Error
 
@@ -90,9 +91,20 @@ def branched(turn: Turn, value: Value, view: View, what: str) -> list[Any]:
     found = _found(turn, value, view, {}, what)
     if isinstance(found, list):
         return found
-    return [
-        part_of(piece, index) for count, piece in turn.pieces(found, what) for index in range(count)
-    ]
+    pieces = turn.pieces(found, what)
+    check_branches(sum(count for count, _ in pieces), what)
+    return [part_of(piece, index) for count, piece in pieces for index in range(count)]
+
+
+def check_branches(count: int, what: str) -> None:
+    """Refuse a fan-out into too many, before there is a token of it.
+
+    Raises:
+        TransformError: it is.
+    """
+    if count > BRANCHES_MAX:
+        message = f"{what} would make {count:,} tokens; one firing makes at most {BRANCHES_MAX:,}, a loop has no such limit"
+        raise TransformError(Error(kind="limit", code="branches", message=message))
 
 
 def _found(
@@ -100,7 +112,9 @@ def _found(
 ) -> list[Any] | dict[str, Any]:
     """Return a list, or the reference to one that is too large to be read as a whole."""
     found = _untouched(turn, value, view, extra)
-    if found is None:
+    if found is not None:
+        turn.read(value.ctx)
+    else:
         found = turn.hand_on(value, view, what, extra)
     if is_reference(found) and not _is_far(turn, found):
         found = turn.follow(found, what)

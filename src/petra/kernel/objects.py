@@ -11,7 +11,7 @@ Rule 4: what cannot be had is an error that names it: never undefined, never fal
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -53,6 +53,9 @@ class Shelf(Protocol):
             UnreadableError: it cannot be had.
         """
 
+    def has(self, reference: dict[str, Any]) -> bool:
+        """Tell whether what a reference leads to is at hand."""
+
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Return the pieces of a long list: how many items each has, and where it is.
 
@@ -83,6 +86,23 @@ class Plain(Followed):
 
     def __len__(self) -> int:
         return len(self._objects)
+
+
+class Recalled(Plain):
+    """A shelf for decisions that are made again.
+
+    Which large lists were at hand then is not recorded: either none (``near`` is False) or all of them are.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.near = False
+        self.asked: set[str] = set()
+
+    def has(self, reference: Mapping[str, Any]) -> bool:
+        """Say what is to be tried, and take note that it mattered."""
+        self.asked.add(reference["key"])
+        return self.near
 
 
 class Made(NamedTuple):
@@ -164,10 +184,10 @@ class Objects:
     def has(self, reference: dict[str, Any]) -> bool:
         """Whether what a reference leads to is at hand."""
         try:
-            self({**reference, "path": []})
-        except (NeededError, UnreadableError):
+            self._check(reference)
+        except UnreadableError:
             return False
-        return True
+        return self._shelf is not None and self._shelf.has(reference)
 
     def whole(self, value: Any) -> Any:
         """Return a value with every reference inside it replaced by what it leads to."""

@@ -7,7 +7,7 @@ the graph that a decision asks (who closes this group, what lies upstream of tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
 from petra.kernel.state import Began, Run
 from petra.kinds import SERVER_KINDS
-from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
 from petra.playbook.write import to_plain
@@ -57,7 +57,7 @@ class Value:
         Raises:
             ExpressionError: something it needs is missing or does not fit.
         """
-        return self.value if self.constant else _render(self.value, scope)
+        return self.value if self.constant else _filled(self.value, Template.render, scope)
 
     def hand_on(self, scope: Mapping[str, Any]) -> Any:
         """Fill in every template for somebody who only keeps the value: what is large stays a reference.
@@ -65,26 +65,16 @@ class Value:
         Raises:
             ExpressionError: as ``render`` does.
         """
-        return self.value if self.constant else _handed_on(self.value, scope)
+        return self.value if self.constant else _filled(self.value, Template.hand_on, scope)
 
 
-def _handed_on(value: Any, scope: Mapping[str, Any]) -> Any:
+def _filled(value: Any, fill: Callable[[Template, Mapping[str, Any]], Any], scope: Any) -> Any:
     if isinstance(value, Template):
-        return value.hand_on(scope)
+        return fill(value, scope)
     if isinstance(value, dict):
-        return {key: _handed_on(item, scope) for key, item in value.items()}
+        return {key: _filled(item, fill, scope) for key, item in value.items()}
     if isinstance(value, list):
-        return [_handed_on(item, scope) for item in value]
-    return value
-
-
-def _render(value: Any, scope: Mapping[str, Any]) -> Any:
-    if isinstance(value, Template):
-        return value.render(scope)
-    if isinstance(value, dict):
-        return {key: _render(item, scope) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_render(item, scope) for item in value]
+        return [_filled(item, fill, scope) for item in value]
     return value
 
 
@@ -421,32 +411,12 @@ class Program:
     @cached_property
     def joins(self) -> dict[str, str | None]:
         """For every step that fans out, the one join that closes its groups, where that is certain."""
-        found: dict[str, str | None] = {}
-        for plan in self.steps.values():
-            if not fans_out(plan.step):
-                continue
-            reached = [
-                name
-                for name in closing_joins(self.by_name, plan.step)
-                if not self.steps[name].pairs_arcs
-            ]
-            named = [name for name in reached if self.by_name[name].spec.join.of == plan.name]  # type: ignore[union-attr]
-            joins = named or reached
-            found[plan.name] = joins[0] if len(joins) == 1 else None
-        return found
+        return join_of_each(self.by_name)
 
     @cached_property
     def closed_by(self) -> dict[str, frozenset[str]]:
         """For every join over arcs, the steps whose fan-outs it closes: their levels end there."""
-        found: dict[str, set[str]] = {
-            plan.name: set() for plan in self.steps.values() if plan.pairs_arcs
-        }
-        for plan in self.steps.values():
-            if found and fans_out(plan.step):
-                for name in closing_joins(self.by_name, plan.step):
-                    if name in found:
-                        found[name].add(plan.name)
-        return {name: frozenset(steps) for name, steps in found.items()}
+        return closed_by_arcs(self.by_name)
 
     @cached_property
     def upstream(self) -> dict[str, frozenset[str]]:

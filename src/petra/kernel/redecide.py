@@ -9,7 +9,7 @@ records are applied as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,7 +21,7 @@ from petra.kernel.decide import decide
 from petra.kernel.evolve import evolve
 from petra.kernel.fork import lived
 from petra.kernel.inputs import commands
-from petra.kernel.objects import Shelf
+from petra.kernel.objects import Recalled, Shelf
 from petra.kernel.program import Program
 from petra.kernel.replay import BadRecord, Record
 from petra.kernel.state import State
@@ -81,8 +81,7 @@ class _Again:
         nearest: BadRecord | None = None
         self._lacks = ""
         known = list(commands(self._fresh(), rest))
-        for command in known:
-            found = self._decided(command)
+        for found in self._tries(known):
             if found is None:
                 return None
             if nearest is None or found.seq > nearest.seq:
@@ -93,6 +92,21 @@ class _Again:
             return None
         first = self.records[self.at]
         return nearest or BadRecord(seq=first.seq, reason="no input is recorded that leads to it")
+
+    def _tries(self, known: Iterable[c.AnyCommand]) -> Iterator[BadRecord | None]:
+        """Decide about each command; once more where it mattered which large lists were at hand."""
+        shelf = self.shelf
+        for command in known:
+            if not isinstance(shelf, Recalled):
+                yield self._decided(command)
+                continue
+            shelf.near, shelf.asked = False, set()
+            yield self._decided(command)
+            if shelf.asked:
+                shelf.near = True
+                yield self._decided(command)
+            if len(shelf.asked) > 1:
+                self._lacks = "which of several large lists were at hand"
 
     def _decided(self, command: c.AnyCommand) -> BadRecord | None:
         """Decide about a command; say where what comes of it is not what was recorded."""

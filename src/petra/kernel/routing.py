@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from petra.kernel import events as e
-from petra.kernel.lists import branched
+from petra.kernel.lists import branched, check_branches
 from petra.kernel.objects import excess
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
@@ -59,7 +59,7 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
         made.handled = made.handled or arc.is_handler
         made.counts_read = made.counts_read or arc.reads_counts
         multiplies = multiplies or arc.multiplies
-        tokens += _tokens(turn, arc, view)
+        tokens += _tokens(turn, arc, view, len(tokens))
     if multiplies:
         _group(turn, plan, run, made, tokens)
     else:
@@ -93,13 +93,16 @@ def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPl
     return found
 
 
-def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[str, Any], Any]]:
-    """Return the tokens of one arc as (arc, args, item)."""
+def _tokens(
+    turn: Turn, arc: ArcPlan, view: View, others: int
+) -> list[tuple[ArcPlan, dict[str, Any], Any]]:
+    """Return the tokens of one arc as (arc, args, item); the same firing makes so many others."""
     if arc.bare:
         return [(arc, {}, None)]
     what = f"the arc to '{arc.arc.step}'"
     if arc.foreach is not None:
         items = branched(turn, arc.foreach, view, f"foreach of {what}")
+        check_branches(others + len(items), f"foreach of {what}")
         name = arc.arc.item
         found = []
         for item in items:
@@ -113,6 +116,7 @@ def _tokens(turn: Turn, arc: ArcPlan, view: View) -> list[tuple[ArcPlan, dict[st
             raise TransformError(
                 Error(kind="transform", message=f"copies of {what} is not a whole number")
             )
+        check_branches(others + copies, f"copies of {what}")
         args = _same(turn, _args(turn, arc, view, what, {}), copies)
         return [(arc, args, None)] * copies
     return [(arc, _args(turn, arc, view, what, {}), None)]

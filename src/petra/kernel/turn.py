@@ -8,7 +8,7 @@ Rule 3: among enabled firings the selection strategy chooses; the order depends 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -209,25 +209,28 @@ class Turn:
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
     ) -> Any:
         """Render a value; what cannot be rendered is an error of the step (kind transform)."""
-        if value.constant:
-            return value.value
-        if value.ctx:
-            self.read(value.ctx)
-        try:
-            return value.render(self._scope(value.names, view, extra))
-        except (ExpressionError, UnreadableError) as error:
-            raise _trouble(what, error) from None
+        return self._rendered(value, value.render, view, what, extra)
 
     def hand_on(
         self, value: Value, view: View, what: str, extra: dict[str, Any] | None = None
     ) -> Any:
         """Render a value that is kept and not looked into: what is large stays a reference."""
+        return self._rendered(value, value.hand_on, view, what, extra)
+
+    def _rendered(
+        self,
+        value: Value,
+        render: Callable[[dict[str, Any]], Any],
+        view: View,
+        what: str,
+        extra: dict[str, Any] | None,
+    ) -> Any:
         if value.constant:
             return value.value
         if value.ctx:
             self.read(value.ctx)
         try:
-            return value.hand_on(self._scope(value.names, view, extra))
+            return render(self._scope(value.names, view, extra))
         except (ExpressionError, UnreadableError) as error:
             raise _trouble(what, error) from None
 

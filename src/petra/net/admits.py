@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from petra.net.contexts import Contexts, pairs_arcs
+from petra.net.closing import pairs_arcs
+from petra.net.contexts import Contexts
 from petra.net.routes import Option, Routing
 from petra.playbook.checks.flow import closing_joins
 from petra.playbook.model import JoinWhen, Step

@@ -51,7 +51,7 @@ def _has_uneven_lists(builder: Builder, routing: Routing, choice: Choice, contex
     Whether lists are equally long is a question about data that a net cannot answer; a Petri join
     that pairs their items is not to blame.
     """
-    if not (routing.inclusive and choice.taken):
+    if builder.whole or not (routing.inclusive and choice.taken):
         return False
     group = builder.contexts.groups[builder.contexts.inside(routing.step, context)]
     counts = {count for option, count in choice.taken if len(option.counts) > 1}

@@ -10,6 +10,7 @@ from petra.net.branching import END, route
 from petra.net.joins import join_transitions, let_or_joins_wait
 from petra.net.net import Place, Transition
 from petra.net.origin import Origin
+from petra.net.rest import add_the_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ class Builder:
 
     playbook: Playbook
     contexts: Contexts
+    whole: bool = False
     places: dict[str, Place] = field(default_factory=dict)
     context_of: dict[str, Context] = field(default_factory=dict)
     named: dict[tuple[str, str, Context], str] = field(default_factory=dict)
@@ -47,6 +49,8 @@ class Builder:
                 self._ends(step, context)
         for group in self.contexts.groups.values():
             self._over(group)
+        if self.whole:
+            add_the_rest(self)
         let_or_joins_wait(self)
         self._final()
         self._finish_aborts()

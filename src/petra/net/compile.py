@@ -70,13 +70,18 @@ class Compiled:
         return admits(self.contexts, kind, step, consumed, produced)
 
 
-def compile(playbook: Playbook, budget: Budget | None = None) -> Compiled:  # noqa: A001 - the word of the trade
+def compile(  # noqa: A001 - the word of the trade
+    playbook: Playbook, budget: Budget | None = None, *, whole: bool = False
+) -> Compiled:
     """Compile a playbook without errors to its net.
+
+    The ``whole`` net has all that a log may show, also what a proof does not ask about: a join that is closed by hand
+    or with nobody, a gate or a merge that fails, whatever the guards say.
 
     Raises:
         SpentError: it has more places than the budget allows.
     """
-    builder = Builder(playbook, Contexts(playbook, budget))
+    builder = Builder(playbook, Contexts(playbook, budget, whole=whole), whole)
     builder.build()
     net = Net(
         name=playbook.metadata.name,

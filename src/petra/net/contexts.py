@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import islice, product
 from typing import TYPE_CHECKING, TypeAlias
 
+from petra.net.closing import closed_by_arcs, join_of_each, pairs_arcs
 from petra.net.groups import find_groups
 from petra.net.routes import Routing, failure, success
 from petra.playbook.model import MOfN
@@ -27,11 +28,6 @@ Arrow: TypeAlias = tuple[str, int]
 
 #: Ways to pair the contexts of a Petri join that are looked at.
 PAIRINGS_MAX = 64
-
-
-def pairs_arcs(join: Join | None) -> bool:
-    """Tell whether a join looks at arcs and not at groups."""
-    return join is not None and isinstance(join.mode, str) and join.mode in ("arcs", "or")
 
 
 def _counts_branches(join: Join | None) -> bool:
@@ -55,7 +51,10 @@ def common(contexts: Iterable[Context]) -> Context:
 class Contexts:
     """Walks the playbook once and remembers where its tokens can be."""
 
-    def __init__(self, playbook: Playbook, budget: Budget | None = None) -> None:
+    def __init__(
+        self, playbook: Playbook, budget: Budget | None = None, *, whole: bool = False
+    ) -> None:
+        """Find them; of the ``whole`` net also those that only joins with nobody lead to, and that a log may show."""
         self.playbook = playbook
         self._budget = budget
         self.steps = {step.step: step for step in playbook.workflow}
@@ -75,6 +74,10 @@ class Contexts:
         self.runs: dict[str, dict[Context, None]] = {}
         self.recursive: dict[str, Context] = {}
         self._work: list[tuple[str, Context]] = []
+        self.sure_joins = join_of_each(self.steps) if whole else {}
+        self._closed_by = closed_by_arcs(self.steps) if whole else {}
+        self._closers: dict[Context, dict[str, None]] = {}
+        self._whole = whole
         self._walk()
         self.groups = find_groups(self)
 
@@ -145,6 +148,8 @@ class Contexts:
         self._arrive(self.playbook.entry, (), None)
         while self._work:
             name, context = self._work.pop(0)
+            if self._whole:
+                self._surround(name, context)
             for routing in self.routings(name):
                 for option in routing.options:
                     if option.target not in self.steps:
@@ -162,10 +167,47 @@ class Contexts:
         known[context, arrow] = None
         self.spend(5 + len(context))
         for found in self._admitted(name, context):
-            runs = self.runs.setdefault(name, {})
-            if found not in runs:
-                runs[found] = None
-                self._work.append((name, found))
+            self._run(name, found)
+        if self._whole:
+            self._leave(name, context)
+
+    def _run(self, name: str, context: Context) -> None:
+        runs = self.runs.setdefault(name, {})
+        if context not in runs:
+            runs[context] = None
+            self._work.append((name, context))
+
+    # What only a log shows
+
+    def around(self, inside: Context) -> list[Context]:
+        """Return the contexts that a group may be closed into: more than one, where a fan-out is in its own group."""
+        fan_out = inside[-1]
+        return [one for one in self.runs.get(fan_out, ()) if self.inside(fan_out, one) == inside]
+
+    def _surround(self, name: str, context: Context) -> None:
+        """Let the joins of the groups that a run may make lead back to where it is."""
+        inside = self.inside(name, context)
+        if (join := self.sure_joins.get(name)) is not None:
+            self._closers.setdefault(inside, {})[join] = None
+        for join in self._closers.get(inside, ()):
+            self._run(join, context)
+
+    def _leave(self, name: str, context: Context) -> None:
+        """Let a join lead to wherever the groups that it closes were made."""
+        level = self.closes(name, context)
+        if level is not None:
+            self._closers.setdefault(context[: level + 1], {})[name] = None
+            for outside in self.around(context[: level + 1]):
+                self._run(name, outside)
+        work, seen = [context], {context}
+        while work and name in self._closed_by:
+            context = work.pop()
+            self._run(name, context)
+            if context and context[-1] in self._closed_by[name]:
+                self._closers.setdefault(context, {})[name] = None
+                found = [one for one in self.around(context) if one not in seen]
+                work += found
+                seen.update(found)
 
     def _admitted(self, name: str, context: Context) -> Iterator[Context]:
         """Yield the contexts of the runs that a new arrival makes possible."""

@@ -45,6 +45,10 @@ def find_groups(contexts: Contexts) -> dict[Context, Group]:
                 if name not in group.joins:
                     group.joins.append(name)
                 group.is_loose |= len(context) > level + 1
+    for group in groups.values():
+        join = contexts.sure_joins.get(group.step)
+        if join is not None and join not in group.joins:
+            group.joins.append(join)
     cancelled = set(contexts.cancelled())
     for context in sorted(groups, key=len):
         _judge(contexts, groups, groups[context], cancelled)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from petra.expr import paths
-from petra.net.contexts import Context, common, pairs_arcs
+from petra.net.closing import pairs_arcs
+from petra.net.contexts import Context, common
 from petra.net.origin import Origin
 from petra.playbook.model import JoinWhen
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from petra.net.blame import Blame, blame, names, path_of
 from petra.net.budget import Budget, SpentError
+from petra.net.closing import pairs_arcs
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
-from petra.net.contexts import pairs_arcs
 from petra.net.gates import has_gates
 from petra.net.guards import Boundary, decided
 from petra.net.independent import is_plainly_sound

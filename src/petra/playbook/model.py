@@ -18,6 +18,8 @@ from petra.kinds import Schema, says
 from petra.playbook.origins import Origins
 
 API_VERSIONS = ("petra/v1", "noetl.io/v2", "noetl.io/v10")
+BRANCHES_MAX = 100_000
+"""Tokens that one firing makes: all of them are in memory, and start in one decision. Who needs more writes a loop."""
 
 Guard = Annotated[str | bool, Meta(description="A condition; true when absent.")]
 AdmitGuard = Annotated[Guard, Meta(extra={"use": Use.ADMIT})]
@@ -200,7 +202,7 @@ class Arc(Part, frozen=True):
         name="as", default="item"
     )
     copies: Annotated[
-        Annotated[int, Meta(ge=0)] | str | None,
+        Annotated[int, Meta(ge=0, le=BRANCHES_MAX)] | str | None,
         Meta(description="That many tokens.", extra={"use": Use.ARC}),
     ] = None
 

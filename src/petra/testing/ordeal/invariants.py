@@ -13,6 +13,7 @@ from itertools import pairwise
 from petra.engine.codec import execution_row, item_row
 from petra.kernel import State, evolve, verify
 from petra.kernel import events as e
+from petra.kernel.on_net import walk
 from petra.kernel.program import Program
 from petra.kernel.state import DELIVERIES_MAX
 from petra.store.rows import Pending
@@ -55,6 +56,17 @@ def chains_are_gapless(evidence: Evidence) -> Iterator[str]:
     """Versions are 1, 2, 3 …; every record follows the one before it and is what its hash says."""
     for execution, stream in evidence.streams.items():
         bad = verify(execution, stream.records)
+        if bad is not None:
+            yield f"{execution}/{bad.seq}: {bad.reason}"
+
+
+@invariant("I32")
+def every_log_is_a_run_of_its_net(evidence: Evidence) -> Iterator[str]:
+    """Every record is a firing of the net of its playbook, or is no firing by nature (S2)."""
+    for execution, stream in evidence.streams.items():
+        programs = {**stream.program.versions, stream.program.digest: stream.program}
+        books = {digest: program.playbook for digest, program in programs.items()}
+        bad = walk(stream.records, books.get).bad
         if bad is not None:
             yield f"{execution}/{bad.seq}: {bad.reason}"
 

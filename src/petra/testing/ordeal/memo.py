@@ -50,7 +50,7 @@ def remembering(chance: Random) -> Iterator[None]:
         setattr(module, name, made)
 
     replace(import_module("petra.kernel.program"), "EVENTS_MAX", EVENTS_MAX)
-    for place in ("petra.kernel.lists", "petra.engine.shelf"):
+    for place in ("petra.kernel.lists", "petra.engine.cutting"):
         replace(import_module(place), "PIECE_BYTES", PIECE_BYTES)
     replace(import_module("petra.kernel.lists"), "READ_BYTES", READ_BYTES)
     replace(secrets, "token_hex", lambda size=12: f"{chance.getrandbits(8 * size):x}")

@@ -1,0 +1,81 @@
+"""The application: the resources, who asks, and what every handler may ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Litestar, Request
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+
+from petra.desk import Principal
+from petra.server.identity import CSRF_HEADER, Asked
+from petra.server.parameters import refuse_unknown
+from petra.server.problems import told
+from petra.server.resources import (
+    acts,
+    authoring,
+    branches,
+    docs,
+    executions,
+    people,
+    playbooks,
+    streams,
+    system,
+)
+from petra.server.service import Service
+
+AnyHttpRequest = Request[Any, Any, Any]
+
+
+def build(service: Service) -> Litestar:
+    """Make the application of a server."""
+    return Litestar(
+        route_handlers=[
+            *system.routes(service.prefix),
+            docs.router(service.prefix),
+            *(
+                module.router(service.base)
+                for module in (authoring, playbooks, executions, acts, branches, people, streams)
+            ),
+        ],
+        dependencies={
+            "service": Provide(lambda: service, sync_to_thread=False),
+            "who": Provide(_who, sync_to_thread=False),
+        },
+        exception_handlers={Exception: told, HTTPException: told},
+        before_request=refuse_unknown,
+        openapi_config=_openapi(service.prefix, service.version),
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _who(service: Service, request: AnyHttpRequest) -> Principal:
+    headers = request.headers
+    asked = Asked(
+        method=request.method,
+        authorization=headers.get("authorization", ""),
+        cookie=headers.get("cookie", ""),
+        csrf=headers.get(CSRF_HEADER, ""),
+    )
+    who, request.state.session = service.identity.who(asked)
+    return who
+
+
+def _openapi(prefix: str, version: str) -> OpenAPIConfig:
+    return OpenAPIConfig(
+        title="Petra",
+        version=version,
+        description="Durable workflows on Petri nets: start, watch, steer, decide. Errors are problem documents.",
+        path=f"{prefix}/api/openapi",  # where it is not looked for: our own page fetches nothing from outside
+        render_plugins=[JsonRenderPlugin()],
+        components=Components(
+            security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}
+        ),
+        security=[{"token": []}],
+        use_handler_docstrings=True,
+    )

@@ -1,0 +1,70 @@
+"""Work that takes long, beside the engine's loop: checking, proving, testing, exporting. Bounded, with a queue that ends.
+
+A process does it, not a thread: Python runs one thread at a time, and the engine's has to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import TypeVar
+
+from petra.server.problems import ProblemError
+
+T = TypeVar("T")
+
+WAITING_MAX = 16
+"""So many pieces of work may wait; whoever comes then is told to come again."""
+LIMIT_S = 60.0
+
+
+class Besides:
+    """A process of its own for long work."""
+
+    def __init__(self, waiting_max: int = WAITING_MAX) -> None:
+        self._most = waiting_max
+        self._waiting = 0
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def do(self, work: Callable[[str], T], text: str) -> T:
+        """Have something worked out of a text; what comes of it is plain data.
+
+        Raises:
+            ProblemError: too much waits already, it takes too long, or it killed its process.
+        """
+        if self._waiting >= self._most:
+            raise ProblemError("busy", f"{self._waiting} pieces of work wait already")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                future = self._started().submit(work, text)
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            self._drop()
+            raise ProblemError(
+                "busy", f"it took longer than {LIMIT_S:g} s and was given up"
+            ) from None
+        except BrokenProcessPool:
+            self._drop()
+            raise ProblemError("busy", "the process that worked on it died") from None
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """End the process."""
+        self._drop()
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        return self._pool
+
+    def _drop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            for process in list(pool._processes.values()):  # noqa: SLF001 - it offers no other way to end work
+                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,152 @@
+"""The gate: what every request passes before anything looks at it, and every answer on its way out.
+
+Rule 1: this server answers to its own names only: a page that got its address by DNS tricks is turned away.
+Rule 2: a page of another site may not act here, whatever cookies the browser sends along.
+Rule 3: a body is bounded in bytes and in time.
+Rule 4: every answer has the id of its request, and a line in the access log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any, Final
+
+import msgspec
+
+from petra.clock import Clock
+from petra.server.identity import SAFE
+from petra.server.problems import CODES, MEDIA_TYPE
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Any, Any, Any], Awaitable[None]]
+"""What ASGI says of applications, without any framework's words for it."""
+
+BODY_MAX: Final = 16 * 1024 * 1024
+BODY_S: Final = 30.0
+_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+_access = logging.getLogger("petra.access")
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class Gate:
+    """Stands before the application."""
+
+    def __init__(self, inner: App, hosts: Collection[str], clock: Clock) -> None:
+        """Make one; ``hosts`` are the names, with port, that this server answers to; none means any."""
+        self._inner = inner
+        self._hosts = frozenset(hosts)
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or turn it away."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        given = headers.get("x-request-id", "")
+        request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        begun, answer = self._clock.now(), _Answer(send, request_id)
+        try:
+            wrong = self._wrong(str(scope["method"]), headers)
+            if wrong is not None:
+                await _turn_away(answer, str(scope["path"]), *wrong)
+                return
+            await self._let_in(scope, receive, answer)
+        finally:
+            _access.info(
+                "%s %s %s", scope["method"], scope["path"], answer.status,
+                extra={"request_id": request_id, "ms": round((self._clock.now() - begun) * 1000, 1)},
+            )  # fmt: skip
+
+    def _wrong(self, method: str, headers: dict[str, str]) -> tuple[str, str] | None:
+        host = headers.get("host", "").lower()
+        if self._hosts and host not in self._hosts:
+            return "host", f"'{host[:100]}' is not a name of this server"
+        origin = headers.get("origin", "")
+        if origin and method not in SAFE and origin.partition("://")[2].lower() != host:
+            return "cross-site", f"a page of {origin[:100]} asks"
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > BODY_MAX:
+            return "too-large", f"{int(length):,} bytes; at most {BODY_MAX:,}"
+        return None
+
+    async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        path = str(scope["path"])
+        try:
+            await self._inner(scope, _bounded(receive), answer)
+        except _TooLargeError:
+            await _turn_away(answer, path, "too-large", f"more than {BODY_MAX:,} bytes")
+        except TimeoutError:
+            await _turn_away(answer, path, "slow-body", f"it had {BODY_S:g} s")
+
+
+class _Answer:
+    """Sends an answer with the id of its request, and remembers its status."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._id = request_id.encode()
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [
+                *message.get("headers", ()),
+                (b"x-request-id", self._id),
+                (b"x-content-type-options", b"nosniff"),
+            ]
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def _bounded(receive: Receive) -> Receive:
+    taken = 0
+    whole = False
+    until = asyncio.get_running_loop().time() + BODY_S
+
+    async def bounded() -> Any:
+        nonlocal taken, whole
+        if whole:  # what comes now says that the other side left: that may take its time
+            return await receive()
+        async with asyncio.timeout_at(until):
+            message = await receive()
+        if message["type"] == "http.request":
+            taken += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
+            if taken > BODY_MAX:
+                raise _TooLargeError
+        return message
+
+    return bounded
+
+
+async def _turn_away(answer: _Answer, path: str, code: str, detail: str) -> None:
+    if answer.status:
+        return  # half an answer is out already; the connection ends
+    known = CODES[code]
+    body = msgspec.json.encode(
+        {
+            "type": f"urn:petra:problem:{code}", "title": known.title, "status": known.status, "code": code,
+            "detail": detail, "hint": known.hint, "instance": path,
+        }
+    )  # fmt: skip
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await answer({"type": "http.response.start", "status": known.status, "headers": headers})
+    await answer({"type": "http.response.body", "body": body, "more_body": False})

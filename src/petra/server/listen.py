@@ -1,0 +1,112 @@
+"""Listening: a socket, the application behind it, and an end in order.
+
+A server that is told to end takes no more requests, finishes those that it began, and is gone within its grace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from petra.errors import UsageError
+from petra.server.app import build
+from petra.server.gate import Gate
+from petra.server.service import Service
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+GRACE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 7777
+
+    @property
+    def url(self) -> str:
+        """Its address for a browser."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that requests may call it by."""
+        hosts = {self.host, "localhost", "127.0.0.1", "[::1]"}
+        return frozenset(f"{host}:{self.port}" for host in hosts)
+
+
+@asynccontextmanager
+async def serving(
+    service: Service, address: Address, *, grace_s: float = GRACE_S
+) -> AsyncIterator[tuple[Address, Callable[[], None]]]:
+    """Answer requests; give the address it got, and what ends it.
+
+    Raises:
+        UsageError: it may not, or cannot, listen there.
+    """
+    if address.host not in LOOPBACK:
+        raise UsageError(
+            f"{address.host} can be reached by others, and this server knows no users yet; use 127.0.0.1"
+        )
+    listener = _bound(address)
+    got = Address(address.host, listener.getsockname()[1])
+    gate = Gate(build(service), got.names, service.clock)
+    config = uvicorn.Config(
+        gate, log_config=None, access_log=False, lifespan="off", server_header=False,
+        timeout_graceful_shutdown=int(grace_s), ws="none", timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
+    )  # fmt: skip
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+
+    def end() -> None:
+        service.draining = True
+        server.should_exit = True
+
+    try:
+        await server.up.wait()
+        yield got, end
+    finally:
+        end()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        listener.close()
+        service.besides.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is up, and leaves signals to whoever opened the folder."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _bound(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"nothing can listen at {address.host}:{address.port}: {error.strerror}; --port 0 takes a free one"
+        ) from None
+    return listener

@@ -1,0 +1,69 @@
+"""What stands in an address and in headers: known names only, and within their limits."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from litestar import Request
+from litestar.handlers import BaseRouteHandler
+
+from petra.playbook.problems import did_you_mean
+from petra.server.problems import ProblemError
+
+LIMIT_MAX = 500
+WAIT_MAX_S = 60
+_NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "body", "socket"})
+
+
+def refuse_unknown(request: Request[Any, Any, Any]) -> None:
+    """Refuse parameters that a call does not have: a typo would change what it means in silence."""
+    given = request.query_params
+    if not given:
+        return
+    known = _known(request.route_handler)
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, sorted(known)) if known else "this call has none"
+            raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
+
+
+@cache
+def _known(handler: BaseRouteHandler) -> frozenset[str]:
+    found = set()
+    for name, field in handler.parsed_fn_signature.parameters.items():
+        definition = field.kwarg_definition
+        alias = getattr(definition, "query", None)
+        if name not in _NOT_IN_ADDRESS and not getattr(definition, "header", None):
+            found.add(alias or name)
+    return frozenset(found)
+
+
+def bounded(limit: int) -> int:
+    """Return how many a page may have.
+
+    Raises:
+        ProblemError: too many, or none.
+    """
+    if not 1 <= limit <= LIMIT_MAX:
+        raise ProblemError("bad-request", f"'limit' is {limit}; it must be from 1 to {LIMIT_MAX}")
+    return limit
+
+
+def wait_of(prefer: str | None) -> float:
+    """Return how long ``Prefer: wait=N`` wants to wait; 0 where it does not.
+
+    Raises:
+        ProblemError: it is no number, or too large.
+    """
+    for part in (prefer or "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name.lower() != "wait":
+            continue
+        if not value.isdigit() or int(value) > WAIT_MAX_S:
+            raise ProblemError(
+                "bad-request",
+                f"'Prefer: wait={value[:20]}': a number of seconds up to {WAIT_MAX_S}",
+            )
+        return float(value)
+    return 0.0

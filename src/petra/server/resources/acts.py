@@ -1,0 +1,232 @@
+"""Acts on executions: signal, pause, resume, cancel, patch, override, retry, groups."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, Router, patch, post
+from litestar.params import Parameter
+
+from petra.desk import Principal
+from petra.engine.codec import from_row
+from petra.kernel import commands as c
+from petra.kernel import events as e
+from petra.server.parameters import wait_of
+from petra.server.problems import ProblemError
+from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.service import Service
+from petra.server.shapes import Execution
+from petra.wire import Error
+
+LOOKED_BACK = 500
+"""So many records before the answer the one of a signal is looked for; a batch holds fewer."""
+IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an act is given."""
+
+
+class SignalBody(Body, frozen=True):
+    """A signal: what it carries, and the key of whoever it is for."""
+
+    payload: Any = None
+    key: Any = None
+
+
+class Reason(Body, frozen=True):
+    """Why."""
+
+    reason: str = ""
+
+
+class PatchBody(Body, frozen=True):
+    """Values of ctx."""
+
+    values: dict[str, Any]
+    reason: str = ""
+
+
+class Outcome(Body, frozen=True):
+    """How a step ended, as an operator decides: a result, or an error."""
+
+    ok: Any = msgspec.UNSET
+    error: dict[str, Any] | None = None
+    reason: str = ""
+
+
+class Group(Body, frozen=True):
+    """What becomes of a live group."""
+
+    change: str
+    item: Any = None
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What an act came to."""
+
+    execution: Execution
+    waited: bool | None = None
+
+
+async def _asked(
+    service: Service,
+    who: Principal,
+    execution: str,
+    command: c.CallerCommand,
+    key: str | None,
+    prefer: str | None,
+) -> Execution:
+    wait = wait_of(prefer)
+    await _accepted(service, who, execution, command, key)
+    await waited(service, who, execution, wait)
+    return await found(service, who, execution)
+
+
+async def _accepted(
+    service: Service, who: Principal, execution: str, command: c.CallerCommand, key: str | None
+) -> int:
+    """Give a command; return the version after it.
+
+    Raises:
+        ProblemError: it was refused.
+    """
+    asked = command_id(who, key, f"{type(command).__name__} {execution}")
+    answered = await service.desk.ask(who, execution, command, request=asked)
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
+    return answered.version
+
+
+@post("/executions/{execution:str}/signals/{name:str}", status_code=200)
+async def signal(
+    service: Service,
+    who: Principal,
+    execution: str,
+    name: str,
+    data: SignalBody | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Done:
+    """Send a signal; ``waited`` says whether anybody waited for it."""
+    body, wait = data or SignalBody(), wait_of(prefer)
+    command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
+    version = await _accepted(service, who, execution, command, key)
+    met = await _met(service, execution, name, version)
+    await waited(service, who, execution, wait)
+    return Done(execution=await found(service, who, execution), waited=met)
+
+
+async def _met(service: Service, execution: str, name: str, version: int) -> bool:
+    """Tell whether a signal that was decided up to a version found somebody who waited: its record says so."""
+    rows = await service.engine.store.read(
+        execution, after=max(0, version - LOOKED_BACK), limit=LOOKED_BACK
+    )
+    events = [from_row(row).event for row in rows if row.seq <= version]
+    found = [one for one in events if isinstance(one, e.SignalReceived) and one.name == name]
+    return bool(found) and found[-1].run is not None
+
+
+@post("/executions/{execution:str}/pause", status_code=200)
+async def pause(
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: Reason | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Execution:
+    """Stop new firings."""
+    command = c.Pause(now=0.0, reason=(data or Reason()).reason)
+    return await _asked(service, who, execution, command, key, prefer)
+
+
+@post("/executions/{execution:str}/resume", status_code=200)
+async def resume(
+    service: Service, who: Principal, execution: str, key: Key = None, prefer: Prefer = None
+) -> Execution:
+    """Go on."""
+    return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
+
+
+@post("/executions/{execution:str}/cancel", status_code=200)
+async def cancel(
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: Reason | None = None,
+    key: Key = None,
+    prefer: Prefer = None,
+) -> Execution:
+    """Stop everything; the execution ends aborted."""
+    command = c.Cancel(now=0.0, reason=(data or Reason()).reason or "cancelled")
+    return await _asked(service, who, execution, command, key, prefer)
+
+
+@patch("/executions/{execution:str}/ctx", status_code=200)
+async def patch_ctx(
+    service: Service,
+    who: Principal,
+    execution: str,
+    data: PatchBody,
+    if_match: IfMatch = None,
+    key: Key = None,
+) -> Response[Execution]:
+    """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
+    if if_match is not None:
+        entry = await service.engine.view(execution)
+        if if_match.strip().strip('"') != str(entry.state.seq):
+            raise ProblemError("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
+    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason)
+    shown = await _asked(service, who, execution, command, key, None)
+    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+
+
+@post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
+async def override(
+    service: Service, who: Principal, execution: str, step: str, data: Outcome, key: Key = None
+) -> Execution:
+    """Decide the outcome of a step that runs or waits."""
+    if (data.ok is msgspec.UNSET) == (data.error is None):
+        raise ProblemError("bad-request", "give exactly one of 'ok' and 'error'")
+    try:
+        error = msgspec.convert(data.error, Error) if data.error is not None else None
+    except msgspec.ValidationError as wrong:
+        raise ProblemError("bad-request", f"'error': {wrong}") from None
+    result = None if data.ok is msgspec.UNSET else data.ok
+    command = c.Override(
+        now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason
+    )
+    return await _asked(service, who, execution, command, key, None)
+
+
+@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
+async def retry(
+    service: Service,
+    who: Principal,
+    execution: str,
+    step: str,
+    data: Reason | None = None,
+    key: Key = None,
+) -> Execution:
+    """Hand a step that is an incident out once more."""
+    command = c.Retry(now=0.0, step=step, reason=(data or Reason()).reason)
+    return await _asked(service, who, execution, command, key, None)
+
+
+@post("/executions/{execution:str}/groups/{group:str}", status_code=200)
+async def change_group(
+    service: Service, who: Principal, execution: str, group: str, data: Group, key: Key = None
+) -> Execution:
+    """Change a live group: add, close, cancel, complete."""
+    command = c.ChangeGroup(now=0.0, group=group, change=data.change, item=data.item)
+    return await _asked(service, who, execution, command, key, None)
+
+
+def router(base: str) -> Router:
+    """Return the routes of acts."""
+    handlers = [
+        signal, pause, resume, cancel, patch_ctx, override, retry, change_group,
+    ]  # fmt: skip
+    return Router(path=base, route_handlers=handlers, tags=["acts"])

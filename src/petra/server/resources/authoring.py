@@ -1,0 +1,94 @@
+"""Writing playbooks: check a text, prove it, migrate it; the schema. All of it beside the engine's loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Request, Router, get, post
+
+from petra.desk import Principal
+from petra.desk.principal import May
+from petra.net import prove
+from petra.playbook import read
+from petra.playbook.migrate import migrate as migrated_text
+from petra.playbook.schema import json_schema
+from petra.server.problems import ProblemError, problem_data
+from petra.server.service import Service
+
+AnyHttpRequest = Request[Any, Any, Any]
+YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
+
+
+class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+
+
+async def text_of(request: AnyHttpRequest) -> str:
+    """Return the text of a playbook that a request brings, as YAML or as ``{text}``.
+
+    Raises:
+        ProblemError: it brings neither.
+    """
+    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind in YAML:
+            return body.decode("utf-8-sig")
+        return msgspec.json.decode(body, type=_Text).text
+    except UnicodeDecodeError:
+        raise ProblemError("bad-request", "the text is not UTF-8") from None
+    except msgspec.DecodeError as error:
+        raise ProblemError(
+            "bad-request", f"send application/yaml, or JSON of the form {{text}}: {error}"
+        ) from None
+
+
+@post("/check", status_code=200)
+async def check(service: Service, who: Principal, request: AnyHttpRequest) -> dict[str, Any]:
+    """Check a playbook: its problems, and whether it is sound."""
+    who.must(May.SEE)
+    return await service.besides.do(_checked, await text_of(request))
+
+
+def _checked(text: str) -> dict[str, Any]:
+    reading = read(text, "playbook.yaml")
+    found: dict[str, Any] = {
+        "ok": reading.ok,
+        "problems": [problem_data(one) for one in reading.problems],
+        "soundness": None,
+    }
+    if reading.playbook is not None and reading.ok:
+        proof = prove(reading)
+        found["problems"] += [problem_data(one) for one in proof.problems]
+        found["soundness"] = {
+            "verdict": proof.verdict,
+            "states": proof.states,
+            "counterexample": list(proof.counterexample),
+            "notes": [proof.note] if proof.note else [],
+        }
+    return found
+
+
+@post("/migrate", status_code=200)
+async def migrate(service: Service, who: Principal, request: AnyHttpRequest) -> dict[str, Any]:
+    """Rewrite a playbook of a dialect, or an older one, in canonical words."""
+    who.must(May.SEE)
+    return await service.besides.do(_migrated, await text_of(request))
+
+
+def _migrated(text: str) -> dict[str, Any]:
+    made = migrated_text(text, "playbook.yaml")
+    return {"text": made.text, "problems": [problem_data(one) for one in made.problems]}
+
+
+@get("/schema")
+async def schema(who: Principal) -> dict[str, Any]:
+    """Return the JSON Schema of playbooks."""
+    who.must(May.SEE)
+    return json_schema()
+
+
+def router(base: str) -> Router:
+    """Return the routes of authoring."""
+    return Router(path=base, route_handlers=[check, migrate, schema], tags=["authoring"])

@@ -1,0 +1,118 @@
+"""The API described: ``/openapi.json`` for programs, ``/api/docs`` for people, with nothing from outside."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from html import escape
+from typing import Any
+
+from litestar import MediaType, Request, Response, Router, get
+
+from petra.server.problems import CODES, MEDIA_TYPE
+
+AnyHttpRequest = Request[Any, Any, Any]
+_METHODS = ("get", "post", "put", "patch", "delete")
+_PROBLEM = {
+    "type": "object",
+    "description": "What went wrong, and the next move. `code` stays the same for ever.",
+    "required": ["type", "title", "status", "code", "detail", "hint", "instance"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "enum": sorted(CODES)},
+        "detail": {"type": "string"},
+        "hint": {"type": "string"},
+        "instance": {"type": "string"},
+        "errors": {"type": "array", "items": {"type": "object"}},
+    },
+}
+
+
+@get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON)
+async def openapi(request: AnyHttpRequest) -> dict[str, Any]:
+    """Describe the API for programs."""
+    return described(request.app)
+
+
+@lru_cache(2)
+def described(app: Any) -> dict[str, Any]:
+    """Return the description of the API, with the problems that every call may answer."""
+    schema: dict[str, Any] = app.openapi_schema.to_schema()
+    schema.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    by_status: dict[int, list[str]] = {}
+    for name, code in CODES.items():
+        by_status.setdefault(code.status, []).append(name)
+    problems = {
+        str(status): {
+            "description": "; ".join(f"`{name}`: {CODES[name].title}" for name in names),
+            "content": content,
+        }
+        for status, names in by_status.items()
+    }
+    for path in schema["paths"].values():
+        for operation in (path[method] for method in _METHODS if method in path):
+            operation["responses"].get("204", {}).pop("content", None)  # there is none
+            operation["responses"].update(problems)
+    return schema
+
+
+@get("/api/docs", include_in_schema=False, media_type=MediaType.HTML)
+async def page(request: AnyHttpRequest) -> Response[str]:
+    """Describe the API for people."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return Response(
+        _page(described(request.app)),
+        media_type=MediaType.HTML,
+        headers={"Content-Security-Policy": policy},
+    )
+
+
+_STYLE = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+summary { cursor: pointer; padding: .3rem 0 } code { font-family: ui-monospace, monospace }
+.method { display: inline-block; width: 4.5rem; font-weight: 600 }
+table { border-collapse: collapse; margin: .5rem 0 1rem } td { padding: .15rem .8rem .15rem 0; vertical-align: top }
+h2 { border-bottom: 1px solid; padding-bottom: .2rem; margin-top: 2rem }
+"""
+
+
+def _page(schema: dict[str, Any]) -> str:
+    info = schema["info"]
+    by_tag: dict[str, list[str]] = {}
+    for path, item in schema["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                tag = (item[method].get("tags") or ["other"])[0]
+                by_tag.setdefault(tag, []).append(_call(method, path, item[method]))
+    calls = "".join(f"<h2>{escape(tag)}</h2>{''.join(found)}" for tag, found in by_tag.items())
+    problems = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"
+        for name, code in CODES.items()
+    )
+    return (
+        f"<!doctype html><html lang=en><head><meta charset=utf-8><title>{escape(info['title'])} API</title>"
+        f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info.get('description', ''))}</p>"
+        f"<p>For programs: <a href=../openapi.json>openapi.json</a></p>{calls}"
+        f"<h2>problems</h2><table>{problems}</table></body></html>"
+    )
+
+
+def _call(method: str, path: str, operation: dict[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(one['in'])}</td>"
+        f"<td>{'needed' if one.get('required') else ''}</td></tr>"
+        for one in operation.get("parameters", ())
+    )
+    said = escape(operation.get("description") or operation.get("summary") or "")
+    table = f"<table>{rows}</table>" if rows else ""
+    head = f"<span class=method>{method.upper()}</span><code>{escape(path)}</code>"
+    return f"<details><summary>{head}</summary><p>{said}</p>{table}</details>"
+
+
+def router(prefix: str) -> Router:
+    """Return the routes of the description."""
+    return Router(path=prefix or "/", route_handlers=[openapi, page])

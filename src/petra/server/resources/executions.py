@@ -1,0 +1,268 @@
+"""Executions: start them, list them, look at one as it is or as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from petra.desk import Principal, result_of
+from petra.desk.looking import looked
+from petra.desk.whole import has_references, whole
+from petra.engine.codec import from_row, status_then
+from petra.engine.entries import UnknownExecutionError
+from petra.engine.logs import file_of
+from petra.engine.news import OVER
+from petra.kernel import replay
+from petra.objects import is_reference
+from petra.playbook import Playbook, read
+from petra.playbook.read import read_stored
+from petra.server.parameters import bounded, wait_of
+from petra.server.problems import ProblemError
+from petra.server.service import Service
+from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, moment, row_data
+from petra.store.rows import ExecutionFilter
+
+Key = Annotated[str | None, Parameter(header="Idempotency-Key", required=False, max_length=200)]
+Prefer = Annotated[str | None, Parameter(header="Prefer", required=False)]
+PART_BYTES = 1 << 16
+LOGS = "logs"
+"""Where the logs of runs are, in the home."""
+
+
+class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A playbook, as text."""
+
+    text: str
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be started: a playbook by its path, or as text."""
+
+    playbook: str | Text
+    version: str | None = None
+    workload: dict[str, Any] = {}
+    id: str | None = None
+    on_conflict: Literal["reject", "existing"] = "reject"
+    labels: dict[str, str] = {}
+    allow_unsound: bool = False
+
+
+@post("/executions", status_code=201)
+async def start(
+    service: Service, who: Principal, data: Start, key: Key = None, prefer: Prefer = None
+) -> Response[Execution]:
+    """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
+    wait, desk = wait_of(prefer), service.desk
+    playbook = await _chosen(service, data)
+    execution = data.id or desk.new_id()
+    if data.id and await service.engine.store.execution(data.id) is not None and key is None:
+        if data.on_conflict == "reject":
+            raise ProblemError("taken", f"there is an execution '{data.id}' already")
+        return _answer(service, await found(service, who, data.id), 200)
+    answered = await desk.begin(
+        who,
+        playbook,
+        data.workload,
+        execution=execution,
+        command=command_id(who, key, "start"),
+        labels=data.labels,
+        allow_unsound=data.allow_unsound,
+    )
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
+    await waited(service, who, answered.execution, wait)
+    return _answer(service, await found(service, who, answered.execution), 201)
+
+
+async def _chosen(service: Service, data: Start) -> Playbook:
+    if isinstance(data.playbook, Text):
+        return read(data.playbook.text, "the playbook").checked()
+    row = await service.engine.store.find_playbook(data.playbook, data.version)
+    if row is None:
+        version = f" in version {data.version}" if data.version else ""
+        raise ProblemError("not-found", f"no playbook '{data.playbook}' was applied{version}")
+    return read_stored(row.source.decode(), row.path)
+
+
+def command_id(who: Principal, key: str | None, act: str) -> str:
+    """Return the id under which the engine remembers what was asked; nothing where no key was given."""
+    if not key:
+        return ""
+    return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
+
+
+async def waited(service: Service, who: Principal, execution: str, seconds: float) -> None:
+    """Wait until an execution ends or rests, for so long."""
+    if seconds:
+        try:
+            async with asyncio.timeout(seconds):
+                await service.desk.rest(who, execution)
+        except TimeoutError:
+            return
+
+
+async def found(service: Service, who: Principal, execution: str) -> Execution:
+    """Return an execution as it is shown."""
+    result = await service.desk.get(who, execution)
+    stored = await service.engine.store.execution(execution)
+    if stored is None:
+        raise UnknownExecutionError(f"there is no execution '{execution}'")
+    shown = row_data(stored.row) | {"status": result.status, "reason": result.reason}
+    return Execution(
+        **shown, version=result.version, output=result.output, ctx=result.ctx, counts=result.counts,
+        failures=result.failures, error=result.error, waiting_on=result.waiting_on,
+        work_items=result.work_items, not_compensated=result.not_compensated,
+    )  # fmt: skip
+
+
+def _answer(service: Service, shown: Execution, status: int) -> Response[Execution]:
+    headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
+    return Response(shown, status_code=status, headers=headers)
+
+
+@get("/executions")
+async def listed(
+    service: Service,
+    who: Principal,
+    status: list[str] | None = None,
+    playbook: str | None = None,
+    parent: str | None = None,
+    text: str = "",
+    label: list[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Page[ExecutionItem]:
+    """List executions, latest start first."""
+    wanted = ExecutionFilter(
+        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
+        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
+        labels=tuple(_label(one) for one in label or ()),
+    )  # fmt: skip
+    page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
+    return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
+
+
+def _label(given: str) -> tuple[str, str]:
+    name, colon, value = given.partition(":")
+    if not colon:
+        raise ProblemError("bad-request", f"'label={given[:100]}': write label=NAME:VALUE")
+    return name, value
+
+
+@get("/executions/{execution:str}")
+async def one(service: Service, who: Principal, execution: str) -> Response[Execution]:
+    """Show an execution: its status, output, ctx, counts and what it waits for."""
+    shown = await found(service, who, execution)
+    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+
+
+@get("/executions/{execution:str}/result")
+async def result(service: Service, who: Principal, execution: str) -> Any:
+    """Return the output of an execution that has ended, whole."""
+    done = await service.desk.get(who, execution)
+    if done.status not in OVER:
+        raise ProblemError("not-ended", f"it is {done.status}")
+    engine = service.engine
+    if engine.objects is not None and has_references(done):
+        entry = await engine.view(execution)
+        done = await whole(done, entry.state, engine.store, engine.objects)
+    if is_reference(done.output):
+        raise ProblemError("unreadable", "the output is too large to be sent whole")
+    return Response(done.output, media_type="application/json")
+
+
+@get("/executions/{execution:str}/records")
+async def records(
+    service: Service,
+    who: Principal,
+    execution: str,
+    after: int = 0,
+    limit: int = 100,
+    record_type: Annotated[str | None, Parameter(query="type", required=False)] = None,
+) -> Page[dict[str, Any]]:
+    """Return records of an execution, whole, behind one of them."""
+    await service.desk.get(who, execution)
+    rows = await service.engine.store.read(execution, after=after, limit=bounded(limit))
+    items = [msgspec.to_builtins(from_row(row)) for row in rows if record_type in (None, row.type)]
+    more = len(rows) == limit
+    return Page(items=items, next=str(rows[-1].seq) if more else None)
+
+
+@get("/executions/{execution:str}/explain")
+async def explained(service: Service, who: Principal, execution: str) -> dict[str, Any]:
+    """Say what an execution waits for, and why, with what can be done about it."""
+    await service.desk.get(who, execution)
+    return await looked(service.engine, execution)
+
+
+@get("/executions/{execution:str}/children")
+async def children(
+    service: Service, who: Principal, execution: str, limit: int = 100, cursor: str | None = None
+) -> Page[ExecutionItem]:
+    """List the executions that this one started."""
+    wanted = ExecutionFilter(parent=execution)
+    page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
+    return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
+
+
+@get("/executions/{execution:str}/at/{seq:int}")
+async def at(service: Service, who: Principal, execution: str, seq: int) -> dict[str, Any]:
+    """Show an execution as it was at a record: status, ctx, tokens by place, and the receipt."""
+    log = await service.desk.records(who, execution)
+    if not log:
+        raise UnknownExecutionError(f"there is no execution '{execution}'")
+    if not 1 <= seq <= len(log):
+        raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
+    entry = await service.engine.entries.read(execution)
+    entry.state = replay(execution, log[:seq])
+    await service.engine.entries.fit(entry)
+    shown, record = result_of(entry), log[seq - 1]
+    status, reason = status_then(entry.program, entry.state, log)
+    return {
+        "seq": seq, "records": len(log), "at": moment(record.at), "status": status, "reason": reason,
+        "ctx": shown.ctx, "tokens": _places(entry.state), "counts": shown.counts,
+        "event": msgspec.to_builtins(record.event), "receipt": msgspec.to_builtins(record.receipt),
+        "hash": record.hash, "previous": record.previous,
+    }  # fmt: skip
+
+
+def _places(state: Any) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for place in [
+        *(f"{t.step}.ready" for t in state.ready.values()),
+        *(f"{r.step}.running" for r in state.runs.values()),
+    ]:
+        counted[place] = counted.get(place, 0) + 1
+    return dict(sorted(counted.items()))
+
+
+@get("/executions/{execution:str}/logs", media_type="application/x-ndjson")
+async def logs(service: Service, who: Principal, execution: str) -> Stream:
+    """Return what the steps of an execution printed, a JSON document per line."""
+    await service.desk.get(who, execution)
+    path = file_of(service.home / LOGS, execution)
+
+    async def lines() -> AsyncIterator[bytes]:
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            while part := await asyncio.to_thread(file.read, PART_BYTES):
+                yield part
+
+    return Stream(lines(), media_type="application/x-ndjson")
+
+
+def router(base: str) -> Router:
+    """Return the routes of executions."""
+    handlers = [start, listed, one, result, records, explained, children, at, logs]
+    return Router(path=base, route_handlers=handlers, tags=["executions"])

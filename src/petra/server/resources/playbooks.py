@@ -1,0 +1,107 @@
+"""Playbooks: apply them, list them, read them, see them drawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from litestar import Request, Response, Router, get, post, put
+from litestar.params import Parameter
+
+from petra.desk import Principal
+from petra.desk.principal import May
+from petra.playbook import Playbook, read
+from petra.server.parameters import bounded
+from petra.server.problems import ProblemError
+from petra.server.resources.authoring import text_of
+from petra.server.service import Service
+from petra.server.shapes import Page, PlaybookItem, playbook_item
+
+IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
+AnyHttpRequest = Request[Any, Any, Any]
+
+
+@get("/playbooks")
+async def listed(
+    service: Service, who: Principal, limit: int = 100, cursor: str = ""
+) -> Page[PlaybookItem]:
+    """List the playbooks that were applied, by path."""
+    who.must(May.SEE)
+    rows = await service.engine.store.playbooks(after=cursor, limit=bounded(limit))
+    more = rows[-1].path if len(rows) == limit else None
+    return Page(items=[playbook_item(row) for row in rows], next=more)
+
+
+@get("/playbooks/{path:path}")
+async def one(
+    service: Service, who: Principal, path: str, version: str | None = None
+) -> Response[dict[str, Any]]:
+    """Return a playbook with its text."""
+    who.must(May.SEE)
+    name = path.lstrip("/")
+    row = await service.engine.store.find_playbook(name, version)
+    if row is None:
+        raise ProblemError("not-found", f"no playbook '{name}' was applied")
+    body = {**_data(playbook_item(row)), "text": row.source.decode()}
+    return Response(body, headers={"ETag": f'"{row.digest}"'})
+
+
+@put("/playbooks/{path:path}", status_code=200)
+async def replaced(
+    service: Service,
+    who: Principal,
+    request: AnyHttpRequest,
+    path: str,
+    if_match: IfMatch = None,
+) -> Response[dict[str, Any]]:
+    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed."""
+    name = path.lstrip("/")
+    playbook = read(await text_of(request), name).checked()
+    own = playbook.metadata.path or playbook.metadata.name
+    if own != name:
+        raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
+    return await _applied(service, who, playbook, if_match)
+
+
+@post("/playbooks", status_code=201)
+async def applied(
+    service: Service, who: Principal, request: AnyHttpRequest
+) -> Response[dict[str, Any]]:
+    """Apply a playbook under the path that its text names."""
+    playbook = read(await text_of(request), "the playbook").checked()
+    return await _applied(service, who, playbook, None)
+
+
+async def _applied(
+    service: Service, who: Principal, playbook: Playbook, if_match: str | None
+) -> Response[dict[str, Any]]:
+    who.must(May.APPLY)
+    path = playbook.metadata.path or playbook.metadata.name
+    if if_match is not None:
+        current = await service.engine.store.find_playbook(path)
+        digest = current.digest if current is not None else ""
+        if if_match.strip().strip('"') != digest:
+            raise ProblemError("stale", f"'{path}' is at {digest[:12] or 'no version'} now")
+    (made,) = await service.desk.apply(who, [playbook])
+    status = 200 if made["unchanged"] else 201
+    return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
+
+
+@get("/definitions/{digest:str}")
+async def definition(service: Service, who: Principal, digest: str) -> Response[dict[str, Any]]:
+    """Return a playbook by its digest: what an execution runs; it never changes."""
+    who.must(May.SEE)
+    row = await service.engine.store.playbook(digest)
+    if row is None:
+        raise ProblemError("not-found", f"there is no definition {digest[:80]}")
+    body = {**_data(playbook_item(row)), "text": row.source.decode()}
+    return Response(body, headers={"Cache-Control": "private, max-age=31536000, immutable"})
+
+
+def _data(item: PlaybookItem) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in item.__struct_fields__}
+
+
+def router(base: str) -> Router:
+    """Return the routes of playbooks."""
+    handlers = [listed, one, replaced, applied, definition]
+    return Router(path=base, route_handlers=handlers, tags=["playbooks"])

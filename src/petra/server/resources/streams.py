@@ -1,0 +1,199 @@
+"""Streams: what happens, as it happens, by server-sent events.
+
+Rule 1: the id of an event is the number of a record. ``Last-Event-ID`` goes on behind it: none is lost, none comes twice.
+Rule 2: nothing is sent before it is durable.
+Rule 3: a reader that lags is told so; it loses hints and rows of lists, never records, and holds nobody up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Router, get
+from litestar.params import Parameter
+from litestar.response import Stream
+
+from petra.desk import Principal
+from petra.engine.news import (
+    Appended,
+    Ended,
+    Gone,
+    Head,
+    Hint,
+    Lagged,
+    Listed,
+    News,
+    Notice,
+    Printed,
+    Reset,
+    Topic,
+)
+from petra.server.problems import ProblemError
+from petra.server.service import Service
+from petra.server.shapes import row_data, work_item
+from petra.store.rows import ExecutionRow, WorkItemRow
+
+QUIET_S = 15.0
+"""So often a comment is sent when nothing happens, so that nobody in between hangs up."""
+_TOPICS = {topic.value: topic for topic in (Topic.EXECUTIONS, Topic.WORK_ITEMS, Topic.WORKERS)}
+LastEventId = Annotated[str | None, Parameter(header="Last-Event-ID", required=False)]
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def _sent(event: str, data: Any, cursor: str = "") -> bytes:
+    head = f"id: {cursor}\n" if cursor else ""
+    return f"{head}event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
+
+
+@get("/executions/{execution:str}/stream", media_type="text/event-stream")
+async def followed(
+    service: Service, who: Principal, execution: str, after: int = 0, last: LastEventId = None
+) -> Stream:
+    """Stream the records of an execution behind one of them; it ends when the execution is over."""
+    if last is not None:
+        after = _number(last)
+    await service.desk.get(who, execution)
+    return Stream(
+        _quietly(_records(service, who, execution, after)),
+        media_type="text/event-stream",
+        headers=_HEADERS,
+    )
+
+
+def _number(given: str) -> int:
+    if not given.isdigit():
+        raise ProblemError("bad-request", f"'Last-Event-ID: {given[:40]}' is no number of a record")
+    return int(given)
+
+
+async def _records(
+    service: Service, who: Principal, execution: str, after: int
+) -> AsyncIterator[bytes]:
+    yield _sent("hello", {"execution": execution, "after": after})
+    messages = service.desk.follow(who, execution, after)
+    async with aclosing(messages):
+        async for message in messages:
+            for part in _told(message):
+                yield part
+            if isinstance(message, Ended):
+                yield _sent("bye", {"retry_ms": 1000})
+            if isinstance(message, Ended | Gone) or _is_over(message):
+                return
+
+
+def _is_over(message: News) -> bool:
+    return isinstance(message, Appended) and message.head is not None and message.head.over
+
+
+def _told(message: News) -> list[bytes]:
+    match message:
+        case Appended(records=records, head=head):
+            parts = [_sent("record", msgspec.to_builtins(one), str(one.seq)) for one in records]
+            return parts + ([_sent("head", _head(head))] if head is not None else [])
+        case Hint(notice=notice):
+            return [_sent("live", msgspec.to_builtins(notice))]
+        case Printed(lines=lines):
+            return [_sent("log", {"lines": [msgspec.to_builtins(line) for line in lines]})]
+        case Lagged(lost=lost):
+            return [_sent("lagged", {"lost": lost})]
+        case Reset(version=version):
+            return [_sent("reset", {"version": version})]
+        case Gone():
+            return [_sent("execution.gone", {"id": message.execution})]
+        case _:
+            return []
+
+
+def _head(head: Head) -> dict[str, Any]:
+    return {"version": head.version, "status": head.status, "reason": head.reason}
+
+
+@get("/stream", media_type="text/event-stream")
+async def listened(service: Service, who: Principal, topics: str = "executions") -> Stream:
+    """Stream what lists show: executions, work-items, workers."""
+    wanted = []
+    for name in topics.split(","):
+        if name not in _TOPICS:
+            raise ProblemError(
+                "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
+            )
+        wanted.append(_TOPICS[name])
+    rows = _rows(service, who, wanted)
+    return Stream(_quietly(rows), media_type="text/event-stream", headers=_HEADERS)
+
+
+async def _rows(service: Service, who: Principal, topics: list[Topic]) -> AsyncIterator[bytes]:
+    heard: asyncio.Queue[bytes | None] = asyncio.Queue(1)
+
+    async def hear(topic: Topic) -> None:
+        with service.desk.watch(who, topic) as subscription:
+            while True:
+                message = await subscription.next()
+                if isinstance(message, Ended):
+                    await heard.put(None)
+                    return
+                for part in _row(message):
+                    await heard.put(part)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(hear(topic)) for topic in topics]
+        try:
+            yield _sent("hello", {"resumed": False})
+            while (part := await heard.get()) is not None:
+                yield part
+            yield _sent("bye", {"retry_ms": 1000})
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def _row(message: News) -> list[bytes]:
+    match message:
+        case Listed(row=ExecutionRow() as row):
+            return [_sent("execution.row", row_data(row))]
+        case Listed(row=WorkItemRow() as row):
+            return [_sent("item.row", msgspec.to_builtins(work_item(row)))]
+        case Gone():
+            return [_sent("execution.gone", {"id": message.execution})]
+        case Notice():
+            return [_sent("worker.row", {"about": message.about, "text": message.text})]
+        case Lagged(lost=lost):
+            return [_sent("reset", {"lost": lost})]
+        case _:
+            return []
+
+
+async def _quietly(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Give on what comes, and a comment whenever nothing came for a while."""
+    coming: asyncio.Task[bytes] | None = None
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(_next(parts))
+            done, _ = await asyncio.wait({coming}, timeout=QUIET_S)
+            if not done:
+                yield b": still here\n\n"
+                continue
+            try:
+                part = coming.result()
+            except StopAsyncIteration:
+                return
+            coming = None
+            yield part
+    finally:
+        if coming is not None:
+            coming.cancel()
+            await asyncio.wait({coming})
+        await parts.aclose()  # type: ignore[attr-defined]
+
+
+async def _next(parts: AsyncIterator[bytes]) -> bytes:
+    return await anext(parts)
+
+
+def router(base: str) -> Router:
+    """Return the routes of streams."""
+    return Router(path=base, route_handlers=[followed, listened], tags=["streams"])

@@ -1,0 +1,118 @@
+"""What the API answers: the shapes of its resources, and the moments in them as RFC 3339."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from petra.store.rows import ExecutionRow, Playbook, StoredExecution, WorkItemRow
+
+T = TypeVar("T")
+
+
+def moment(at: float | None) -> str | None:
+    """Say a moment in UTC."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the API answers."""
+
+
+class Page(Shape, Generic[T], frozen=True):
+    """Some of a list, and the cursor that leads on, if there is more."""
+
+    items: list[T]
+    next: str | None = None
+
+
+class ExecutionItem(Shape, frozen=True):
+    """An execution in a list."""
+
+    id: str
+    playbook: str
+    digest: str
+    status: str
+    reason: str
+    started: str | None
+    updated: str | None
+    ended: str | None
+    parent: str
+    labels: dict[str, str]
+    version: int
+
+
+class Execution(ExecutionItem, frozen=True):
+    """An execution, as far as it has come."""
+
+    output: Any
+    ctx: dict[str, Any]
+    counts: dict[str, int]
+    failures: list[dict[str, Any]]
+    error: dict[str, Any] | None
+    waiting_on: str | None
+    work_items: list[dict[str, Any]]
+    not_compensated: list[str]
+
+
+class WorkItem(Shape, frozen=True):
+    """What somebody is asked to do."""
+
+    id: str
+    execution: str
+    step: str
+    title: str
+    state: str
+    created: str | None
+    updated: str | None
+    due: str | None
+    priority: int
+    users: list[str]
+    roles: list[str]
+    holder: str | None
+    body: Any
+
+
+class PlaybookItem(Shape, frozen=True):
+    """A playbook that was applied."""
+
+    path: str
+    name: str
+    version: str
+    digest: str
+    applied: str | None
+
+
+def execution_item(stored: StoredExecution) -> ExecutionItem:
+    """Return what a list shows of an execution."""
+    return ExecutionItem(**row_data(stored.row), version=stored.version)
+
+
+def row_data(row: ExecutionRow) -> dict[str, Any]:
+    """Return the fields that every shape of an execution has."""
+    return {
+        "id": row.id, "playbook": row.playbook, "digest": row.digest, "status": row.status, "reason": row.reason,
+        "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
+        "parent": row.parent, "labels": row.labels,
+    }  # fmt: skip
+
+
+def work_item(row: WorkItemRow) -> WorkItem:
+    """Return a work item as it is shown."""
+    return WorkItem(
+        id=row.id, execution=row.execution, step=row.step, title=row.title, state=row.state,
+        created=moment(row.created), updated=moment(row.updated), due=moment(row.due), priority=row.priority,
+        users=list(row.users), roles=list(row.roles), holder=row.holder,
+        body=msgspec.json.decode(row.body) if row.body else None,
+    )  # fmt: skip
+
+
+def playbook_item(row: Playbook) -> PlaybookItem:
+    """Return a playbook as a list shows it."""
+    return PlaybookItem(
+        path=row.path, name=row.name, version=row.version, digest=row.digest, applied=moment(row.applied)
+    )  # fmt: skip

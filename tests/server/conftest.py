@@ -1,0 +1,67 @@
+"""A real server in a process of its own, for all tests of a worker of pytest."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+PETRA = str(Path(sys.executable).parent / "petra")
+
+
+@dataclass
+class Served:
+    """A server that runs."""
+
+    home: Path
+    process: subprocess.Popen[str]
+    said: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.said["url"]
+
+    def client(self, **more: object) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self.said['token']}"}
+        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60, **more)  # type: ignore[arg-type]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait()
+
+
+@contextmanager
+def serve(home: Path, *more: str) -> Iterator[Served]:
+    """Start a server; whatever becomes of the test, it is gone afterwards."""
+    with subprocess.Popen(
+        [PETRA, "serve", "--home", str(home), "--port", "0", "-o", "json", *more],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield Served(home, process, json.loads(process.stdout.readline()))
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("served") / ".petra") as served:
+        yield served
+
+
+@pytest.fixture
+def api(server: Served) -> Iterator[httpx2.Client]:
+    with server.client() as client:
+        yield client

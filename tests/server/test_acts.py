@@ -1,0 +1,67 @@
+"""Acts over HTTP: what an operator may do with an execution, once, and under which name."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+from server.books import ADDS, WAITS
+from server.test_executions import started
+
+WAIT = {"Prefer": "wait=30"}
+
+
+@pytest.mark.spec("S15")
+def test_a_signal_says_whether_anybody_waited(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    path = f"/executions/{shown['id']}"
+    missed = api.post(f"{path}/signals/other", json={"payload": 1}).json()
+    assert (missed["waited"], missed["execution"]["status"]) == (False, "waiting")
+    key = {"Idempotency-Key": "go-once", **WAIT}
+    met = api.post(f"{path}/signals/go", json={"payload": {"n": 7}}, headers=key).json()
+    assert (met["waited"], met["execution"]["status"]) == (True, "completed")
+    again = api.post(f"{path}/signals/go", json={"payload": {"n": 7}}, headers=key).json()
+    assert (again["waited"], again["execution"]["version"]) == (True, met["execution"]["version"])
+
+
+def test_pause_resume_cancel(api: httpx2.Client) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}"
+    assert api.post(f"{path}/pause", json={"reason": "lunch"}).json()["status"] == "paused"
+    assert api.post(f"{path}/resume").json()["status"] == "waiting"
+    gone = api.post(f"{path}/cancel", json={"reason": "enough"}, headers=WAIT).json()
+    assert gone["status"] == "aborted"
+    late = api.post(f"{path}/pause")
+    assert (late.status_code, late.json()["code"]) == (409, "refused")
+
+
+def test_ctx_is_changed_by_whoever_saw_it_as_it_is(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    path = f"/executions/{shown['id']}/ctx"
+    stale = api.patch(path, json={"values": {"a": 1}}, headers={"If-Match": '"1"'})
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale")
+    now = {"If-Match": f'"{shown["version"]}"'}
+    changed = api.patch(path, json={"values": {"a": 1}, "reason": "mended"}, headers=now)
+    assert changed.json()["ctx"] == {"a": 1}
+    assert changed.headers["etag"] != now["If-Match"]
+
+
+@pytest.mark.spec("S13")
+def test_a_past_is_forked_and_run_again_from_a_step(api: httpx2.Client) -> None:
+    shown = started(api, ADDS, workload={"n": 5})
+    path = f"/executions/{shown['id']}"
+    again = api.post(f"{path}/rerun", json={"from": "two", "set": {"n": 9}}, headers=WAIT)
+    assert (again.status_code, again.json()["output"]) == (201, 12)
+    assert again.headers["location"].endswith(again.json()["id"])
+    key = {"Idempotency-Key": "fork-once", **WAIT}
+    first, second = (api.post(f"{path}/fork", json={"at": 2}, headers=key).json() for _ in range(2))
+    assert first["id"] == second["id"] != shown["id"]
+    assert first["output"] == 12
+
+
+@pytest.mark.spec("S20")
+def test_an_operator_decides_a_step(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    path = f"/executions/{shown['id']}/steps/go/override"
+    both = api.post(path, json={"ok": 1, "error": {"kind": "x", "message": "y"}})
+    assert both.json()["code"] == "bad-request"
+    done = api.post(path, json={"ok": {"by": "hand"}, "reason": "the caller is dead"})
+    assert done.json()["status"] == "completed"

@@ -1,0 +1,105 @@
+"""The client: the words of ``petra.open``, over a network, through a server that dies."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from server.books import ADDS, ASKS, WAITS
+from server.conftest import Served, serve
+
+from petra.client import Client, ServerError, connect
+
+
+def using(server: Served, scenario: Callable[[Client], Awaitable[None]], **more: float) -> None:
+    async def go() -> None:
+        async with connect(server.url, server.said["token"], **more) as client:
+            await scenario(client)
+
+    asyncio.run(go())
+
+
+def test_it_runs_follows_and_decides(server: Served, tmp_path: Path) -> None:
+    adds, asks, waits = (tmp_path / f"{name}.yaml" for name in ("adds", "asks", "waits"))
+    for path, text in ((adds, ADDS), (asks, ASKS), (waits, WAITS)):
+        path.write_text(text)
+
+    async def scenario(client: Client) -> None:
+        done = await client.run(adds, {"n": 20})
+        assert (done.status, done.output, await client.result(done.id)) == ("completed", 42, 42)
+        numbers = [record["seq"] async for record in client.records(done.id)]
+        assert numbers == list(range(1, done.version + 1))
+        told = [one.cursor async for one in client.follow(done.id, 2) if one.about == "record"]
+        assert told == numbers[2:]
+        asked = await client.run(str(asks))
+        assert asked.waiting_on == "human"
+        item = asked.work_items[0]["id"]
+        await client.complete(asked.id, item, "approve")
+        assert (await client.rest(asked.id)).status == "completed"
+        waiting = await client.run(waits)
+        assert "go" in str(await client.explain(waiting.id))
+        assert not await client.signal(waiting.id, "other")
+        await client.pause(waiting.id)
+        await client.resume(waiting.id)
+        await client.cancel(waiting.id)
+        assert (await client.rest(waiting.id)).status == "aborted"
+        listed = [one.id async for one in client.executions(playbook="waits")]
+        assert waiting.id in listed
+
+    using(server, scenario)
+
+
+def test_errors_have_a_code_and_a_hint(server: Served) -> None:
+    async def scenario(client: Client) -> None:
+        with pytest.raises(ServerError) as unknown:
+            await client.get("nope")
+        assert (unknown.value.code, unknown.value.status) == ("unknown-execution", 404)
+        assert unknown.value.hint
+        with pytest.raises(ServerError) as nobody:
+            await client.start("no/such/playbook")
+        assert nobody.value.code == "not-found"
+
+    using(server, scenario)
+    gone = Served(server.home, server.process, {**server.said, "url": "http://127.0.0.1:9"})
+
+    async def unreachable(client: Client) -> None:
+        with pytest.raises(ServerError, match="petra serve") as error:
+            await client.get("nope")
+        assert error.value.code == "unreachable"
+
+    using(gone, unreachable, patience_s=0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S17")
+def test_a_server_that_is_killed_costs_time_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "waits.yaml"
+    path.write_text(WAITS)
+
+    async def scenario() -> None:
+        with serve(tmp_path / ".petra") as served:
+            port = served.url.rpartition(":")[2]
+            async with connect(served.url, served.said["token"]) as client:
+                execution = await client.start(path)
+                seen: list[int] = []
+                begun = asyncio.Event()
+
+                async def follow() -> None:
+                    async for one in client.follow(execution):
+                        seen.extend([one.cursor] if one.cursor is not None else [])
+                        begun.set()
+
+                following = asyncio.create_task(follow())
+                await begun.wait()
+                served.end(signal.SIGKILL)
+                signalled = asyncio.create_task(client.signal(execution, "go"))
+                with serve(tmp_path / ".petra", "--port", port):
+                    assert await signalled
+                    await following
+                    done = await client.get(execution)
+                    assert (done.status, seen) == ("completed", list(range(1, done.version + 1)))
+
+    asyncio.run(scenario())

@@ -1,0 +1,175 @@
+"""Executions over HTTP: started once, listed, looked at as they are and as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+from server.books import ADDS, ASKS, WAITS
+
+
+def started(api: httpx2.Client, text: str, *, wait: int = 30, **more: Any) -> dict[str, Any]:
+    answer = api.post(
+        "/executions", json={"playbook": {"text": text}, **more}, headers={"Prefer": f"wait={wait}"}
+    )
+    assert answer.status_code == 201, answer.text
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+def test_a_start_answers_when_it_ended_and_says_where_it_is(api: httpx2.Client) -> None:
+    answer = api.post(
+        "/executions",
+        json={"playbook": {"text": ADDS}, "workload": {"n": 20}},
+        headers={"Prefer": "wait=30"},
+    )
+    shown = answer.json()
+    assert (answer.status_code, shown["status"], shown["output"]) == (201, "completed", 42)
+    assert answer.headers["location"] == f"/api/v1/executions/{shown['id']}"
+    assert answer.headers["etag"] == f'"{shown["version"]}"'
+    again = api.get(f"/executions/{shown['id']}")
+    assert again.json() == shown
+    assert api.get(f"/executions/{shown['id']}/result").json() == 42
+
+
+def test_a_start_that_does_not_wait_answers_at_once(api: httpx2.Client) -> None:
+    shown = started(api, WAITS, wait=0)
+    assert shown["status"] in ("running", "waiting")
+
+
+@pytest.mark.spec("S17")
+def test_the_same_key_starts_once_and_another_body_is_refused(api: httpx2.Client) -> None:
+    body = {"playbook": {"text": ADDS}, "workload": {"n": 3}}
+    key = {"Idempotency-Key": "the-same"}
+    first, second = (api.post("/executions", json=body, headers=key).json() for _ in range(2))
+    assert first["id"] == second["id"]
+    other = api.post("/executions", json={**body, "workload": {"n": 4}}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "key-reused")
+
+
+def test_an_id_is_taken_once(api: httpx2.Client) -> None:
+    body = {"playbook": {"text": ADDS}, "id": "mine-1"}
+    assert api.post("/executions", json=body).status_code == 201
+    taken = api.post("/executions", json=body)
+    assert (taken.status_code, taken.json()["code"]) == (409, "taken")
+    existing = api.post("/executions", json={**body, "on_conflict": "existing"})
+    assert (existing.status_code, existing.json()["id"]) == (200, "mine-1")
+
+
+def test_lists_go_on_behind_their_cursor(api: httpx2.Client) -> None:
+    ids = {started(api, ADDS, wait=0)["id"] for _ in range(3)}
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = api.get(
+            "/executions", params={"limit": 2, **({"cursor": cursor} if cursor else {})}
+        ).json()
+        seen += [item["id"] for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert ids <= set(seen)
+    assert len(seen) == len(set(seen))
+    only = api.get("/executions", params={"playbook": "waits"}).json()["items"]
+    assert {item["playbook"] for item in only} <= {"waits"}
+
+
+@pytest.mark.spec("S17")
+def test_records_come_in_pages_and_the_past_can_be_looked_at(api: httpx2.Client) -> None:
+    shown = started(api, ADDS, workload={"n": 1})
+    path = f"/executions/{shown['id']}"
+    first = api.get(f"{path}/records", params={"limit": 2}).json()
+    rest = api.get(f"{path}/records", params={"after": first["next"], "limit": 500}).json()
+    numbers = [record["seq"] for record in first["items"] + rest["items"]]
+    assert numbers == list(range(1, shown["version"] + 1))
+    assert rest["next"] is None
+    only = api.get(f"{path}/records", params={"type": "step.done"}).json()["items"]
+    assert {record["event"]["type"] for record in only} == {"step.done"}
+    begun = api.get(f"{path}/at/1").json()
+    assert (begun["status"], begun["tokens"]) == ("running", {"one.ready": 1})
+    assert api.get(f"{path}/at/{shown['version'] + 1}").json()["code"] == "not-found"
+
+
+def test_what_waits_is_explained(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    assert shown["waiting_on"] == "signal"
+    told = api.get(f"/executions/{shown['id']}/explain").json()["explanation"]
+    assert "go" in told["sentence"] + str(told["waiting"])
+    early = api.get(f"/executions/{shown['id']}/result")
+    assert (early.status_code, early.json()["code"]) == (409, "not-ended")
+
+
+def test_what_steps_printed_is_there(api: httpx2.Client) -> None:
+    text = ADDS.replace("result = n * 2", 'print("twice", n); result = n * 2')
+    shown = started(api, text, workload={"n": 1})
+    lines = api.get(f"/executions/{shown['id']}/logs").text
+    assert '"text":"twice 2"' in lines
+
+
+@pytest.mark.spec("S14")
+def test_a_work_item_is_listed_and_completed_under_the_name_of_who_asks(api: httpx2.Client) -> None:
+    shown = started(api, ASKS)
+    (item,) = api.get("/work-items", params={"execution": shown["id"]}).json()["items"]
+    assert (item["step"], item["title"], item["roles"]) == ("approve", "Pay?", ["finance"])
+    path = f"/work-items/{shown['id']}/{item['id']}"
+    assert api.get(path).json()["id"] == item["id"]
+    refused = api.post(f"{path}/complete", json={"action": "dance"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "refused")
+    done = api.post(f"{path}/complete", json={"action": "approve"}, headers={"Prefer": "wait=30"})
+    assert (done.status_code, done.json()["status"]) == (200, "completed")
+    name = api.get("/me").json()["name"]
+    assert done.json()["output"]["actor"] == name
+    assert api.get("/work-items", params={"execution": shown["id"]}).json()["items"] == []
+    assert (
+        len(
+            api.get("/work-items", params={"execution": shown["id"], "box": "done"}).json()["items"]
+        )
+        == 1
+    )
+
+
+def test_labels_are_given_and_found(api: httpx2.Client) -> None:
+    shown = started(api, ADDS, labels={"team": "blue"})
+    assert shown["labels"]["team"] == "blue"
+    found = api.get("/executions", params={"label": "team:blue"}).json()["items"]
+    assert [item["id"] for item in found] == [shown["id"]]
+    assert api.get("/executions", params={"label": "team:red"}).json()["items"] == []
+    later = api.get("/executions", params={"since": "2999-01-01T00:00:00Z"}).json()
+    assert later["items"] == []
+
+
+@pytest.mark.spec("S16")
+def test_a_playbook_is_applied_and_started_by_its_path(api: httpx2.Client) -> None:
+    text = ADDS.replace("name: adds", "name: adds, path: tests/adds")
+    yaml = {"Content-Type": "application/yaml"}
+    made = api.put("/playbooks/tests/adds", content=text, headers=yaml)
+    assert (made.status_code, made.json()["unchanged"]) == (201, False)
+    again = api.put("/playbooks/tests/adds", content=text, headers=yaml)
+    assert (again.status_code, again.json()["unchanged"]) == (200, True)
+    assert again.headers["etag"] == made.headers["etag"]
+    stale = api.put(
+        "/playbooks/tests/adds", content=text, headers={**yaml, "If-Match": '"something else"'}
+    )
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale")
+    elsewhere = api.put("/playbooks/tests/other", content=text, headers=yaml)
+    assert (elsewhere.status_code, elsewhere.json()["code"]) == (422, "invalid-input")
+    wrong = api.post("/playbooks", json={"text": text.replace("step: two}", "step: tow}")})
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-playbook")
+    body = {"playbook": "tests/adds", "workload": {"n": 1}}
+    done = api.post("/executions", json=body, headers={"Prefer": "wait=30"}).json()
+    assert (done["output"], done["digest"]) == (4, made.json()["digest"])
+    assert "tests/adds" in [item["path"] for item in api.get("/playbooks").json()["items"]]
+    assert "def" not in api.get("/playbooks/tests/adds").json()["path"]
+    same = api.get(f"/definitions/{done['digest']}")
+    assert "immutable" in same.headers["cache-control"]
+
+
+def test_a_text_is_checked_proved_and_migrated(api: httpx2.Client) -> None:
+    good = api.post("/check", json={"text": ADDS}).json()
+    assert (good["ok"], good["soundness"]["verdict"]) == (True, "sound")
+    bad = api.post("/check", json={"text": ADDS.replace("step: two}", "step: tow}")}).json()
+    assert not bad["ok"]
+    assert bad["problems"][0]["line"] == 6
+    assert api.post("/migrate", json={"text": ADDS}).json()["problems"] == []
+    assert api.get("/schema").json()["$schema"]

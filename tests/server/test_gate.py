@@ -1,0 +1,137 @@
+"""What is turned away, and in which words: strangers, other sites, typos, bodies that are too much."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from typing import Any
+
+import httpx2
+import pytest
+from server.books import ADDS
+from server.conftest import Served
+
+
+def code_of(answer: httpx2.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["status"] == answer.status_code
+    assert {"type", "title", "code", "detail", "hint", "instance"} <= set(problem)
+    assert "Traceback" not in answer.text
+    return answer.status_code, problem["code"]
+
+
+def test_strangers_are_told_what_is_missing(server: Served) -> None:
+    url = f"{server.url}/api/v1/executions"
+    assert code_of(httpx2.get(url)) == (401, "no-credentials")
+    wrong = {"Authorization": "Bearer petra_wrong"}
+    assert code_of(httpx2.get(url, headers=wrong)) == (401, "no-credentials")
+    basic = {"Authorization": "Basic " + server.said["token"]}
+    assert code_of(httpx2.get(url, headers=basic)) == (401, "no-credentials")
+    in_address = httpx2.get(url, params={"token": server.said["token"]})
+    assert in_address.status_code in (400, 401)
+
+
+def test_only_its_own_names_are_answered_to(server: Served) -> None:
+    answer = httpx2.get(f"{server.url}/livez", headers={"Host": "evil.example"})
+    assert code_of(answer) == (421, "host")
+
+
+def test_a_session_begins_with_a_code_once_and_acts_with_its_header(server: Served) -> None:
+    with httpx2.Client(base_url=server.url) as browser:
+        entered = browser.get(server.said["login_url"])
+        assert entered.status_code == 303
+        assert "HttpOnly" in entered.headers["set-cookie"]
+        assert "samesite=lax" in entered.headers["set-cookie"].lower()
+        me = browser.get("/api/v1/me").json()
+        body = {"playbook": {"text": ADDS}}
+        assert code_of(browser.post("/api/v1/executions", json=body)) == (403, "cross-site")
+        token = {"X-CSRF-Token": me["csrf"]}
+        assert browser.post("/api/v1/executions", json=body, headers=token).status_code == 201
+        other = {**token, "Origin": "http://evil.example"}
+        assert code_of(browser.post("/api/v1/executions", json=body, headers=other)) == (
+            403,
+            "cross-site",
+        )
+        forged = browser.cookies["petra_session"][:-1] + "0"
+    again = httpx2.get(server.said["login_url"])
+    assert code_of(again) == (401, "no-credentials")
+    cookie = {"Cookie": f"petra_session={forged}x"}
+    assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=cookie)) == (401, "no-credentials")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"{", "application/json"),
+        (b"[]", "application/json"),
+        (b"", "application/json"),
+        (b'{"playbook": 1}', "application/json"),
+        (b'{"playbook": "x", "worklaod": {}}', "application/json"),
+        (b'{"playbook": "\xff"}', "application/json"),
+        (b"[" * 100_000, "application/json"),
+        (
+            b'{"playbook": "x", "workload": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+            "application/json",
+        ),
+        (b"playbook=x", "application/x-www-form-urlencoded"),
+        (b"\x00\x01", "application/octet-stream"),
+    ],
+    ids=map(str, range(10)),
+)
+def test_a_body_that_cannot_be_read_is_a_problem_of_the_caller(
+    api: httpx2.Client, body: bytes, kind: str
+) -> None:
+    answer = api.post("/executions", content=body, headers={"Content-Type": kind})
+    status, _ = code_of(answer)
+    assert 400 <= status < 500
+
+
+def test_what_is_not_there_is_said_in_one_form(api: httpx2.Client) -> None:
+    assert code_of(api.get("/nothing")) == (404, "not-found")
+    assert code_of(api.delete("/executions")) == (405, "method-not-allowed")
+    assert code_of(api.get("/executions/nope")) == (404, "unknown-execution")
+    assert code_of(api.get("/executions/nope/stream")) == (404, "unknown-execution")
+    assert code_of(api.post("/executions/nope/cancel")) == (404, "unknown-execution")
+    assert code_of(api.get("/work-items/nope/nope")) == (404, "not-found")
+    assert code_of(api.get("/executions", params={"limt": 3})) == (400, "unknown-parameter")
+    assert code_of(api.get("/executions", params={"limit": 501})) == (400, "bad-request")
+    assert code_of(api.get("/executions", params={"limit": "many"})) == (400, "bad-request")
+    too_long = {"Prefer": "wait=61"}
+    assert code_of(api.post("/executions/nope/cancel", headers=too_long)) == (400, "bad-request")
+
+
+def test_a_playbook_with_errors_says_where(api: httpx2.Client) -> None:
+    answer = api.post(
+        "/executions", json={"playbook": {"text": ADDS.replace("step: two}", "step: tow}")}}
+    )
+    assert code_of(answer) == (422, "invalid-playbook")
+    (error,) = [one for one in answer.json()["errors"] if one["severity"] == "error"]
+    assert (error["line"], error["code"]) == (6, "P109") or error["line"] == 6
+
+
+def test_a_body_is_bounded_before_it_is_read(server: Served) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    head = f"POST /api/v1/executions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 999999999\r\n\r\n"
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(head.encode())
+        assert line.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_request_keeps_its_id(api: httpx2.Client) -> None:
+    assert api.get("/me", headers={"X-Request-Id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    made = api.get("/me", headers={"X-Request-Id": "no good"}).headers["x-request-id"]
+    assert made != "no good"
+
+
+def test_the_description_is_whole(server: Served) -> None:
+    schema = httpx2.get(f"{server.url}/openapi.json").json()
+    assert schema["openapi"].startswith("3.1")
+    text = json.dumps(schema)
+    for reference in set(re.findall(r'"#/components/schemas/([^"]+)"', text)):
+        assert reference in schema["components"]["schemas"]
+    page = httpx2.get(f"{server.url}/api/docs")
+    assert "/api/v1/executions/{execution}/signals/{name}" in page.text
+    assert "http://" not in page.text.replace(server.url, "")
+    assert "https://" not in page.text

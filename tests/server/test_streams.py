@@ -1,0 +1,75 @@
+"""Streams: every record once, in order, also for whoever comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from server.books import ADDS, WAITS
+from server.test_executions import started
+
+
+def events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
+    """Read server-sent events: id, name, data."""
+    cursor, name, data = "", "message", ""
+    for line in lines:
+        if not line:
+            if data:
+                yield cursor, name, json.loads(data)
+            cursor, name, data = "", "message", ""
+        elif not line.startswith(":"):
+            field, _, value = line.partition(": ")
+            if field == "id":
+                cursor = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data += value
+
+
+@pytest.mark.spec("S17")
+def test_a_stream_resumes_behind_any_record_without_a_gap(api: httpx2.Client) -> None:
+    shown = started(api, ADDS)
+    path = f"/executions/{shown['id']}/stream"
+    for last in range(shown["version"] + 1):
+        with api.stream("GET", path, headers={"Last-Event-ID": str(last)}) as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            got = list(events(answer.iter_lines()))
+        numbers = [int(cursor) for cursor, name, _ in got if name == "record"]
+        assert numbers == list(range(last + 1, shown["version"] + 1))
+        assert [data["status"] for _, name, data in got if name == "head"] == ["completed"]
+
+
+def test_a_stream_shows_what_happens_while_it_is_read(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    with api.stream("GET", f"/executions/{shown['id']}/stream") as answer:
+        seen: list[int] = []
+        sent = False
+        for cursor, name, data in events(answer.iter_lines()):
+            if name == "record":
+                seen.append(int(cursor))
+            if name == "head" and data["status"] == "waiting" and not sent:
+                sent = True
+                assert api.post(f"/executions/{shown['id']}/signals/go").status_code == 200
+    assert seen == list(range(1, len(seen) + 1))
+    assert len(seen) > shown["version"]
+
+
+def test_a_list_is_told_of_new_executions(api: httpx2.Client) -> None:
+    with api.stream("GET", "/stream", params={"topics": "executions,work-items"}) as answer:
+        coming = events(answer.iter_lines())
+        assert next(coming)[1] == "hello"
+        shown = started(api, ADDS, wait=0)
+        for _, name, data in coming:
+            if (
+                name == "execution.row"
+                and data["id"] == shown["id"]
+                and data["status"] == "completed"
+            ):
+                break
+    assert api.get("/stream", params={"topics": "cats"}).json()["code"] == "bad-request"
+    wrong = api.get(f"/executions/{shown['id']}/stream", headers={"Last-Event-ID": "x"})
+    assert wrong.json()["code"] == "bad-request"
