@@ -10,7 +10,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -26,6 +26,23 @@ demo: $(READY) ## set everything up, then show the tour playbook
 test: $(READY) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 -q
+
+OTHER := .venv-other
+INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
+
+test-python: ## the fast tests under another Python: make test-python PYTHON=python3.13
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
+	$(INTO_OTHER) --no-deps --no-build-isolation -e .
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
+
+test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml allows
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
+	$(PYTHON) scripts/oldest.py > $(OTHER)/oldest.txt
+	$(INTO_OTHER) -r $(OTHER)/oldest.txt
+	$(INTO_OTHER) --no-deps --no-build-isolation -e .
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
 
 examples: $(READY) ## run the tests of the examples
 	$(BIN)/petra test examples
@@ -72,4 +89,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup demo test examples check format soak docs bench bench-quick bench-parts lock
+.PHONY: help setup demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock

@@ -67,6 +67,15 @@ class Http(Fields, frozen=True):
     data: Annotated[Data, says("A body: an object is sent as JSON, text as it is.")] = None
     form: Annotated[Map | None, says("A body sent as a form.")] = None
     body: Annotated[Data, says("A body: text is sent as it is, an object as JSON.")] = None
+    multipart: Annotated[
+        Map | None,
+        says(
+            "A body of several parts, by name: text, or `{data|ref, encoding, filename, content_type}`."
+        ),
+    ] = None
+    download: Annotated[
+        Flag, says("Store the answer, of any size; `data` is the reference to its bytes.")
+    ] = False
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
     follow_redirects: Annotated[Flag, says("Follow redirects.")] = True
@@ -84,13 +93,29 @@ class Sql(Fields, frozen=True):
     params: Annotated[Data, says("Values for the placeholders: a list, or an object by name.")] = (
         None
     )
+    many: Annotated[
+        Data, says("A list of what `params` takes: the command is run for each, all or nothing.")
+    ] = None
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     max_rows: Annotated[Number | None, says("More rows than this are an error.")] = None
+
+
+class Copy(Fields, frozen=True):
+    """Where COPY puts the rows of `many`."""
+
+    table: Annotated[Text, says("The table; a dot divides schema and table.")]
+    columns: Annotated[
+        Texts | None,
+        says("Its columns, in the order of the rows; those of the first row if it is an object."),
+    ] = None
 
 
 class Postgres(Sql, frozen=True):
     """One SQL command on PostgreSQL; placeholders are `$1`, `$2` and so on."""
 
+    copy: Annotated[
+        Copy | None, says("Write the rows of `many` with COPY instead of a command.")
+    ] = None
     url: Annotated[Text | None, says("A connection URL, when no `auth` names one.")] = None
 
 

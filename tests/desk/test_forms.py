@@ -10,7 +10,7 @@ import pytest
 
 from petra.cli.board import Person
 from petra.cli.live import command_of
-from petra.cli.show import complete_command, signal_command
+from petra.cli.show import complete_command
 from petra.desk.forms import FIELDS_MAX, example
 
 FORM = {
@@ -78,5 +78,3 @@ def test_the_commands_can_be_given_to_a_shell_as_they_are() -> None:
         *start, data = shlex.split(words)
         assert start == ["petra", "task", "complete", "e/ask", "ok", "--as", "ada", "--data"]
         assert msgspec.json.decode(data) == {"a": "it's"}
-    told = signal_command("e", {"step": "s", "name": "paid it", "key": "it's 17"})
-    assert shlex.split(told) == ["petra", "signal", "e", "paid it", "--key", "it's 17"]

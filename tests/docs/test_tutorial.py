@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 PAGES = (
+    "tutorial/first-hour",
     "tutorial/first-playbook",
     "tutorial/first-failure",
     "tutorial/first-approval",

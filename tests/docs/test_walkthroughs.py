@@ -21,6 +21,10 @@ PAGES = (
     "docs/tutorial/first-test.md",
     "docs/how-to/test-a-playbook.md",
     "docs/reference/test-files.md",
+    "docs/how-to/undo-what-was-done.md",
+    "docs/how-to/come-from-another-system.md",
+    "docs/concepts/idempotency.md",
+    "docs/concepts/unit-of-durability.md",
 )
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 TIME = re.compile(r"in \d+\.\d\d s =*$", re.MULTILINE)

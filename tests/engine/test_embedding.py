@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from engine_support import playbook
+from support.stub_http import reply, serving
 
 import petra
 from petra.embedded import Local, Result, read_file
@@ -121,3 +122,21 @@ def test_a_failure_names_the_line_that_the_author_sees_now(tmp_path: Path) -> No
     assert first.failures[0]["message"] == f"KeyError: 'price'; one.yaml:10, {place}"
     assert second.failures[0]["message"] == f"KeyError: 'price'; two.yaml:11, {place}"
     assert 'File "two.yaml", line 11, in main' in second.failures[0]["details"]["traceback"]
+
+
+@pytest.mark.spec("S18", "S22")
+def test_what_was_downloaded_is_its_value_in_base64_and_only_its_reference_is_kept(
+    tmp_path: Path,
+) -> None:
+    content = bytes(range(256)) * 1000
+
+    async def scenario() -> None:
+        async with serving({"/": reply(content)}) as stub, Local.open(tmp_path) as petra:
+            book = playbook(
+                f"  - {{step: get, tool: {{kind: http, url: '{stub.url()}', download: true}}, next: {{arcs: [{{step: use}}]}}}}\n"
+                "  - {step: use, tool: {kind: python, code: 'def main(get): import base64; return len(base64.b64decode(get[\"data\"]))'}}\n"
+            )
+            found = await petra.run(book)
+            assert (found.status, found.output) == ("completed", len(content))
+
+    asyncio.run(scenario())

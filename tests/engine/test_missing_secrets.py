@@ -15,7 +15,7 @@ from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.engine import Engine
 from petra.engine.keychains import Keychains
-from petra.engine.limits import COMING_S, SECRETS_S
+from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
 from petra.engine.plight import explained
 from petra.errors import UsageError
 from petra.kernel import Program
@@ -314,5 +314,20 @@ def test_a_worker_that_is_being_started_is_waited_for_but_not_for_ever() -> None
         began = clock.now()
         assert await clock.run(keychains.missing(program)) == []
         assert clock.now() - began == COMING_S
+
+    asked(play)
+
+
+@pytest.mark.spec("S20")
+def test_a_refusal_has_a_bound_whatever_a_worker_says() -> None:
+    async def play(keychains: Keychains, _clock: FakeClock, program: Program) -> None:
+        link = Silent()
+        keychains.take(link, frames.Hello(worker="w"))
+        answer = asyncio.ensure_future(keychains.missing(program))
+        await asyncio.sleep(0)
+        keychains.take(link, checked(program, *(f"{n} {'x' * 10_000}" for n in range(1_000))))
+        found = await answer
+        assert len(found) == MISSING_MAX
+        assert max(map(len, found)) == WORDS_MAX
 
     asked(play)

@@ -285,6 +285,66 @@ def test_a_worker_that_reconnects_keeps_its_leases(kind: str, tmp_path: Path) ->
     play(kind, tmp_path, case, with_worker="", lease_s=3_600)
 
 
+LIES: dict[str, Callable[[str], str]] = {
+    "of no shape": lambda _: "x" * 32,
+    "nothing": lambda _: "",
+    "with a wrong seal": lambda lease: lease[:-1] + ("0" if lease[-1] != "0" else "1"),
+    "with another number": lambda lease: lease[:8] + lease[24:] + lease[24:],
+}
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("how", LIES)
+def test_a_worker_that_says_it_has_leases_which_nobody_gave_is_dropped(
+    how: str, tmp_path: Path
+) -> None:
+    async def case(scene: Scene) -> None:
+        async with fake(scene) as holder, fake(scene) as liar:
+            await holder.hello()
+            await scene.start(BOOK)
+            [given] = (await holder.heard(f.Assign)).assignments
+            await liar.hello(leases=[LIES[how](given.lease)], credit=0)
+            await _report(liar, given, lease=LIES[how](given.lease))
+            await liar.dropped()
+            assert "report.rejected" not in await scene.types()
+            await _report(holder, given)
+            assert (await scene.ended()).output == 7
+
+    play("sqlite", tmp_path, case, with_worker="", lease_s=3_600)
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("ended", [False, True], ids=["a lease that is out", "a lease that ended"])
+@pytest.mark.parametrize("carried", [False, True], ids=["here", "said on another connection"])
+def test_a_lease_lets_nobody_into_the_log_of_another_execution(
+    ended: object, carried: object, tmp_path: Path
+) -> None:
+    """The lease is a true one, and the report under it names another execution."""
+
+    async def case(scene: Scene) -> None:
+        async with fake(scene) as holder, fake(scene) as liar, fake(scene) as third:
+            await holder.hello()
+            await scene.start(BOOK)
+            [given] = (await holder.heard(f.Assign)).assignments
+            await scene.start(BOOK, "victim")
+            await third.hello()
+            [victim] = (await third.heard(f.Assign)).assignments
+            assert victim.execution == "victim"
+            if ended:
+                await _report(holder, given)
+                assert (await scene.ended()).output == 7
+            who = liar if carried else holder
+            if carried:
+                await liar.hello(leases=[given.lease], credit=0)
+            await _report(who, victim, lease=given.lease)
+            await who.dropped()
+            assert "report.rejected" not in await scene.types("victim")
+            await _report(third, victim)
+            assert (await scene.ended("victim")).output == 7
+
+    play("sqlite", tmp_path, case, with_worker="", lease_s=3_600)
+
+
 def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_path: Path) -> None:
     leases: list[Assignment] = []
 
@@ -301,7 +361,8 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
             cancel = await one.heard(f.Cancel)
             assert cancel.leases == [old.lease]
             await _report(one, old, report=Report(status="ok", result="old"))
-            await scene.logged("report.rejected")
+            assert (await one.heard(f.Ack)).parts == [(old.lease, 1)]
+            assert "report.rejected" not in await scene.types()  # nobody can tell who had it
             await one.frame(f.Credit(slots=1))
             [given] = (await one.heard(f.Assign)).assignments
             await _report(one, given)

@@ -331,3 +331,29 @@ def test_a_value_that_is_small_enough_to_have_no_reference_is_read_as_itself(
 
 def test_a_worker_without_a_store_says_so() -> None:
     assert bad(run("artifact", {"action": "put", "value": 1})).kind == "client_error"
+
+
+@pytest.mark.spec("S18")
+def test_a_file_is_stored_and_read_block_by_block(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "given"
+    content = bytes(range(256)) * 10_000
+    file.write_bytes(content)
+
+    async def scenario() -> None:
+        mine = ExecutionObjects(place.objects, "e1")
+        stored = await mine.put_file(file, schema_hint="image/png")
+        file.unlink()
+        assert (stored["size"], stored["schema_hint"]) == (len(content), "image/png")
+        assert stored["key"].endswith(".bin")
+        assert await mine.get(stored) == content
+        blocks = [block async for block in mine.blocks(stored)]
+        assert b"".join(blocks) == content
+        with pytest.raises(ObjectError, match="another execution"):
+            [block async for block in ExecutionObjects(place.objects, "e2").blocks(stored)]
+        with pytest.raises(ObjectError, match="no file"):
+            [block async for block in mine.blocks({**stored, "path": ["a"]})]
+        place.write(stored["key"], b"damaged")
+        with pytest.raises(ObjectError, match="not what was stored"):
+            [block async for block in mine.blocks(stored)]
+
+    asyncio.run(scenario())

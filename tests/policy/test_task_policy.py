@@ -296,3 +296,29 @@ def test_half_a_surrogate_pair_in_a_message_can_be_sent() -> None:
     decision = judge(bad(), always("fail", message="{{ args.odd }}!"), args={"odd": "\ud800"})
     assert decision.error is not None
     assert decision.error.message == "\\ud800!"
+
+
+def asking(seconds: object) -> Outcome:
+    return Outcome(status="error", error=Error(kind="rate_limit", details={"retry_after": seconds}))
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize(
+    ("asked", "more", "wait"),
+    [
+        (30, {}, 30), (0, {}, 0), ("12", {}, 12), (10**9, {}, 3600), (10**9, {"max_delay": 7200}, 7200),
+        (30, {"backoff": "exponential", "jitter": 1}, 30), (None, {"backoff": "exponential"}, 2), (None, {"jitter": 0.5}, 0.5),
+        (-5, {}, 1), ("soon", {}, 1), (True, {}, 1), (float("nan"), {}, 1), ([], {}, 1),
+    ],
+)  # fmt: skip
+def test_a_retry_may_wait_as_long_as_the_other_side_asks(
+    asked: object, more: dict[str, Any], wait: float
+) -> None:
+    rule = always("retry", delay="retry_after", attempts=9, **more)
+    assert judge(asking(asked), rule, attempt=2, u=1.0).delay_s == wait
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("outcome", [ok(), bad("timeout")])
+def test_where_nobody_asked_the_wait_is_the_usual_one(outcome: Outcome) -> None:
+    assert judge(outcome, always("retry", delay="retry_after")).delay_s == 1

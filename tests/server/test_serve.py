@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx2
@@ -59,3 +61,15 @@ def test_a_place_that_is_taken_or_open_to_others_is_refused(tmp_path: Path) -> N
     with serve(tmp_path / "a") as served:
         assert "--port 0" in refused("--port", served.url.rpartition(":")[2])
     assert "127.0.0.1" in refused("--host", "0.0.0.0", "--port", "0")
+
+
+def test_the_program_of_the_how_to_runs_as_written(root: Path, tmp_path: Path) -> None:
+    page = (root / "docs/how-to/run-a-server.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "examples").symlink_to(root / "examples")
+    with serve(tmp_path / ".petra") as served:
+        text = program.replace("http://127.0.0.1:7777", served.url)
+        done = subprocess.run(
+            [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+    assert done.stdout.startswith("completed ")

@@ -246,3 +246,53 @@ def test_auth_may_name_the_file(kind: str, tmp_path: Path) -> None:
     for value in (str(tmp_path / "a"), {"database": str(tmp_path / "a")}):
         assert good(run(kind, fields, secrets={"db": value}))["count"] == 1
     assert bad(run(kind, fields, secrets={"db": {"colour": "blue"}})).kind == "auth"
+
+
+# Many sets of parameters
+
+
+def many(sql: Sql, command: str, rows: Any) -> Outcome:
+    return run(sql.kind, {"database": str(sql.file), "command": command, "many": rows})
+
+
+@pytest.mark.spec("S22")
+def test_a_command_is_run_for_each_of_many(sql: Sql) -> None:
+    rows = [[n, n * 2, f"it's {n}"] for n in range(500)]
+    assert good(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows)) == {"rows": [], "count": 500}
+    found = good(sql("SELECT count(*) AS c, sum(n) AS s FROM item"))["rows"]
+    assert found == [{"c": 500, "s": 249500}]
+    by_name = [{"id": n, "t": None} for n in range(3)]
+    assert good(many(sql, "UPDATE item SET t = $t WHERE id = $id", by_name))["count"] == 3
+    assert good(sql("SELECT count(*) AS c FROM item WHERE t IS NULL"))["rows"] == [{"c": 3}]
+    assert good(many(sql, "INSERT INTO nowhere VALUES (?)", [])) == {"rows": [], "count": 0}
+
+
+@pytest.mark.spec("S5", "S22")
+def test_many_are_all_or_nothing_and_the_error_names_which(sql: Sql) -> None:
+    rows = [[1, 1, "a"], [2, 2, "b"], [3, -1, "c"], [4, 4, "d"]]
+    error = bad(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows))
+    assert (error.kind, error.message.startswith("many[2]: ")) == ("constraint", True)
+    assert good(sql("SELECT count(*) AS c FROM item"))["rows"] == [{"c": 0}]
+
+
+@pytest.mark.parametrize("rows", [7, "x", {"a": 1}, [1], [[1, 1, "a"], "x"], [None]])
+def test_many_is_a_list_of_lists_or_objects(sql: Sql, rows: Any) -> None:
+    error = bad(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows))
+    assert (error.kind, "many" in error.message) == ("client_error", True)
+    assert good(sql("SELECT count(*) AS c FROM item"))["rows"] == [{"c": 0}]
+
+
+@pytest.mark.parametrize("rows", [[[1, 1]], [[1, 1, "a", 2]], [{"id": 1}]])
+def test_what_does_not_fit_the_placeholders_is_refused(sql: Sql, rows: Any) -> None:
+    assert bad(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows)).kind == "client_error"
+
+
+def test_many_and_params_exclude_each_other(sql: Sql) -> None:
+    fields = {"database": str(sql.file), "command": "SELECT 1", "many": [[1]], "params": [1]}
+    assert "params or many" in bad(run(sql.kind, fields)).message
+
+
+@pytest.mark.slow
+def test_ten_megabytes_of_rows_are_written(sqlite: Sql) -> None:
+    rows = [[n, n, "x" * 100] for n in range(100_000)]
+    assert good(many(sqlite, "INSERT INTO item VALUES (?, ?, ?)", rows))["count"] == 100_000

@@ -296,3 +296,84 @@ def test_two_tasks_that_lock_each_other_out_end_with_a_deadlock(
     good(sql("ALTER DATABASE postgres SET deadlock_timeout = '50ms'"))
     kinds = sorted(outcome.error.kind if outcome.error else "ok" for outcome in with_tools(use))
     assert kinds == ["deadlock", "ok"]
+
+
+# Many rows
+
+
+@pytest.fixture(name="bulk")
+def bulk_fixture(postgres_url: str) -> Any:
+    def bulk(**fields: Any) -> Outcome:
+        return run("postgres", {"url": postgres_url, **fields})
+
+    return bulk
+
+
+@pytest.mark.spec("S22")
+def test_a_command_is_run_for_each_of_many(sql: Any, table: str, bulk: Any) -> None:
+    rows: list[Any] = [[n, str(n)] if n == 3 else [n, float(n)] for n in range(500)]
+    assert bad(bulk(command=f"INSERT INTO {table} VALUES ($1, $2)", many=rows)).message.startswith(
+        "many[3]: "
+    )
+    rows[3] = [3, 3]
+    done = bulk(command=f"INSERT INTO {table} VALUES ($1, $2)", many=rows)
+    assert good(done) == {"rows": [], "count": 500}
+    assert good(sql(f"SELECT count(*) AS c, sum(n) AS s FROM {table}"))["rows"] == [
+        {"c": 500, "s": 124750}
+    ]
+    assert good(bulk(command=f"DELETE FROM {table} WHERE id = $1", many=[]))["count"] == 0
+
+
+@pytest.mark.spec("S5", "S22")
+def test_many_are_all_or_nothing(sql: Any, table: str, bulk: Any) -> None:
+    error = bad(bulk(command=f"INSERT INTO {table} VALUES ($1, $2)", many=[[1, 1], [2, -1]]))
+    assert error.kind == "constraint"
+    assert good(sql(f"SELECT count(*) AS c FROM {table}"))["rows"] == [{"c": 0}]
+    for rows in ([[1]], [{"id": 1}], [7], "x"):
+        assert bad(bulk(command=f"INSERT INTO {table} VALUES ($1, $2)", many=rows)).kind == "client_error"  # fmt: skip
+
+
+@pytest.mark.spec("S22")
+def test_rows_are_copied_by_name_or_in_order_with_their_types(sql: Any, bulk: Any) -> None:
+    good(sql('DROP TABLE IF EXISTS "Odd ""name"; CREATE TABLE "Odd ""name" (id int, "at day" date, j jsonb, b bytea)'))  # fmt: skip
+    copy = {"table": 'Odd "name'}
+    rows = [{"id": 1, "at day": "2026-01-02", "j": {"a": [1]}, "b": "AAE="}, {"id": 2}]
+    assert good(bulk(copy=copy, many=rows)) == {"rows": [], "count": 2}
+    ordered = {**copy, "table": 'public.Odd "name', "columns": ["j", "id"]}
+    assert good(bulk(copy=ordered, many=[[None, 3], ["x", 4]]))["count"] == 2
+    found = good(sql('SELECT * FROM "Odd ""name" ORDER BY id'))["rows"]
+    assert found[0] == {"id": 1, "at day": "2026-01-02", "j": {"a": [1]}, "b": "AAE="}
+    assert [row["j"] for row in found] == [{"a": [1]}, None, None, "x"]
+
+
+@pytest.mark.spec("S5", "S22")
+@pytest.mark.parametrize(
+    ("copy", "rows", "kind"),
+    [
+        ({"table": "item"}, [[1, 1], [2, -1]], "constraint"),
+        ({"table": "item"}, [[1, 1], [2, "x"]], "client_error"),
+        ({"table": "item"}, [[1, 1], [2]], "client_error"),
+        ({"table": "item"}, [{"id": 1, "n": 1}, {"id": 2, "other": 1}], "client_error"),
+        ({"table": "item", "columns": ["id", "gone"]}, [[1, 1]], "client_error"),
+        ({"table": "nowhere"}, [[1, 1]], "client_error"),
+        ({"table": "item; DROP TABLE item"}, [[1, 1]], "client_error"),
+        ({"table": "a.b.c.d"}, [[1, 1]], "client_error"),
+        ({"table": ""}, [[1, 1]], "client_error"),
+    ],
+)
+@pytest.mark.usefixtures("table")
+def test_a_copy_is_all_or_nothing(sql: Any, bulk: Any, copy: Any, rows: Any, kind: str) -> None:
+    assert bad(bulk(copy=copy, many=rows)).kind == kind
+    assert good(sql("SELECT count(*) AS c FROM item"))["rows"] == [{"c": 0}]
+
+
+def test_a_copy_has_rows_and_no_command(table: str, bulk: Any) -> None:
+    assert good(bulk(copy={"table": table}, many=[])) == {"rows": [], "count": 0}
+    assert "no command" in bad(bulk(copy={"table": table}, many=[[1, 1]], command="x")).message
+    assert "rows of many" in bad(bulk(copy={"table": table})).message
+
+
+def test_ten_megabytes_are_copied(sql: Any, bulk: Any) -> None:
+    good(sql("DROP TABLE IF EXISTS big; CREATE TABLE big (id int, t text)"))
+    rows = [[n, "x" * 100] for n in range(100_000)]
+    assert good(bulk(copy={"table": "big"}, many=rows))["count"] == 100_000

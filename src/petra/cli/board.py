@@ -250,11 +250,7 @@ class Board:
                 data=example(item.spec),
             )
             self._items_of.setdefault(run, []).append(item.id)
-        waits = [
-            wait.name if wait.key is None else f"{wait.name} with key '{wait.key}'"
-            for wait in armed.waits
-            if wait.kind == "signal"
-        ]
+        waits = [wait.name for wait in armed.waits if wait.kind == "signal"]
         timers = [timer.due for timer in armed.timers if timer.kind == "wait"]
         if armed.child:
             row.wait = f"sub-playbook {armed.call.get('path', '')} {armed.child}"

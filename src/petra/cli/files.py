@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -73,9 +74,10 @@ def _content(path: Path) -> bytes:
 
 def _words(path: Path, error: OSError) -> tuple[str, str]:
     if error.errno == errno.ENOENT:
-        near = sorted(path.parent.glob("*.y*ml"))[:3] if path.parent.is_dir() else []
-        hint = "there is " + ", ".join(found.name for found in near) if near else "check the path"
-        return "there is no such file", hint
+        there = sorted(path.parent.glob("*.y*ml")) if path.parent.is_dir() else []
+        names = [found.name for found in there if not found.name.endswith(".test.yaml")]
+        near = get_close_matches(path.name, names, n=1) or names[:3]
+        return "there is no such file", f"there is {', '.join(near)}" if near else "check the path"
     if error.errno == errno.EISDIR:
         return "this is a folder", "name a file in it"
     if error.errno == errno.EACCES:

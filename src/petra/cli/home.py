@@ -216,7 +216,9 @@ def json_value(text: str, option: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise click.UsageError(f"{option} is not JSON: {error}") from None
+        raise click.UsageError(
+            f"{option} is not JSON: {error}; write it in quotes, e.g. {option} '{{\"amount\": 20}}'"
+        ) from None
 
 
 def found_id(home: Path, execution: str) -> str:

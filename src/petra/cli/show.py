@@ -212,12 +212,8 @@ def hint(result: Result) -> None:
             click.echo(f"    {complete_command(result.id, item, alone=alone)}")
         if len(result.work_items) > EACH:
             click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
-    elif result.status == "waiting" and result.reason == "signal" and result.signals:
-        for one in result.signals[:EACH]:
-            click.echo(f"  ◷ {awaited(one)}")
-            click.echo(f"    {signal_command(result.id, one)}")
-        if len(result.signals) > EACH:
-            click.echo(f"    and {len(result.signals) - EACH} more: petra explain {result.id}")
+    elif result.status == "waiting" and result.reason == "signal":
+        click.echo(f"  why: petra explain {result.id}; then: {signal_command(result)}")
     elif result.status in ("waiting", "stuck"):
         click.echo(f"  why: petra explain {result.id}")
     elif result.status == "paused":
@@ -246,24 +242,13 @@ def _indices(index: Any) -> str:
     return "][".join(map(str, index)) if isinstance(index, list) else str(index)
 
 
-def awaited(one: dict[str, Any]) -> str:
-    """Say which step waits for which signal."""
-    key = "" if one["key"] is None else f" with key '{one['key']}'"
-    return f"{one['step']} waits for signal '{one['name']}'{key}"
-
-
-def signal_command(execution: str, one: dict[str, Any]) -> str:
-    """Return the command that sends a signal somebody waits for."""
-    key = "" if one["key"] is None else f" --key {shlex.quote(str(one['key']))}"
-    return f"petra signal {execution} {shlex.quote(one['name'])}{key}"
-
-
 def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True) -> str:
     """Return the command that completes a work item, by its step where that has no other."""
     name = item["step"] if alone else item["id"][:12]
     action = (item["actions"] or ["approve"])[0]
-    users = item["users"]
-    who = item["holder"] or (users[0] if isinstance(users, list) and users else users or "")
+    users = item["users"] if isinstance(item["users"], list) else [item["users"]]
+    may = [user for user in users if user not in item.get("excluded", ())]
+    who = item["holder"] or (may[0] if may else "")
     words = f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
     return words + data_option(item.get("data"))
 
@@ -271,6 +256,15 @@ def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True
 def data_option(data: Any) -> str:
     """Return the option that fills in a form; nothing where it wants nothing."""
     return "" if data is None else f" --data {shlex.quote(json.dumps(data, ensure_ascii=False))}"
+
+
+def signal_command(result: Result) -> str:
+    """Return the command that sends the signal an execution waits for."""
+    if not result.signals:
+        return f"petra signal {result.id} NAME"
+    first = result.signals[0]
+    key = f" --key {shlex.quote(str(first['key']))}" if first["key"] is not None else ""
+    return f"petra signal {result.id} {shlex.quote(first['name'])}{key}"
 
 
 def short(value: Any, most: int = 200) -> str:

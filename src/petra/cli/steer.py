@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from petra.cli.home import (
     EXIT,
+    find,
     found_id,
     home_option,
     json_value,
@@ -25,11 +26,12 @@ from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
 from petra.cli.workload import workload_of
 from petra.clock import SystemClock
-from petra.desk import AnyRequest, Ask, Branch, Reply
-from petra.embedded import Result, new_id, read_file, records_of
+from petra.desk import AnyRequest, Ask, Branch
+from petra.desk.result import awaited_signals
+from petra.embedded import new_id, read_file
+from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.kernel import commands as c
-from petra.kernel.events import AnyEvent, SignalReceived
 from petra.playbook import to_yaml
 from petra.store.base import Store
 from petra.wire import Error
@@ -39,36 +41,33 @@ T = TypeVar("T")
 execution_argument = click.argument("execution", metavar="ID")
 
 
-def carry_out(home: Path, given: AnyRequest, output: str, *, follows: bool = False) -> None:
+def carry_out(
+    home: Path, given: AnyRequest, output: str, *, follows: bool = False, note: str = ""
+) -> None:
     """Have a request carried out, and show what the execution has come to.
 
-    Exits with 0 when it was accepted; with ``follows``, as the execution ended.
+    Exits with 0 when it was accepted; with ``follows``, as the execution ended. The note is for people, then.
     """
     reply = request(home, given)
-    found = _tell(home, reply, output)
-    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
-
-
-def _tell(home: Path, reply: Reply, output: str, came: Mapping[str, bool] | None = None) -> Result:
-    """Show what the execution has come to; of a signal that ``came``, whether anybody waited for it."""
     found = result_from(reply)
     if output == "json":
-        told = shown_data(whole_result(home, found))
-        print_json({**told, "refused": reply.refused or None, **(came or {})})
-        return found
-    if reply.refused:
-        click.echo(f"refused: {reply.refused}", err=True)
-    if came and not came["waited"]:
-        then = "it is kept for the first that does" if came["kept"] else "it is lost"
-        click.echo(f"nobody waits for this signal now; {then}", err=True)
-    click.echo(summary(found))
-    hint(found)
-    return found
+        print_json({**shown_data(whole_result(home, found)), "refused": reply.refused or None})
+    else:
+        if reply.refused:
+            click.echo(f"refused: {reply.refused}", err=True)
+        elif note:
+            click.echo(note, err=True)
+        click.echo(summary(found))
+        hint(found)
+    sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
 
 
 def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) -> None:
     chosen = found_id(home, execution)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output)
+
+
+_SHOWN_MAX = 3
 
 
 @click.command("signal")
@@ -81,30 +80,30 @@ def _steer(home: Path, execution: str, command: c.CallerCommand, output: str) ->
 def signal(
     execution: str, name: str, home: Path, output: str, *, payload: str | None, key: str | None
 ) -> None:
-    """Send a signal to an execution."""
+    """Send a signal to an execution; one that nobody waits for yet is kept until somebody does."""
     data = json_value(payload, "--payload") if payload is not None else None
-    chosen = found_id(home, execution)
-    before = look(home, lambda store, _: _version(store, chosen))
-    sent = c.SendSignal(now=0.0, name=name, key=key, payload=data)
-    reply = request(home, Ask(id=request_id(), execution=chosen, command=sent))
-    news = look(home, lambda store, _: records_of(store, chosen, before))
-    came = next((one.event for one in news if _is_that(one.event, sent)), None)
-    _tell(
-        home,
-        reply,
-        output,
-        {} if came is None else {"waited": came.run is not None, "kept": came.kept},
+    chosen, note = look(
+        home, lambda store, entries: _unexpected(store, entries, execution, name, key)
     )
-    sys.exit(1 if reply.refused else 0)
+    command = c.SendSignal(now=0.0, name=name, key=key, payload=data)
+    carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output, note=note)
 
 
-async def _version(store: Store, execution: str) -> int:
-    stored = await store.execution(execution)
-    return stored.version if stored is not None else 0
+async def _unexpected(
+    store: Store, entries: Entries, execution: str, name: str, key: str | None
+) -> tuple[str, str]:
+    """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
+    state = (await find(store, entries, execution)).state
+    awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
+    if state.terminal or any((waited, of) == (name, key) for _, waited, of in awaited):
+        return state.id, ""
+    said = [f"step '{step}' waits for {_signal(waited, of)}" for step, waited, of in awaited]
+    shown = [*dict.fromkeys(said)][:_SHOWN_MAX]
+    return state.id, "; ".join([f"nobody waits for {_signal(name, key)} now", *shown])
 
 
-def _is_that(event: AnyEvent, sent: c.SendSignal) -> TypeGuard[SignalReceived]:
-    return isinstance(event, SignalReceived) and (event.name, event.key) == (sent.name, sent.key)
+def _signal(name: str, key: Any) -> str:
+    return f"'{name}'" + (f" with key '{key}'" if key is not None else " without a key")
 
 
 @click.command("patch")

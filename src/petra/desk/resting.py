@@ -7,6 +7,7 @@ Rule 2: nobody asks now and then: a bell rings for whoever is waited for.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -82,17 +83,18 @@ class Resting:
     async def _is_begun(self, child: str, bell: Bell) -> bool:
         """Wait until a child is there; False: its parent has moved on, perhaps because it will not be."""
         with self._feed.bell(child) as born:
-            try:
-                await self._entry(child)
-            except UnknownExecutionError:
+            while True:
+                with contextlib.suppress(UnknownExecutionError):
+                    await self._entry(child)
+                    return True
                 either = [asyncio.ensure_future(one.heard()) for one in (born, bell)]
                 try:
                     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-                    return either[0].done()
+                    if either[1].done():
+                        return False
                 finally:
                     for one in either:
                         one.cancel()
-        return True
 
     async def _entry(self, execution: str) -> Entry:
         self._check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 from petra.desk.forms import example
@@ -11,9 +12,11 @@ from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.kernel.compensation import not_compensated
-from petra.kernel.state import Chunk, Run, State
+from petra.kernel.human import excluded
+from petra.kernel.state import State
 from petra.kernel.waiting import WorkItem
 from petra.store.base import Store
+from petra.values import canonical
 
 REST = frozenset({"completed", "partial", "failed", "aborted", "waiting", "stuck", "paused"})
 _PAGE = 5_000
@@ -34,13 +37,13 @@ class Result:
     failures: list[dict[str, Any]]
     error: dict[str, Any] | None
     work_items: list[dict[str, Any]] = field(default_factory=list)
-    """What people are asked to do: step, title, state, holder, users, roles, actions, and data as the form wants it."""
+    """What people are asked to do: step, title, state, holder, users, roles, actions, and what their answer needs."""
+    signals: list[dict[str, Any]] = field(default_factory=list)
+    """The signals it waits for: step, name, key."""
     not_compensated: list[str] = field(default_factory=list)
     """The steps that were done and are not undone, where the playbook wants them to be."""
     version: int = 0
     """The number of the last record it shows."""
-    signals: list[dict[str, Any]] = field(default_factory=list)
-    """What steps wait for: step, name, key; the first of them, where there are many."""
 
     @property
     def waiting_on(self) -> str | None:
@@ -62,27 +65,27 @@ def result_of(entry: Entry) -> Result:
         counts=state.counts,
         failures=state.failures,
         error=state.error.as_data() if state.error is not None else None,
-        work_items=[_asked(item) for item in state.items.values() if item.is_open],
+        work_items=[_asked(state, item) for item in state.items.values() if item.is_open],
+        signals=awaited_signals(state) if reason == "signal" else [],
         not_compensated=not_compensated(entry.program, state),
         version=state.seq,
-        signals=_awaited(state),
     )
 
 
-def _awaited(state: State) -> list[dict[str, Any]]:
-    """Return the signals that somebody waits for, each once."""
-    found: dict[str, dict[str, Any]] = {}
-    for run in state.runs.values():
-        holders: list[Run | Chunk] = [run, *run.chunks.values()]
-        for holder in holders:
-            for wait in holder.waits:
-                if wait.kind == "signal" and len(found) < SIGNALS_MAX:
-                    one = {"step": run.step, "name": wait.name, "key": wait.key}
-                    found.setdefault(repr(one), one)
-    return list(found.values())
+def awaited_signals(state: State) -> list[dict[str, Any]]:
+    """Return the first of the signals that an execution waits for, each once."""
+    found = {
+        (run.step, wait.name, canonical(wait.key)): wait.key
+        for run in state.runs.values()
+        for waits in (run.waits, *(chunk.waits for chunk in run.chunks.values()))
+        for wait in waits
+        if wait.kind == "signal"
+    }
+    first = islice(found.items(), SIGNALS_MAX)
+    return [{"step": step, "name": name, "key": key} for (step, name, _), key in first]
 
 
-def _asked(item: WorkItem) -> dict[str, Any]:
+def _asked(state: State, item: WorkItem) -> dict[str, Any]:
     assignees = item.spec.get("assignees") or {}
     return {
         "id": item.id,
@@ -93,6 +96,7 @@ def _asked(item: WorkItem) -> dict[str, Any]:
         "users": assignees.get("users") or [],
         "roles": assignees.get("roles") or [],
         "actions": item.spec.get("actions") or [],
+        "excluded": excluded(state, item),
         "data": example(item.spec),
     }
 

@@ -33,8 +33,9 @@ from petra.engine.limits import (
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
+from petra.engine.mint import Mint
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, WorkerSeen, remember, unguessable
+from petra.engine.workers import ALONE, Lease, Link, Offer, WorkerSeen, is_of, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -80,7 +81,7 @@ class Dispatcher:
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._leases: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
-        self._names = unguessable()
+        self._mint = Mint()
 
     # From the engine
 
@@ -273,7 +274,7 @@ class Dispatcher:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
-        lease = next(self._names)
+        lease = self._mint.make()
         if row.execution not in worker.served:
             remember(worker.served, row.execution)
         expires = self._clock.monotonic() + self.lease_s
@@ -330,10 +331,16 @@ class Dispatcher:
     # From workers
 
     def hello(self, link: Link, hello: frames.Hello) -> None:
-        """Take in a worker; what it still works on and is no longer its own is cancelled."""
+        """Take in a worker; what it still works on and is no longer its own is cancelled.
+
+        Raises:
+            BreachError: it makes up leases.
+        """
+        lost = [lease for lease in hello.leases if lease not in self._leases]
+        if any(self._mint.is_made_up(lease) for lease in lost):
+            raise BreachError("it says that it has a lease which nobody gave")
         worker = WorkerSeen(link, hello.worker, hello.pool, hello.credit, slots=hello.slots)
         self._workers[link] = worker
-        lost = [lease for lease in hello.leases if lease not in self._leases]
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]
             lease.worker.leases.discard(lease_id)  # the end of the old connection does not take it
@@ -346,8 +353,7 @@ class Dispatcher:
                 for frame in further_frames(lease_id, out, more=lease.more):
                     link.send(frame)
         if lost:
-            for lease_id in lost:
-                remember(worker.past, lease_id)
+            worker.claimed = frozenset(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
 
     def greeted(self, link: Link) -> bool:
@@ -363,23 +369,33 @@ class Dispatcher:
         """Take note of a report; False: it counts for nothing. None: it is not worth a record.
 
         Raises:
-            BreachError: the lease is this worker's, and for something else; or it makes up leases.
+            BreachError: the lease is, or was, for something else; or it makes up leases.
         """
         worker, lease = self._workers[link], self._leases.get(given.lease)
-        if lease is None or lease.worker is not worker:
-            if lease is not None or given.lease in worker.past:
-                return False
-            worker.strange += 1
-            if worker.strange > STRANGE_MAX:
-                raise BreachError(f"{worker.strange} reports under leases that it never had")
-            return None
+        if lease is None:
+            return self._late(worker, given)
         if not lease.is_for(given):
             raise BreachError("it reported something else than what its lease is for")
+        if lease.worker is not worker:
+            return False
         if given.more:
             self._part(lease, given)
         else:
             lease.reporter, lease.last, lease.claim = link, given.part, given
         return True
+
+    def _late(self, worker: WorkerSeen, given: frames.RunReport) -> bool | None:
+        """Take note of a report under a lease that has ended: it is recorded if it is of what we gave that lease for."""
+        row = self._mint.was_for(given.lease)
+        if row is not None:
+            if not is_of(row, given):
+                raise BreachError("it reported something else than what its lease was for")
+            return False
+        if not self._mint.gave(given.lease) and given.lease not in worker.claimed:
+            worker.strange += 1
+            if worker.strange > STRANGE_MAX:
+                raise BreachError(f"{worker.strange} reports under leases that it never had")
+        return None
 
     def holds(self, link: Link, given: frames.RunReport) -> bool:
         """Tell whether a report counts: it came from who held the lease, which still is the one that is out."""
@@ -510,7 +526,7 @@ class Dispatcher:
         lease = self._leases.pop(lease_id, None)
         if lease is not None:
             lease.worker.leases.discard(lease_id)
-            remember(lease.worker.past, lease_id)
+            self._mint.end(lease_id, lease.row)
             self._parcels.end(lease_id)
         return lease
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from petra.clock import Clock, doze
-from petra.engine.limits import COMING_S, SECRETS_S, WORDS_MAX
+from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
 from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kinds import SERVER_KINDS
@@ -50,8 +50,8 @@ class Keychains:
         ]
         for pool, answer in questions:
             missing = await asyncio.shield(answer)  # others may wait for it too
-            found |= dict.fromkeys(_said(one, pool) for one in missing)
-        return list(found)
+            found |= dict.fromkeys(_said(one, pool) for one in missing[:MISSING_MAX])
+        return list(found)[:MISSING_MAX]
 
     def _ask(self, link: Link, program: Program) -> asyncio.Future[list[str]]:
         key = link, program.digest

@@ -88,6 +88,7 @@ BRING_S = 30.0
 # Before a start
 SECRETS_S = 5.0
 COMING_S = 10.0
+MISSING_MAX = 20
 PROOFS_MAX = 1_000
 
 # Logs of runs
@@ -254,7 +255,8 @@ LIMITS = (
         "OBJECT_BYTES",
         OBJECT_BYTES,
         "bytes",
-        "a larger value cannot be looked into on the server (error of kind limit); lists of loops can be longer",
+        "a guard, an argument or another template that looks into a larger value on the server is an error of its step (kind"
+        " limit, which names this limit); such a value can be handed on, looped over, and looked into by the tasks of a step",
     ),
     Limit(
         "HAND_BYTES",
@@ -284,6 +286,7 @@ LIMITS = (
         "seconds",
         "a worker that is being started is waited for so long to ask it about secrets",
     ),
+    Limit("MISSING_MAX", MISSING_MAX, "secrets", "further ones that are missing are not named"),
     Limit(
         "PROOFS_MAX",
         PROOFS_MAX,

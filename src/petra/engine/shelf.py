@@ -144,11 +144,14 @@ class Hand:
         """Say why an object is not even asked for: it is too large, or would be too much beside the others."""
         size, key = reference["size"], reference["key"]
         if size > OBJECT_BYTES:
-            said = f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} can be looked into on the server"
+            said = (
+                f"{key} has {size:,} bytes; at most {OBJECT_BYTES:,} (OBJECT_BYTES) can be looked into on the server."
+                " Look into it in a task, or loop over it, and go by what that comes to"
+            )
         elif self._size + size > HAND_BYTES:
-            said = f"with {key} there would be more than {HAND_BYTES:,} bytes to look into at once"
+            said = f"with {key} there would be more than {HAND_BYTES:,} bytes (HAND_BYTES) to look into at once"
         elif len(self._found) >= BRING_MAX:
-            said = f"more than {BRING_MAX:,} objects would be needed at once"
+            said = f"more than {BRING_MAX:,} objects (BRING_MAX) would be needed at once"
         elif key.endswith(".bin"):
             return UnreadableError(
                 "transform", f"{key} is bytes, which a playbook cannot look into"

@@ -6,9 +6,7 @@ All of it is memory, not truth (``petra.engine.dispatch``, rule 4).
 from __future__ import annotations
 
 import math
-import secrets
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -43,10 +41,10 @@ class WorkerSeen:
     shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
-    past: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    """Leases that it had, or said it had: what it reports under them counts for nothing."""
     served: OrderedDict[str, None] = field(default_factory=OrderedDict)
     """Executions that it has had runs of."""
+    claimed: frozenset[str] = frozenset()
+    """Leases of engines that are gone, as it said: what it reports under them is taken from it and forgotten."""
     strange: int = 0
     """Reports under leases that nobody knows."""
     drains: bool = False
@@ -78,14 +76,18 @@ class Lease(msgspec.Struct, eq=False):
 
     def is_for(self, given: frames.RunReport) -> bool:
         """Tell whether a report is of what this is the right to."""
-        row = self.row
-        pending = row.pending
-        return (
-            given.run == pending.run
-            and given.delivery == pending.delivery
-            and given.execution == row.execution
-            and given.chunk == pending.chunk
-        )
+        return is_of(self.row, given)
+
+
+def is_of(row: PendingRow, given: frames.RunReport) -> bool:
+    """Tell whether a report is of the very delivery that a row is."""
+    pending = row.pending
+    return (
+        given.run == pending.run
+        and given.delivery == pending.delivery
+        and given.execution == row.execution
+        and given.chunk == pending.chunk
+    )
 
 
 class Offer(msgspec.Struct, eq=False):
@@ -105,11 +107,3 @@ def remember(known: OrderedDict[str, None], one: str) -> None:
     known[one] = None
     if len(known) > REMEMBERED_MAX:
         known.popitem(last=False)
-
-
-def unguessable() -> Iterator[str]:
-    """Make names for ever that nobody can guess, each once: who can name it was given it."""
-    while True:
-        some = secrets.token_hex(4096)  # asking the system for each costs more than making it
-        for at in range(0, len(some), 32):
-            yield some[at : at + 32]

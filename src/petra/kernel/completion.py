@@ -195,7 +195,7 @@ def _end(turn: Turn, status: str, error: Error | None = None) -> None:
 def output_of(turn: Turn) -> Any:
     """Return what the execution returns: its ``output``, else the result of the leaf done last."""
     if turn.program.output is not None:
-        what = f"executor.spec.output '{turn.program.spec.output}'"
+        what = "executor.spec.output"
         return turn.keep(turn.hand_on(turn.program.output, whole(turn.state), what), what)
     return turn.state.last_done.result if turn.state.last_done is not None else None
 

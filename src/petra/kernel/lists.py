@@ -120,7 +120,27 @@ def _found(
         found = turn.follow(found, what)
     if isinstance(found, list) or is_reference(found):
         return found
-    raise TransformError(Error(kind="transform", message=f"{what} is not a list"))
+    said = f"{what} is not a list but {_named(found)}"
+    raise TransformError(Error(kind="transform", message=said))
+
+
+def _named(value: Any) -> str:
+    """Name what stands where a list should."""
+    match value:
+        case None:
+            return "null"
+        case str():
+            shown = value if len(value) <= _SHOWN_MAX else value[: _SHOWN_MAX - 1] + "…"
+            return f"the text {shown!r}"
+        case dict():
+            return "an object"
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return f"the number {value}"
+
+
+_SHOWN_MAX = 40
 
 
 def cut(items: list[Any]) -> Iterator[list[Any]]:

@@ -8,7 +8,7 @@ Rule 3: objects are kept under the id of their execution and go away with it.
 execution, which is all that a tool gets.
 """
 
-from petra.objects.base import ExecutionObjects, Objects, store_if_large
+from petra.objects.base import ExecutionObjects, Objects, as_json, store_if_large
 from petra.objects.local import LocalObjects
 from petra.references import Reference, is_reference, read_reference
 
@@ -17,6 +17,7 @@ __all__ = [
     "LocalObjects",
     "Objects",
     "Reference",
+    "as_json",
     "is_reference",
     "read_reference",
     "store_if_large",

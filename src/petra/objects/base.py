@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -48,6 +50,15 @@ class Objects(Protocol):
 
         Raises:
             ObjectError: a piece cannot be read, is no list, or the whole cannot be stored.
+        """
+
+    async def put_file(
+        self, execution: str, file: Path, *, schema_hint: str | None = None
+    ) -> Reference:
+        """Store the bytes of a file, block by block; durable when this returns.
+
+        Raises:
+            ObjectError: it could not be stored.
         """
 
     async def get(self, reference: Reference) -> Any:
@@ -99,6 +110,13 @@ def encode(execution: str, value: Any) -> tuple[str, str, bytes]:
     return f"{execution}/{checksum}.{'bin' if is_bytes else 'json'}", checksum, content
 
 
+def sum_of(file: Path) -> tuple[int, str]:
+    """Return the size and the checksum of a file, read block by block."""
+    with file.open("rb") as opened:
+        checksum = hashlib.file_digest(opened, "sha256").hexdigest()
+        return opened.tell(), checksum
+
+
 def decode(reference: Reference, content: bytes) -> Any:
     """Verify what was read, and return the value.
 
@@ -112,6 +130,11 @@ def decode(reference: Reference, content: bytes) -> Any:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ObjectError("parse", f"{reference.key}: no JSON: {error}") from error
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as expressions and code see it: bytes are their base64."""
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
 
 
 def verified(reference: Reference, content: bytes) -> None:
@@ -177,6 +200,24 @@ class ExecutionObjects:
         """Store a value; return its reference once it is durable."""
         stored = await self._objects.put(self._execution, value, schema_hint=schema_hint)
         return stored.as_data()
+
+    async def put_file(self, file: Path, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store the bytes of a file; return their reference once they are durable."""
+        stored = await self._objects.put_file(self._execution, file, schema_hint=schema_hint)
+        return stored.as_data()
+
+    async def blocks(self, reference: Any) -> AsyncIterator[bytes]:
+        """Read what a reference leads to, block by block, verified before the first.
+
+        Raises:
+            ObjectError: it is no reference, belongs to another execution, is missing or broken.
+        """
+        found = self.checked(reference)
+        if found.path or "pieces" in reference:
+            raise ObjectError("client_error", f"{found.key:.80}: a part of an object is no file")
+        await self._objects.check(found)
+        async for block in self._objects.blocks(found):
+            yield block
 
     async def join(self, pieces: Sequence[Any]) -> dict[str, Any]:
         """Store the elements of several lists as one list; return its reference once it is durable."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode, inside
+from petra.objects.base import checked, checked_key, decode, encode, inside, sum_of
 from petra.private import FILE, make_folder
 from petra.references import Reference
 
@@ -63,6 +63,20 @@ class LocalObjects:
         key = f"{own.name}/{checksum}.json"
         return Reference(store=self.name, key=key, checksum=checksum, size=size)
 
+    async def put_file(
+        self, execution: str, file: Path, *, schema_hint: str | None = None
+    ) -> Reference:
+        """Store the bytes of a file, block by block."""
+        own = self._folder / encode(execution, None)[0].partition("/")[0]
+        try:
+            size, checksum = await asyncio.to_thread(_copy, own, file)
+        except OSError as error:
+            raise _unstored(execution, error) from error
+        key = f"{own.name}/{checksum}.bin"
+        return Reference(
+            store=self.name, key=key, checksum=checksum, size=size, schema_hint=schema_hint
+        )
+
     async def get(self, reference: Reference) -> Any:
         """Return the bytes or the JSON value a reference leads to."""
         path = self._folder / checked(reference, self.name).key
@@ -82,7 +96,7 @@ class LocalObjects:
         """
         path = self._folder / checked(reference, self.name).key
         try:
-            size, checksum = await asyncio.to_thread(_sum, path)
+            size, checksum = await asyncio.to_thread(sum_of, path)
         except FileNotFoundError as error:
             raise ObjectError("not_found", f"{reference.key}: is not in the store") from error
         except OSError as error:
@@ -151,6 +165,22 @@ def _join(folder: Path, pieces: list[tuple[Reference, Path]]) -> tuple[str, int]
     return checksum.hexdigest(), size
 
 
+def _copy(folder: Path, file: Path) -> tuple[int, str]:
+    """Copy a file under the name that its content has; return its size and its checksum."""
+    checksum, size = hashlib.sha256(), 0
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal size
+        with file.open("rb") as opened:
+            while block := opened.read(BLOCK):
+                checksum.update(block)
+                size += len(block)
+                yield block
+
+    _write_all(folder, blocks(), lambda: folder / f"{checksum.hexdigest()}.bin")
+    return size, checksum.hexdigest()
+
+
 def _write_all(folder: Path, parts: Iterator[bytes], name: Callable[[], Path]) -> None:
     """Write a file beside, and give it its name when all of it is on disk."""
     make_folder(folder.parent)
@@ -184,12 +214,6 @@ def _read(path: Path, size: int) -> bytes:
     with path.open("rb") as file:
         # One byte more tells a longer file without reading all of it.
         return file.read(max(size, 0) + 1)
-
-
-def _sum(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-        return file.tell(), checksum
 
 
 def _remove(folder: Path, key: str) -> int:

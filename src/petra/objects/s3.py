@@ -5,15 +5,17 @@ S3 acknowledges a write when it is durable, so nothing else is needed before a r
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode, inside
+from petra.objects.base import checked, checked_key, decode, encode, inside, sum_of
 from petra.references import Reference
 
 
@@ -52,6 +54,21 @@ class S3Objects:
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
         return Reference(store=self.name, key=key, checksum=checksum.hexdigest(), size=size)
+
+    async def put_file(
+        self, execution: str, file: Path, *, schema_hint: str | None = None
+    ) -> Reference:
+        """Store the bytes of a file: read once for its name, and once more to be sent in parts."""
+        own = encode(execution, None)[0].partition("/")[0]
+        size, checksum = await asyncio.to_thread(sum_of, file)
+        key = f"{own}/{checksum}.bin"
+        try:
+            await self._bucket.put_async(key, file)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+        return Reference(
+            store=self.name, key=key, checksum=checksum, size=size, schema_hint=schema_hint
+        )
 
     async def _joined(self, pieces: Sequence[Reference]) -> AsyncIterator[bytes]:
         yield b"["

@@ -92,7 +92,10 @@ class Action(Part, frozen=True):
     backoff: Annotated[
         Literal["none", "linear", "exponential"], says("retry: how the delay grows.")
     ] = "none"
-    delay: Annotated[PolicySeconds | None, says("retry: seconds; 1 when absent.")] = None
+    delay: Annotated[
+        PolicySeconds | None,
+        says("retry: seconds, or `retry_after`: as long as the other side asks; 1 when absent."),
+    ] = None
     max_delay: Annotated[PolicySeconds | None, says("retry: the longest delay, in seconds.")] = None
     jitter: Annotated[PolicyFraction | None, says("retry: a fraction of the delay, 0 to 1.")] = None
     to: Annotated[str | None, says("jump: a task of the same step.")] = None

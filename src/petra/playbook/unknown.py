@@ -123,6 +123,10 @@ class UnknownKeys:
         for index, step in enumerate(as_seq(document.get("workflow")) or ()):
             if isinstance(step, Map):
                 self.mend(model.Step, step, ("workflow", index))
+                spec = step.get("spec")
+                undo = spec.get("compensate") if isinstance(spec, Map) else None
+                if isinstance(undo, Map):
+                    self.mend(model.Compensate, undo, ("workflow", index, "spec", "compensate"))
 
     def mend(self, struct: type[msgspec.Struct], node: Map, path: Path) -> None:
         """Report keys that are almost right and give them the name that was meant."""

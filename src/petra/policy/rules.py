@@ -26,7 +26,7 @@ from petra.errors import ExpressionError
 from petra.expr import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 from petra.playbook.model import Action, PolicyRule, Task
-from petra.policy.backoff import Jitter, Retry
+from petra.policy.backoff import RETRY_AFTER, Jitter, Retry, as_number, asked_for
 from petra.values import canonical
 from petra.wire import Do, Error, Outcome, Write
 
@@ -230,7 +230,10 @@ class _Rule:
             error.place = ("rules", index, "when")
             raise
         self._patch = self._compile(("set_ctx", "set_iter", "set_branch"))
-        self._numbers = self._compile(("attempts", "delay", "max_delay", "jitter"))
+        waits = self.action.delay == RETRY_AFTER
+        self._numbers = self._compile(
+            ("attempts", "max_delay", "jitter", *(() if waits else ("delay",)))
+        )
         self._message = self._compile(("message",))
 
     def _compile(self, keys: tuple[str, ...]) -> ValueTemplate | None:
@@ -271,10 +274,11 @@ class _Rule:
             key: self._number(key, value, *_BOUNDS.get(key, (0, math.inf)))
             for key, value in found.items()
         }
-        return Retry(backoff=self.action.backoff, **numbers)
+        asked = asked_for(scope.get("outcome")) if self.action.delay == RETRY_AFTER else None
+        return Retry(backoff=self.action.backoff, asked=asked, **numbers)
 
     def _number(self, key: str, value: Any, low: float, high: float) -> float:
-        number = _number(value)
+        number = as_number(value)
         if number is None or not low <= number <= high:
             wanted = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
             message, source = f"must be a number, {wanted}", str(getattr(self.action, key))
@@ -311,15 +315,3 @@ def _in_words(error: Error, message: str) -> Error:
         kind=error.kind, code=error.code, retryable=error.retryable, message=message,
         details={"cause": error.message, **details},
     )  # fmt: skip
-
-
-def _number(value: Any) -> float | None:
-    """Return a value as a finite number; a text that reads as one is one."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if math.isfinite(value) else None

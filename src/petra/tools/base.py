@@ -9,9 +9,10 @@ Rule 4: messages, tracebacks and details leave through ``ToolContext.scrub``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import msgspec
@@ -56,8 +57,14 @@ class Objects(Protocol):
     async def put(self, value: Any, *, schema_hint: str | None = None) -> dict[str, Any]:
         """Store a value; return its reference once it is durable."""
 
+    async def put_file(self, file: Path, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store the bytes of a file, of any size; return their reference once they are durable."""
+
     async def get(self, reference: Any) -> Any:
         """Return what a reference leads to, verified."""
+
+    def blocks(self, reference: Any) -> AsyncIterator[bytes]:
+        """Read what a reference leads to, block by block, verified."""
 
 
 class Cancellation:
@@ -154,6 +161,7 @@ class ToolSettings:
     threads: int = 512
     connections: int = 10
     memory_mb: int = 1024
+    download_max: int = 10 * 1024 * 1024 * 1024
 
 
 class Tool(Protocol):

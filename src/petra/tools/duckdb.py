@@ -15,7 +15,17 @@ import duckdb
 
 from petra.kinds import Duckdb, Fields
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import (
+    Counted,
+    Row,
+    bound,
+    command_of,
+    file_of,
+    many_of,
+    row_limit,
+    rows_outcome,
+    too_many_rows,
+)
 from petra.tools.sql_places import placed, starts, written_of
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
@@ -57,11 +67,17 @@ class DuckdbTool:
     async def run(self, fields: Duckdb, context: ToolContext) -> Outcome:
         """Run the command in a thread."""
         file = await file_of(fields.database, fields.auth, context)
-        command = command_of(fields)
+        command, many = command_of(fields), many_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
         try:
             return await in_duckdb(
-                self._threads, file, lambda connection: _run(connection, command, params, most)
+                self._threads,
+                file,
+                lambda connection: (
+                    _run(connection, command, params, most)
+                    if many is None
+                    else _many(connection, command, many)
+                ),
             )
         except ToolError as error:
             written, statement = written_of(fields, context), _statement(error.__cause__)
@@ -165,6 +181,17 @@ def _offset(command: str, statement: int | None, said: str) -> int | None:
     bare = shown.strip(".")
     at = command.find(bare, begins[statement - 1] if statement is not None else 0)
     return at + column - shown.index(bare) if at >= 0 and bare else None
+
+
+def _many(connection: duckdb.DuckDBPyConnection, command: str, many: list[Any]) -> Outcome:
+    given = Counted(many)
+    try:
+        with duckdb_errors(), transaction(connection):
+            for params in given:
+                connection.execute(command, params)
+    except ToolError as error:
+        raise given.named(error) from error.__cause__
+    return rows_outcome([], len(many))
 
 
 def _run(connection: duckdb.DuckDBPyConnection, command: str, params: Any, most: int) -> Outcome:

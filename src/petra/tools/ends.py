@@ -80,7 +80,8 @@ class Ends:
     async def _from_postgres(
         self, end: Source, context: ToolContext, size: int
     ) -> AsyncIterator[Chunks]:
-        from petra.tools.postgres import address_of, convert  # noqa: PLC0415 - an extra
+        from petra.tools.postgres import address_of  # noqa: PLC0415 - an extra
+        from petra.tools.postgres_values import convert  # noqa: PLC0415 - an extra
 
         query, params = _query(end), end.params or []
         address = await address_of(end.url, end.auth, context)
@@ -99,7 +100,8 @@ class Ends:
 
     @contextlib.asynccontextmanager
     async def _to_postgres(self, end: Target, context: ToolContext) -> AsyncIterator[Write]:
-        from petra.tools.postgres import address_of, convert  # noqa: PLC0415 - an extra
+        from petra.tools.postgres import address_of  # noqa: PLC0415 - an extra
+        from petra.tools.postgres_values import convert  # noqa: PLC0415 - an extra
 
         table, key = _table(end)
         address = await address_of(end.url, end.auth, context)

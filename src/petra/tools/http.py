@@ -4,7 +4,8 @@ Rule 1: answers of 400 and above are error outcomes; ``outcome.http`` has status
 Rule 2: credentials and headers go to the origin that was asked. When a redirect leads elsewhere, only headers that
 say what is sent and wanted go with it: any other may hold a secret.
 Rule 3: tasks share connections and nothing else: no cookies, no proxies or credentials of the environment.
-Rule 4: no answer is read beyond ``max_bytes``, counted after decompression.
+Rule 4: what is downloaded goes to the object store, block by block; only a good answer is.
+Rule 5: no other answer is read beyond ``max_bytes``, counted after decompression.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from petra.kinds import Fields, Http, Timeouts
 from petra.tools.base import ToolContext, ToolError, ToolSettings, flag, number, ok, secret_of
 from petra.tools.connections import ONE, Connections
 from petra.tools.egress import GatedTransport
+from petra.tools.http_files import Part, downloaded, more_of, parts_of, too_large
 from petra.wire import ErrorKind, Outcome
 
 MAX_REDIRECTS: Final = 10
@@ -67,17 +69,24 @@ class HttpTool:
         if fields.auth is not None:
             credentials = credentials_of(fields.auth, await secret_of(context, fields.auth))
         client = self._client(verify=flag(fields.verify, "verify"))
-        most = int(number(fields.max_bytes, "max_bytes", self._settings.max_bytes))
+        stores = flag(fields.download, "download")
+        usual = self._settings.download_max if stores else self._settings.max_bytes
+        most = int(number(fields.max_bytes, "max_bytes", usual))
         request = None
         try:
-            request = _request(client, fields, credentials)
-            response = await _send(
-                client,
-                request,
-                follow=flag(fields.follow_redirects, "follow_redirects"),
-            )
+            async with parts_of(fields.multipart, context) as parts:
+                request = _request(client, fields, credentials, parts)
+                response = await _send(
+                    client,
+                    request,
+                    follow=flag(fields.follow_redirects, "follow_redirects"),
+                )
             try:
-                content = await _read(response, most)
+                if stores and response.status_code < 400:
+                    more = more_of(response)
+                    found = await downloaded(response, context, most)
+                    return ok({**more["http"], "data": found}, more)
+                content = await _read(response, min(most, self._settings.max_bytes))
             finally:
                 await response.aclose()
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
@@ -146,7 +155,12 @@ def credentials_of(name: str, value: Any) -> Credentials:
     raise ToolError("auth", f"keychain '{name}' has no token, username or key for an http request")
 
 
-def _request(client: httpx2.AsyncClient, fields: Http, credentials: Credentials) -> httpx2.Request:
+def _request(
+    client: httpx2.AsyncClient,
+    fields: Http,
+    credentials: Credentials,
+    parts: list[tuple[str, Part]] | None,
+) -> httpx2.Request:
     url = httpx2.URL(fields.url)
     if url.scheme not in {"http", "https"} or not url.host or not _has_port(url):
         raise ToolError("client_error", f"'{fields.url:.200}' is no http or https URL")
@@ -162,7 +176,7 @@ def _request(client: httpx2.AsyncClient, fields: Http, credentials: Credentials)
             _with_params(url, {k: v for k, v in params.items() if v is not None}),
             headers=headers,
             timeout=_timeout(fields.timeout),
-            **_body(fields),
+            **_body(fields, parts),
         )
     except (UnicodeError, ValueError, TypeError) as error:
         raise ToolError("client_error", f"the request cannot be made: {error}") from error
@@ -172,10 +186,13 @@ def _with_params(url: httpx2.URL, params: dict[str, Any]) -> httpx2.URL:
     return url.copy_merge_params(params) if params else url
 
 
-def _body(fields: Http) -> dict[str, Any]:
-    given = [name for name in ("json", "data", "form", "body") if getattr(fields, name) is not None]
+def _body(fields: Http, parts: list[tuple[str, Part]] | None) -> dict[str, Any]:
+    bodies = ("json", "data", "form", "body", "multipart")
+    given = [name for name in bodies if getattr(fields, name) is not None]
     if len(given) > 1:
         raise ToolError("client_error", f"a request has one body, not {' and '.join(given)}")
+    if parts is not None:
+        return {"files": parts}
     if fields.form is not None:
         return {"data": {k: _param(k, v) for k, v in fields.form.items() if v is not None}}
     text = fields.body if fields.body is not None else fields.data
@@ -248,8 +265,7 @@ async def _read(response: httpx2.Response, most: int) -> bytes:
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > most:
-            message = f"the answer of {response.url.host} is larger than max_bytes, {most:,} bytes"
-            raise ToolError("limit", message, more=_more(response))
+            raise too_large(response, most)
     return bytes(content)
 
 
@@ -268,9 +284,9 @@ def _judged(
             + (f": {said}" if said else ""),
             code=status,
             details={"retry_after": _retry_after(response), "data": text},
-            more=_more(response),
+            more=more_of(response),
         )
-    more = _more(response)
+    more = more_of(response)
     return ok({**more["http"], **_data(request, response, content)}, more)
 
 
@@ -279,10 +295,6 @@ def _first(text: str) -> str:
     raw = text.encode("utf-8", "replace")[:SAID_MAX].decode("utf-8", "ignore")
     words = " ".join("".join(c if c.isprintable() else " " for c in raw).split())
     return words.replace("\N{REPLACEMENT CHARACTER}", "")
-
-
-def _more(response: httpx2.Response) -> dict[str, Any]:
-    return {"http": {"status": response.status_code, "headers": dict(response.headers.items())}}
 
 
 def _data(request: httpx2.Request, response: httpx2.Response, content: bytes) -> dict[str, Any]:
@@ -295,7 +307,7 @@ def _data(request: httpx2.Request, response: httpx2.Response, content: bytes) ->
             return {"data": msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))}
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             message = f"{_shown(request)}: the answer is no JSON: {error}"
-            raise ToolError("parse", message, more=_more(response)) from error
+            raise ToolError("parse", message, more=more_of(response)) from error
     try:
         return {"data": content.decode(response.charset_encoding or "utf-8")}
     except (UnicodeDecodeError, LookupError):

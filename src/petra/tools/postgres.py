@@ -9,22 +9,20 @@ Rule 3: ``outcome.pg.code`` is the SQLSTATE; its class decides the kind of the e
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
-import datetime as dt
-import decimal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 import asyncpg  # type: ignore[import-untyped]
 import msgspec
-from asyncpg.prepared_stmt import PreparedStatement  # type: ignore[import-untyped]
 
-from petra.kinds import Fields, Postgres
+from petra.kinds import Copy, Fields, Postgres
 from petra.tools.base import ToolContext, ToolError, ToolSettings, secret_of
 from petra.tools.jsonable import to_json
-from petra.tools.sql import command_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.postgres_bulk import copied, run_many
+from petra.tools.postgres_values import convert
+from petra.tools.sql import command_of, many_of, row_limit, rows_outcome, too_many_rows
 from petra.tools.sql_places import placed, written_of
 from petra.values import digest
 from petra.wire import ErrorKind, Outcome
@@ -60,9 +58,14 @@ class PostgresTool:
             raise ToolError("client_error", "params of a postgres task are a list, for $1, $2 …")
         address = await address_of(fields.url, fields.auth, context)
         most = row_limit(fields, self._settings)
+        many = many_of(fields)
+        if fields.copy is not None:
+            return await self._copy(address, fields, fields.copy, many)
         command = command_of(fields)
         try:
             async with self._pools.connection(address) as connection:
+                if many is not None:
+                    return await run_many(connection, command, many)
                 return await _run(connection, command, fields.params or [], most)
         except ToolError as error:
             position = getattr(error.__cause__, "position", None)
@@ -70,6 +73,16 @@ class PostgresTool:
                 raise
             offset, written = int(position) - 1, written_of(fields, context)
             raise placed(error, command, offset, written) from error.__cause__
+
+    async def _copy(
+        self, address: Mapping[str, Any], fields: Postgres, copy: Copy, rows: list[Any] | None
+    ) -> Outcome:
+        if fields.command is not None or rows is None:
+            raise ToolError("client_error", "copy takes the rows of many, and no command")
+        if not rows:
+            return rows_outcome([], 0)
+        async with self._pools.connection(address) as connection:
+            return await copied(connection, copy, rows)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -175,22 +188,6 @@ def postgres_errors() -> Iterator[None]:
         raise ToolError("client_error", f"PostgreSQL: {error}") from error
 
 
-def convert(statement: PreparedStatement, params: Sequence[Any]) -> list[Any]:
-    """Convert JSON values, or those of another database, to what a statement expects.
-
-    Raises:
-        ToolError: a value does not fit.
-    """
-    types = statement.get_parameters()
-    if len(types) != len(params):
-        message = f"the command has {len(types)} placeholders, params has {len(params)} values"
-        raise ToolError("client_error", message)
-    return [
-        _converted(f"${n}", value, kind.name)
-        for n, (value, kind) in enumerate(zip(params, types, strict=True), start=1)
-    ]
-
-
 async def _run(
     connection: asyncpg.Connection, command: str, params: list[Any], most: int
 ) -> Outcome:
@@ -228,12 +225,14 @@ def _count(tag: str) -> int:
 
 
 async def _prepare(connection: asyncpg.Connection) -> None:
-    for name in ("json", "jsonb"):
+    # In the binary form, the only one that COPY takes; jsonb has a version in front.
+    for name, front in (("json", b""), ("jsonb", b"\x01")):
         await connection.set_type_codec(
             name,
             schema="pg_catalog",
-            encoder=lambda value: msgspec.json.encode(value).decode(),
-            decoder=msgspec.json.decode,
+            encoder=lambda value, front=front: front + msgspec.json.encode(value),
+            decoder=lambda data, front=front: msgspec.json.decode(data[len(front) :]),
+            format="binary",
         )
 
 
@@ -241,80 +240,3 @@ def _details(error: Exception) -> dict[str, Any]:
     names = ("detail", "hint", "schema_name", "table_name", "column_name", "constraint_name")
     found = {name: getattr(error, name, None) for name in names}
     return {name: value for name, value in found.items() if value}
-
-
-def _converted(place: str, value: Any, kind: str) -> Any:
-    if value is None:
-        return None
-    if kind.endswith("[]"):
-        if not isinstance(value, list):
-            raise ToolError("client_error", f"{place} takes a list, for {kind}")
-        return [_converted(place, item, kind.removesuffix("[]")) for item in value]
-    read = _READ.get(kind)
-    if read is None:
-        return value
-    try:
-        return read(value)
-    except (TypeError, ValueError, AttributeError, decimal.InvalidOperation) as error:
-        raise ToolError("client_error", f"{place}: {value!r:.80} is no {kind}") from error
-
-
-def _integer(value: Any) -> Any:
-    """Refuse what the driver would cut off without a word."""
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise ValueError(value)
-        return int(value)
-    return value
-
-
-def _moment(value: Any) -> dt.datetime:
-    return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
-
-
-def _timestamp(value: Any) -> dt.datetime:
-    found = _moment(value)
-    return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
-
-
-def _timestamptz(value: Any) -> dt.datetime:
-    found = _moment(value)
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
-
-
-def _time(value: Any) -> dt.time:
-    return value if isinstance(value, dt.time) else dt.time.fromisoformat(value)
-
-
-def _timetz(value: Any) -> dt.time:
-    found = _time(value)
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
-
-
-def _date(value: Any) -> dt.date:
-    return value if isinstance(value, dt.date) else dt.date.fromisoformat(value)
-
-
-def _interval(value: Any) -> dt.timedelta:
-    return value if isinstance(value, dt.timedelta) else dt.timedelta(seconds=float(value))
-
-
-def _bytes(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    return base64.b64decode(value.encode("ascii"), validate=True)
-
-
-_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "int2": _integer,
-    "int4": _integer,
-    "int8": _integer,
-    "date": _date,
-    "timestamp": _timestamp,
-    "timestamptz": _timestamptz,
-    "time": _time,
-    "timetz": _timetz,
-    "interval": _interval,
-    "numeric": lambda value: decimal.Decimal(str(value)),
-    "bytea": _bytes,
-}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from petra.kinds import Sql
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok, secret_of
 from petra.tools.jsonable import to_json
 from petra.wire import Outcome
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 
 
@@ -64,6 +65,48 @@ def bound(params: Any) -> list[Any] | dict[str, Any] | None:
     if params is None or isinstance(params, list | dict):
         return params
     raise ToolError("client_error", f"params takes a list or an object, not {params!r:.80}")
+
+
+def many_of(fields: Sql) -> list[Any] | None:
+    """Return the sets of parameters that a command is to be run with, one after the other.
+
+    Raises:
+        ToolError: they are no list of lists or objects, or there are ``params`` too.
+    """
+    many = fields.many
+    if many is None:
+        return None
+    if fields.params is not None:
+        raise ToolError("client_error", "a task of SQL has params or many, not both")
+    if not isinstance(many, list):
+        raise ToolError("client_error", f"many takes a list, not {many!r:.80}")
+    for index, one in enumerate(many):
+        if not isinstance(one, list | dict):
+            message = f"many[{index}] is {one!r:.80}; it takes a list, or an object by name"
+            raise ToolError("client_error", message)
+    return many
+
+
+class Counted(Generic[T]):
+    """Hands out items and knows which one was last, so that an error can name it."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = items
+        self.index = -1
+
+    def __iter__(self) -> Iterator[T]:
+        for index, item in enumerate(self._items):
+            self.index = index
+            yield item
+
+    def named(self, error: ToolError) -> ToolError:
+        """Return an error that says at which item it came."""
+        if self.index < 0 or error.message.startswith("many["):
+            return error
+        message = f"many[{self.index}]: {error.message}"
+        return ToolError(
+            error.kind, message, code=error.code, details=error.details, more=error.more
+        )
 
 
 def identifier(name: str) -> str:

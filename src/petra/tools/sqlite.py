@@ -17,7 +17,17 @@ import msgspec
 
 from petra.kinds import Fields, Sqlite
 from petra.tools.base import ToolContext, ToolError, ToolSettings
-from petra.tools.sql import Row, bound, command_of, file_of, row_limit, rows_outcome, too_many_rows
+from petra.tools.sql import (
+    Counted,
+    Row,
+    bound,
+    command_of,
+    file_of,
+    many_of,
+    row_limit,
+    rows_outcome,
+    too_many_rows,
+)
 from petra.tools.sql_places import placed, written_of
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
@@ -65,10 +75,12 @@ class SqliteTool:
         file = await file_of(fields.database, fields.auth, context)
         if file is None:
             raise ToolError("client_error", "a sqlite task needs database, the file")
-        command = command_of(fields)
+        command, many = command_of(fields), many_of(fields)
         params, most = bound(fields.params), row_limit(fields, self._settings)
 
         def work(connection: apsw.Connection) -> Outcome:
+            if many is not None:
+                return _many(connection, command, many)
             with _all_or_nothing(connection, command):
                 rows = _rows(connection, command, params, most)
             changed = connection.total_changes()
@@ -145,11 +157,25 @@ def rows_of(cursor: apsw.Cursor) -> Iterator[Row]:
         yield dict(zip(names, row, strict=True))
 
 
-def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> list[Row]:
+def _bindings(params: Any) -> Any:
     if isinstance(params, Mapping):
-        params = {name: value_for_sqlite(value) for name, value in params.items()}
-    elif params is not None:
-        params = [value_for_sqlite(value) for value in params]
+        return {name: value_for_sqlite(value) for name, value in params.items()}
+    return [value_for_sqlite(value) for value in params]
+
+
+def _many(connection: apsw.Connection, command: str, many: list[Any]) -> Outcome:
+    given = Counted(many)
+    try:
+        with sqlite_errors(), _all_or_nothing(connection, command):
+            for _ in connection.executemany(command, map(_bindings, given)):
+                pass
+    except ToolError as error:
+        raise given.named(error) from error.__cause__
+    return rows_outcome([], len(many))
+
+
+def _rows(connection: apsw.Connection, command: str, params: Any, most: int) -> list[Row]:
+    params = None if params is None else _bindings(params)
     rows: list[Row] = []
     begun: list[str] = []
     cursor = connection.cursor()

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from petra.errors import ObjectError, UnreadableError
-from petra.objects import ExecutionObjects, Reference
+from petra.objects import ExecutionObjects, Reference, as_json
 from petra.references import name_of
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
@@ -87,7 +87,7 @@ class Loaded:
             return self._kept[key][0]
         task = self._coming.get(key)
         if task is None:
-            task = self._coming[key] = asyncio.create_task(objects.get(_whole(reference)))
+            task = self._coming[key] = asyncio.create_task(_value(objects, reference))
             task.add_done_callback(lambda done: self._arrived(reference, done))
         return await asyncio.shield(task)
 
@@ -102,6 +102,10 @@ class Loaded:
         while self._size > self._most:
             _, (_, size) = self._kept.popitem(last=False)
             self._size -= size
+
+
+async def _value(objects: ExecutionObjects, reference: Reference) -> Any:
+    return as_json(await objects.get(_whole(reference)))
 
 
 def _size(reference: Mapping[str, Any]) -> int:

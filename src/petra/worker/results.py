@@ -13,6 +13,9 @@ leaves out is counted.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -37,6 +40,9 @@ WRITES_BYTES: Final = 128 * 1024
 DETAILS_BYTES: Final = 8 * 1024
 """Bytes of the details of an error that stay when there is little room."""
 
+_BLOCK: Final = 1024 * 1024
+_OVERLAP: Final = 64 * 1024
+"""Bytes of a file that are looked at twice, so that no secret falls between two blocks."""
 _JSON_GROWTH: Final = 6  # one byte of a frame is at most so many of an event: \u0001
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -54,9 +60,31 @@ class CleanObjects:
         """Store a value without its secrets; return its reference once it is durable."""
         return await self._objects.put(self._scrubber.clean(value), schema_hint=schema_hint)
 
+    async def put_file(self, file: Path, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store the bytes of a file; one with a secret in it is refused, since bytes cannot be mended."""
+        if not self._scrubber.is_empty and await asyncio.to_thread(self._tells, file):
+            raise ObjectError("denied", "the file holds a secret of the keychain, and is not kept")
+        return await self._objects.put_file(file, schema_hint=schema_hint)
+
+    def _tells(self, file: Path) -> bool:
+        before = b""
+        with file.open("rb") as opened:
+            while block := opened.read(_BLOCK):
+                window = before + block
+                if self._scrubber.suspects(window):
+                    text = window.decode("utf-8", "replace")
+                    if self._scrubber.scrub(text) != text:
+                        return True
+                before = window[-_OVERLAP:]
+        return False
+
     async def get(self, reference: Any) -> Any:
         """Return what a reference leads to, verified."""
         return await self._objects.get(reference)
+
+    def blocks(self, reference: Any) -> AsyncIterator[bytes]:
+        """Read what a reference leads to, block by block, verified."""
+        return self._objects.blocks(reference)
 
 
 async def finish(  # noqa: PLR0913 - what a report is measured by

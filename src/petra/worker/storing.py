@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from petra.clock import Clock
@@ -40,6 +41,11 @@ class Storing(ExecutionObjects):
         """Store a value; return its reference once it is durable."""
         put = super().put
         return await self._patiently(lambda: put(value, schema_hint=schema_hint))
+
+    async def put_file(self, file: Path, *, schema_hint: str | None = None) -> dict[str, Any]:
+        """Store the bytes of a file; return their reference once they are durable."""
+        put = super().put_file
+        return await self._patiently(lambda: put(file, schema_hint=schema_hint))
 
     async def join(self, pieces: Sequence[Any]) -> dict[str, Any]:
         """Store the elements of several lists as one list."""

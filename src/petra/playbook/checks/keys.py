@@ -43,6 +43,7 @@ _OPEN = ("$ref", "patternProperties", "if", "dependentSchemas")
 _SAID = {
     "workload": ("neither 'workload' nor 'input_schema' has '{}'", "add it under 'workload'"),
     "ctx": ("nothing writes 'ctx.{}'", "write it with 'set_ctx'"),
+    "iter": ("no loop here has 'iter.{}'", "name the item with 'iterator'"),
 }
 
 
@@ -68,6 +69,7 @@ class Keys:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.doubts: list[tuple[Fault, Mark]] = []
+        self._known_items: dict[int, frozenset[str]] = {}
 
     def fault(self, path: Path, template: Template, use: Use, read: PathUse) -> Fault | None:
         """Say what is wrong with the key that a template reads, if anything is."""
@@ -81,6 +83,8 @@ class Keys:
             return None if self._inputs is None else _unlike(key, first, self._inputs)
         if first == "ctx":
             return _unlike(key, first, self._written)
+        if first == "iter":
+            return _unlike(key, first, self._items(int(path[1]))) if path[0] == "workflow" else None
         return self._result(path, use, read.path)
 
     def report(self, fault: Fault, at: Mark) -> None:
@@ -119,6 +123,22 @@ class Keys:
                 for _, action in actions(task, (*path, index)):
                     found.update(action.set_ctx or {})
         return frozenset(key.partition(".")[0] for key in found)
+
+    def _items(self, step: int) -> frozenset[str]:
+        """The keys of ``iter`` in a step: the items of its loops, and what its tasks write."""
+        if step not in self._known_items:
+            found = {"index", "parent"}
+            loop = self.document.playbook.workflow[step].loop
+            while loop is not None:
+                found.add(loop.iterator)
+                loop = loop.loop
+            for place, _, tasks in self.document.pipelines():
+                if place[1] == step:
+                    for index, task in enumerate(tasks):
+                        for _, action in actions(task, (*place, index)):
+                            found.update(key.partition(".")[0] for key in action.set_iter or {})
+            self._known_items[step] = frozenset(found)
+        return self._known_items[step]
 
     # Results
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from petra.kinds import SERVER_KINDS
 from petra.playbook.checks.document import Document
+from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
 from petra.playbook.model import AdmitRule, PolicyRule, Step, Task
 from petra.playbook.pins import CONTENT
@@ -18,13 +20,14 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "python": ("code", "file", "function"),
         "shell": ("argv", "script", "file"),
-        "postgres": ("command", "file"),
+        "postgres": ("command", "file", "copy"),
         "sqlite": ("command", "file"),
         "duckdb": ("command", "file"),
         "wait": ("for_s", "until", "signal", "any_of"),
     }
 )
-_BODIES = ("json", "data", "form", "body")
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_BODIES = ("json", "data", "form", "body", "multipart")
 _ALTERNATIVES = ("for_s", "until", "signal", "human")
 _ESCALATIONS = ("notify", "reassign", "expire")
 
@@ -39,6 +42,7 @@ def check_tasks(document: Document) -> None:
     for path, step, tasks in document.pipelines():
         for index, task in enumerate(tasks):
             _task(document, (*path, index), task)
+            _retries(document, (*path, index), task)
             if task.policy is not None:
                 _rules(document, (*path, index, "spec", "policy", "rules"), task.policy.rules)
             if task.kind in SERVER_KINDS and len(tasks) > 1:
@@ -48,6 +52,23 @@ def check_tasks(document: Document) -> None:
                     "move it into a step of its own",
                 )  # fmt: skip
     _schemas(document)
+
+
+def _retries(document: Document, path: Path, task: Task) -> None:
+    """The numbers of a retry are numbers or templates; a delay may be left to the other side."""
+    for place, action in actions(task, path):
+        for key in ("attempts", "delay", "max_delay", "jitter"):
+            value = getattr(action, key)
+            if not isinstance(value, str) or "{{" in value or _NUMBER.fullmatch(value.strip()):
+                continue
+            if key != "delay":
+                hint = "write a number"
+            elif value == "retry_after":
+                continue
+            else:
+                hint = "write a number of seconds, or 'retry_after'"
+            words = f"'{key}' of a retry cannot be '{value}'"
+            document.problems.error("P106", document.at(*place, key), words, hint)
 
 
 def _step(document: Document, path: Path, step: Step) -> None:
@@ -133,15 +154,10 @@ def _task(document: Document, path: Path, task: Task) -> None:
         if given.get("file") is not None:  # what it says stands beside it (petra.playbook.pins)
             words = tuple(word for word in words if word != CONTENT.get(task.kind))
         _exactly_one(document, path, given, words, f"a '{task.kind}' task")
+    if task.kind in ("postgres", "sqlite", "duckdb"):
+        _many(document, path, given)
     if task.kind == "http":
-        bodies = [key for key in _BODIES if given.get(key) is not None]
-        if len(bodies) > 1:
-            document.problems.error(
-                "P122",
-                document.at(*path, bodies[1]),
-                f"'{bodies[0]}' and '{bodies[1]}' are both a body",
-                "keep one of them",
-            )
+        _bodies(document, path, given)
     if task.kind == "wait":
         for index, item in enumerate(_listed(given, "any_of")):
             if isinstance(item, dict):
@@ -151,6 +167,28 @@ def _task(document: Document, path: Path, task: Task) -> None:
                     _human(document, (*place, "human"), item["human"])
     if task.kind == "human":
         _human(document, path, given)
+
+
+def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    bodies = [key for key in _BODIES if given.get(key) is not None]
+    if len(bodies) > 1:
+        document.problems.error(
+            "P122",
+            document.at(*path, bodies[1]),
+            f"'{bodies[0]}' and '{bodies[1]}' are both a body",
+            "keep one of them",
+        )
+
+
+def _many(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    if given.get("many") is not None and given.get("params") is not None:
+        document.problems.error(
+            "P122", document.at(*path, "params"), "'params' and 'many' both say what is bound", "keep one"
+        )  # fmt: skip
+    if given.get("copy") is not None and given.get("many") is None:
+        document.problems.error(
+            "P102", document.at(*path, "copy"), "'copy' has no rows", "add 'many:', the list of rows"
+        )  # fmt: skip
 
 
 def _listed(given: Mapping[str, Any], key: str) -> list[Any]:

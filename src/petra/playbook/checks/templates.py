@@ -22,6 +22,7 @@ _LOOKED_INTO = frozenset({"keychain", "step"})
 _RESULTS = frozenset({"result", "response", "outcome"})
 _WORD = re.compile(r"\w+|\S")
 _GUARD_WORDS = frozenset({"true", "false"})
+_HEAD = re.compile(r"\{\{-?\s*(\w+)")
 _TEMPLATE = re.compile(
     r"\{\{-?\s*(?:" + "|".join(sorted(BUILT_IN - HELPERS)) + r")\b|\{%-?\s*(?:if|for|set)\b"
 )
@@ -75,7 +76,7 @@ class _Templates:
                 self._bare_guard(path, text)
 
     def _constant(self, leaf: Leaf) -> None:
-        if not isinstance(leaf.value, str) or not _TEMPLATE.search(leaf.value):
+        if not isinstance(leaf.value, str) or not self._has_template(leaf):
             return
         key = leaf.path[-1]
         if key == "code" and self.document.places.written(*leaf.path[:-1], "file") is not None:
@@ -87,6 +88,13 @@ class _Templates:
             f"'{key}' is constant text: its template is never rendered",
             _INSTEAD.get(str(key), "bind values with 'params'"),
         )
+
+    def _has_template(self, leaf: Leaf) -> bool:
+        """Tell whether a text holds a template of ours; braces mean other things in other languages."""
+        if _TEMPLATE.search(leaf.value):
+            return True
+        heads = (found[1] for found in _HEAD.finditer(leaf.value))
+        return leaf.path[-1] != "code" and any(head in self.steps for head in heads)
 
     def _bare_guard(self, path: Path, text: str) -> None:
         at = self.document.at(*path)

@@ -71,7 +71,7 @@ class Hand(Worker):
             connect,
             offer,
             registry=tools,
-            keychain=Keychain(),
+            keychain=Keychain(environ={"PETRA_ORDEAL": "a secret of an ordeal"}),
             jitter=tools.jitter,
             clock=clock,
             objects=objects,

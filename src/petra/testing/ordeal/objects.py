@@ -6,7 +6,9 @@ Rule 2: a worker meets a full disk, which it waits for; an engine also one that 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
@@ -69,6 +71,13 @@ class Disk:
         parts = [inside(piece, await self._read(piece)) for piece in pieces]
         whole = msgspec.json.decode(b"[" + b",".join(part for part in parts if part) + b"]")
         return await self.put(execution, whole)
+
+    async def put_file(
+        self, execution: str, file: Path, *, schema_hint: str | None = None
+    ) -> Reference:
+        """Store the bytes of a file."""
+        content = await asyncio.to_thread(file.read_bytes)
+        return await self.put(execution, content, schema_hint=schema_hint)
 
     async def get(self, reference: Reference) -> Any:
         """Return what a reference leads to."""

@@ -39,11 +39,13 @@ workflow:
     tool: *add
 """,
     "count": """
+keychain: [{name: key, kind: env, var: PETRA_ORDEAL}]
 workflow:
   - step: one
     tool: &count
       kind: python
       code: x
+      args: {key: "{{ keychain.key }}"}
       spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {n: "{{ (ctx.n | default(0)) + 1 }}"}}}}]}}
     next: {arcs: [{step: two}]}
   - step: two

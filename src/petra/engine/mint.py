@@ -1,0 +1,70 @@
+"""Leases: names that nobody can make up, and what those that have ended were for.
+
+Rule 1: a lease says which engine gave it, and has a seal that only this engine can make. One with our mark and a wrong seal was made up.
+Rule 2: what a lease was for is remembered for a while after its end: a late report under it is recorded where it belongs, and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Final
+
+from petra.engine.limits import REMEMBERED_MAX
+from petra.store.rows import PendingRow
+
+_LEASE: Final = re.compile(r"([0-9a-f]{8})([0-9a-f]{16})([0-9a-f]{16})")
+
+
+class Mint:
+    """Makes leases, and knows its own again."""
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(4)
+        self._sealer = hashlib.blake2b(key=secrets.token_bytes(32), digest_size=8)
+        self._numbers = unguessable()
+        self._ended: OrderedDict[str, PendingRow] = OrderedDict()
+
+    def make(self) -> str:
+        """Make a lease: who can name it was given it."""
+        number = next(self._numbers)
+        return f"{self._mark}{number}{self._seal(number)}"
+
+    def is_made_up(self, lease: str) -> bool:
+        """Tell whether no engine gave a lease; of those that other engines gave nobody knows."""
+        found = _LEASE.fullmatch(lease)
+        if found is None:
+            return True
+        mark, number, seal = found.groups()
+        return mark == self._mark and not secrets.compare_digest(seal, self._seal(number))
+
+    def gave(self, lease: str) -> bool:
+        """Tell whether we gave a lease."""
+        return lease.startswith(self._mark) and not self.is_made_up(lease)
+
+    def end(self, lease: str, row: PendingRow) -> None:
+        """Remember what a lease was for that has ended."""
+        self._ended[lease] = row
+        if len(self._ended) > REMEMBERED_MAX:
+            self._ended.popitem(last=False)
+
+    def was_for(self, lease: str) -> PendingRow | None:
+        """Return what a lease was for that has ended, if that is still known."""
+        return self._ended.get(lease)
+
+    def _seal(self, number: str) -> str:
+        sealer = self._sealer.copy()
+        sealer.update(number.encode())
+        return sealer.hexdigest()
+
+
+def unguessable() -> Iterator[str]:
+    """Make numbers for ever that nobody can guess, each once."""
+    while True:
+        some = secrets.token_hex(4096)  # asking the system for each costs more than making it
+        for at in range(0, len(some), 16):
+            yield some[at : at + 16]
