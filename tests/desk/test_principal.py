@@ -24,7 +24,7 @@ BOOK = playbook("""
     tool: {kind: human, assignees: {roles: [finance]}}
     next: {arcs: [{step: pay}]}
   - step: pay
-    tool: {kind: wait, signal: go}
+    tool: {kind: wait, signal: {name: go, key: mine}}
 """)
 FIELDS: dict[str, Any] = {
     "name": "go", "values": {"k": 1}, "item": "i", "act": "claim", "group": "g", "change": "close", "step": "pay",
