@@ -81,26 +81,23 @@ class Run:
     patience_s: float
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
     count: int = 0
 
     def sample(self, side: str, work: Work) -> None:
-        """Take one sample of a side, unless it is known not to be there."""
-        if side in self.absent:
-            return
+        """Take one sample of a side."""
         self.count += 1
         size = str(work.quick if self.quick else work.size)
         self.settle()
         floor = floor_ms(self.folder)
         answer = ask(self._command(side, work.name, size)) | {"floor_ms": floor}
-        if "absent" in answer:
-            self.absent[side] = answer["absent"]
         self.note(f"{side} {work.key}", answer)
 
     def note(self, key: str, answer: dict[str, Any]) -> None:
+        if "broken" in answer:
+            sys.exit(f"{key} cannot be measured: {answer['broken']}")
         if "failed" in answer:
             self.failures.setdefault(key, []).append(answer["failed"])
-        elif "absent" not in answer:
+        else:
             self.samples.setdefault(key, []).append(answer)
         print(f"{key:<24} {json.dumps(answer)}", flush=True)
 
@@ -144,7 +141,10 @@ class Run:
 
 
 def ask(command: list[str]) -> dict[str, Any]:
-    """Run one sample; the answer is its last line. A line before it tells when W4's result was there."""
+    """Run one sample; the answer is its last line. A line before it tells when W4's result was there.
+
+    What takes too long has ``failed``; what cannot run at all is ``broken``, and no results are made without it.
+    """
     with tempfile.TemporaryFile("w+") as errors:
         (busy, all_), ours = machine_cpu_s(), children_cpu_s()
         began = time.perf_counter()
@@ -170,7 +170,7 @@ def ask(command: list[str]) -> dict[str, Any]:
         if code != 0:
             errors.seek(0)
             return {
-                "failed": (errors.read().strip().splitlines() or [f"exit code {code}"])[-1][:200]
+                "broken": (errors.read().strip().splitlines() or [f"exit code {code}"])[-1][:200]
             }
     answer: dict[str, Any] = json.loads(last)
     if first:  # W4 cannot look at itself before it is there
@@ -216,7 +216,7 @@ def run_all(
     return {
         "machine": machine, "quiet": QUIET, "rounds": rounds, "quick": quick, "works": works,
         "minutes": (time.perf_counter() - began) / 60, "postgres": settings, "samples": run.samples,
-        "failures": run.failures, "absent": run.absent, "skipped": skipped,
+        "failures": run.failures, "skipped": skipped,
     }  # fmt: skip
 
 

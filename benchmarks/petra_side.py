@@ -1,26 +1,30 @@
 """One measurement of Petra, in a process of its own: python benchmarks/petra_side.py WORK SIZE STORE FOLDER
 
-STORE is ``sqlite`` or the URL of a PostgreSQL database; the worker is a process beside this one. On PostgreSQL an
-engine must own its shards: as long as it does not, the answer says so and there is no figure.
+STORE is ``sqlite`` or the URL of a PostgreSQL database; the worker is a process beside this one. Executions are started by
+the path of their playbook, as users do. On PostgreSQL an engine must own its shards: one that does not is an error.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from processes import measured, memory, show
-from workloads import chain, fan
+from workloads import chain_text, fan_text
 
 from petra.embedded import Local
 from petra.playbook import Playbook
 
 SQLITE = "sqlite"
+BOOKS: list[Path] = []
 
 
 class NotOwnedError(Exception):
@@ -39,24 +43,34 @@ def pids(petra: Local) -> list[int]:
     return [os.getpid(), petra.keeper.worker.pid]
 
 
-async def completed(petra: Local, book: Playbook) -> None:
+def written(name: str, text: str) -> Path:
+    """Write a playbook into a folder that goes with this process, and return its file."""
+    if not BOOKS:
+        BOOKS.append(Path(tempfile.mkdtemp(prefix="petra-books-")))
+        atexit.register(shutil.rmtree, BOOKS[0])
+    file = BOOKS[0] / f"{name}.yaml"
+    file.write_text(text, "utf-8")
+    return file
+
+
+async def completed(petra: Local, book: Playbook | Path) -> None:
     result = await petra.run(book)
     assert result.status == "completed", result
 
 
 async def chains(petra: Local, times: int) -> None:
-    book = chain(20)
+    book = written("chain", chain_text(20))
     for _ in range(times):
         await completed(petra, book)
 
 
 async def at_once(petra: Local, executions: int) -> None:
-    book = chain(5)
+    book = written("chain", chain_text(5))
     await asyncio.gather(*(completed(petra, book) for _ in range(executions)))
 
 
 async def fan_out(petra: Local, width: int) -> None:
-    await completed(petra, fan(width))
+    await completed(petra, written("fan", fan_text(width)))
 
 
 Work = Callable[[Local, int], Awaitable[None]]
@@ -81,7 +95,7 @@ async def durability(store: Any) -> str:
 
 async def measure(work: str, size: int, store: str, folder: Path) -> dict[str, Any]:
     async with opened(store, folder) as petra:
-        await completed(petra, chain(1 if work == "W4" else 20))
+        await completed(petra, written("first", chain_text(1 if work == "W4" else 20)))
         if work == "W4":
             print("first result", flush=True)
             return {"memory": memory(pids(petra))}
@@ -94,10 +108,7 @@ async def measure(work: str, size: int, store: str, folder: Path) -> dict[str, A
 
 def main() -> None:
     work, size, store, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
-    try:
-        show(asyncio.run(measure(work, size, store, folder)))
-    except NotOwnedError:
-        show({"absent": "its engine on PostgreSQL owns no shards yet"})
+    show(asyncio.run(measure(work, size, store, folder)))
 
 
 if __name__ == "__main__":

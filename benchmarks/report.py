@@ -74,8 +74,6 @@ def _table(results: Results, store: str) -> str:
 
 
 def _cell(results: Results, side: str, work: dict[str, str], values: list[float]) -> str:
-    if side in results["absent"]:
-        return "not measured"
     failed = results["failures"].get(f"{side} {work['key']}", [])
     said = [spread(values)] if values or not failed else []
     return "; ".join([*said, *([f"{len(failed)} failed"] if failed else [])])
@@ -139,8 +137,7 @@ def _alone(results: Results) -> str:
 
 
 def _left_out(results: Results) -> str:
-    notes = [f"- {SIDES[side]}: {why}" for side, why in results["absent"].items()]
-    notes += [f"- {key}: left out of this run" for key in results["skipped"]]
+    notes = [f"- {key}: left out of this run" for key in results["skipped"]]
     for what, failed in results["failures"].items():
         notes += [f"- {what}, {failed.count(why)} times: {why}" for why in dict.fromkeys(failed)]
     return "\n".join(["## Not measured, or failed", "", *notes]) if notes else ""

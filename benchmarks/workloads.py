@@ -24,11 +24,15 @@ def chain_text(length: int) -> str:
 
 def fan(width: int) -> Playbook:
     """A fan-out and the join of its branches."""
-    return read(
+    return read(fan_text(width)).checked()
+
+
+def fan_text(width: int) -> str:
+    return (
         f'{HEAD}  - step: split\n    next: {{arcs: [{{step: work, foreach: "{{{{ range({width}) }}}}"}}]}}\n'
         f"  - step: work\n{TRIVIAL}    next: {{arcs: [{{step: join}}]}}\n"
         "  - step: join\n    spec: {join: {merge: {into: xs}}}\n    tool: {kind: noop}\n"
-    ).checked()
+    )
 
 
 def loop(items: int) -> Playbook:

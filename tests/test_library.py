@@ -67,6 +67,14 @@ def test_shelves_are_looked_through_with_their_folders_after_the_callers_own(
     assert [library.find(word) for word in ("bill", "ship", "hidden")] == [own, ship, None]
 
 
+def test_a_file_that_is_named_and_cannot_be_read_is_meant_if_no_other_is(tmp_path: Path) -> None:
+    broken = tmp_path / "bill.yaml"
+    broken.write_text("kind: Playbook\nmetadata: {", encoding="utf-8")
+    assert Library(tmp_path).find("bill") == broken
+    other = put(tmp_path, "x.yaml", "name: bill")
+    assert Library(tmp_path).find("bill") == other
+
+
 def test_a_path_wins_over_a_name(tmp_path: Path) -> None:
     put(tmp_path, "a.yaml", "name: bill")
     by_path = put(tmp_path, "b.yaml", "name: other, path: bill")

@@ -25,15 +25,19 @@ class FolderFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, str] = {}
+        self.was_asked = False
+        """Whether anybody wanted to know what is in the folder."""
 
     def text(self, path: str) -> str:
         """Return what a file says; see ``petra.playbook.pins.Files``."""
+        self.was_asked = True
         if path not in self._read:
             self._read[path] = self._text(path)
         return self._read[path]
 
     def module(self, name: str) -> str | None:
         """Return the source of a module of the folder, if it has one."""
+        self.was_asked = True
         path = f"{name}{_PYTHON}"
         return self.text(path) if (self._folder / path).is_file() else None
 

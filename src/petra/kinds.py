@@ -213,7 +213,10 @@ class Transfer(Fields, frozen=True):
 class SubPlaybook(Fields, frozen=True):
     """Runs another playbook as an execution of its own (S16)."""
 
-    path: Annotated[ServerText, says("`metadata.path` or `metadata.name` of the playbook.")]
+    path: Annotated[
+        ServerText,
+        says("Its file, seen from this one; or its `metadata.path`, or its `metadata.name`."),
+    ]
     version: Annotated[ServerText | int | None, says("A version; the latest when absent.")] = None
     wait: Annotated[bool, says("Wait for the child; else its id is the result at once.")] = True
     on_failure: Annotated[

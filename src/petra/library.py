@@ -69,16 +69,21 @@ class Library:
         return made
 
     def find(self, path: str, version: str | None = None) -> Path | None:
-        """Return the file of the playbook that a call means, or None."""
-        for file in map(Path, places(self.folders[0].as_posix(), path) if self.folders else ()):
-            head = self._head(file, "") if file.is_file() else None
+        """Return the file of the playbook that a call means, or None.
+
+        One that is named and cannot be read is meant if no other is: whoever reads it says what is wrong.
+        """
+        named = map(Path, places(self.folders[0].as_posix(), path) if self.folders else ())
+        files = [file for file in named if file.suffix in _SUFFIXES and file.is_file()]
+        for file in files:
+            head = self._head(file, "")
             if head is not None and fits(head, version):
                 return file
         for folder in (*self.folders, *self.shelves):
             found = meant(list(self._holding(folder, path)), path, version)
             if found is not None:
                 return found.file
-        return None
+        return next((file for file in files if self._head(file, "") is None), None)
 
     def heads(self) -> Iterator[Head]:
         """Yield what every file of the folders says about its playbook."""

@@ -27,6 +27,7 @@ LARGE_FILES = {
     "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
     "src/petra/engine/decider.py": "one way: take, decide, commit, release",
     "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
+    "src/petra/engine/post.py": "letters taken and letters sent, which share what is open",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/kinds.py": "what every kind takes, on one page",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",

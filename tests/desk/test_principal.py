@@ -10,7 +10,20 @@ import pytest
 from engine_support import local, playbook
 
 from petra.clock import SystemClock
-from petra.desk import Ask, Begin, Branch, ForbiddenError, Kind, May, Move, Principal, owner
+from petra.desk import (
+    Apply,
+    Ask,
+    Begin,
+    Branch,
+    ForbiddenError,
+    Kind,
+    May,
+    Move,
+    Principal,
+    Remove,
+    carry_out,
+    owner,
+)
 from petra.embedded import Local
 from petra.engine.news import Topic
 from petra.kernel import commands as c
@@ -119,8 +132,10 @@ def test_who_may_nothing_gets_nothing() -> None:
                 Begin(id="2", execution="y", playbook=text),
                 Branch(id="3", execution="y", origin="x", at=1),
                 Move(id="4", execution="x", playbook=text),
+                Apply(id="5", execution="", playbooks=[text]),
+                Remove(id="6", execution="", executions=["x"]),
             )
-            calls += [lambda one=one: desk.carry_out(nobody, one) for one in requests]
+            calls += [lambda one=one: carry_out(desk, nobody, one) for one in requests]
             before = await petra.records("x")
             for call in calls:
                 with pytest.raises(ForbiddenError):

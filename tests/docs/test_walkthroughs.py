@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     "docs/tutorial/first-test.md",
     "docs/how-to/test-a-playbook.md",
+    "docs/how-to/call-a-playbook.md",
     "docs/reference/test-files.md",
     "docs/how-to/undo-what-was-done.md",
     "docs/how-to/come-from-another-system.md",

@@ -531,25 +531,6 @@ WARNINGS = [
         "apiVersion: noetl.io/v2\n" + task("kind: transfer, source: {kind: postgres, auth: ☞{key: k}}, target: {kind: sqlite, table: t}")),
     row("P208", "S20", "in a NoETL file a keychain kind may be unknown", "unknown keychain kind 'static'; this secret cannot be read without a plug-in",
         "apiVersion: noetl.io/v2\nkeychain: [{name: k, kind: ☞static}]\n" + A),
-    *(row("P119", "S1", f"in a NoETL file {what} may have a word of another engine", words, "apiVersion: noetl.io/v2\n" + fragment, warns=True)
-      for what, words, fragment in (
-          ("a guard", "there is no function 'token'", arc("step: b, when: \"{{ ☞token('x') }}\"")),
-          ("an argument", "there is no filter 'zzz'", arc("step: b, args: {x: '{{ ctx | ☞zzz }}'}")),
-          ("a gate", "there is no test 'zzz'", spec("policy: {admit: {rules: [{when: '{{ 1 is ☞zzz }}', then: {allow: true}}]}}")),
-          ("a policy", "there is no method 'zzz'", rule("{when: '{{ outcome.☞zzz(1) }}', then: {do: fail}}, {else: {then: {do: continue}}}")),
-          ("a list", "statements {% … %} are not allowed here", loop("iterator: x, in: '☞{% if 1 %}{{ [] }}{% endif %}'")),
-          ("an output", "there is no function 'zzz'", executor("output: '{{ ☞zzz() }}'")),
-          ("a field", "done() is not available in a field of a task", task("kind: http, url: '{{ ☞done(1) }}'")),
-      )),
-    row("P119", "S1", "broken text is an error there, too", "the expression ends before", "apiVersion: noetl.io/v2\n" + arc("step: b, when: '{{ 1 ☞2 }}'"), warns=False),
-    *(row("P104", "S1", "in a NoETL file a template may name a step that is not there", "template names unknown step 'zzz'",
-          "apiVersion: noetl.io/v2\n" + arc(f'step: b, when: "{guard}"'), warns=True)
-      for guard in ("{{ ☞done('zzz') }}", "{{ ☞step.zzz.status.ok }}")),
-    row("P208", "S1", "in a NoETL file an arc may have a spec", "'spec' in this arc is ignored", "apiVersion: noetl.io/v2\n" + arc("step: b, ☞spec: {weight: 1}")),
-    row("P208", "S1", "in a NoETL file a field may have another type", "'params' in this task is ignored: 'params' must be a mapping, not a list",
-        "apiVersion: noetl.io/v2\n" + task("kind: http, url: x, params: ☞[1]")),
-    row("P207", "S1", "in a NoETL file a condition may stand without braces", "'a condition without braces' is an older way of writing; now: {{ 1 == 1 }}",
-        "apiVersion: noetl.io/v2\n" + arc("step: b, when: ☞'1 == 1'")),
     *(row("P208", "S1", f"in a NoETL file an arc that sets {word} does not", f"'{word}.x' cannot be written to; write 'ctx.x' instead",
           "apiVersion: noetl.io/v2\n" + arc(f"step: b, set: {{☞{word}.x: 1}}"))
       for word in ("iter", "step")),
@@ -569,6 +550,20 @@ WARNINGS = [
         step("tool: [{☞choose: [{else: [{kind: noop}]}, {when: '{{ ctx.x }}', do: [{kind: noop}]}]}]")),
     row("P211", "S7", "an arc behind one that always holds is told", "this arc is never tried: the one on line 1 always holds",
         arc("step: b}, ☞{step: a, when: '{{ ctx.x }}'")),
+    *(row("P215", "S1", f"{claim} has no effect", f"has no effect here; {needs}", fragment)
+      for claim, needs, fragment in (
+          ("a number of tries without a retry", "it is for 'do: retry'", action("do: continue, ☞attempts: 3")),
+          ("a target without a jump", "it is for 'do: jump'", action("do: fail, ☞to: a")),
+          ("a number at once of a sequential loop", "it is for 'mode: parallel'", loop("in: [1], iterator: x, spec: {☞max_in_flight: 3}")),
+          ("what a final step means that is not there", "there is no 'final_step'", executor("☞final_step_failure: partial")),
+          ("a priority that nobody selects by", "it is for 'executor.spec.selection: priority'", spec("☞priority: 1")),
+          ("a denial without rules", "without 'rules' no token is denied", spec("policy: {admit: {once: true, ☞on_deny: fail}}")),
+          ("a failure that nobody waits for", "nobody waits for the child", task("kind: playbook, path: x, wait: false, ☞on_failure: catch")),
+          ("a value that is not stored", "it is for 'action: put'", task("kind: artifact, action: get, ref: x, ☞value: 1")),
+          ("a key without upsert", "it is for 'mode: upsert'", task("kind: transfer, source: {kind: rows, rows: []}, target: {kind: sqlite, database: f, table: t, ☞key: [a]}")),
+          ("an address of a file", "an end of kind sqlite does not look at it", task("kind: transfer, source: {kind: sqlite, ☞url: x, query: SELECT 1}, target: {kind: sqlite, database: f, table: t}")),
+      )),
+    row("P102", "S17", "a random order needs a seed", "selection 'random' needs a seed; say which: executor.spec.seed: 1", executor("selection: ☞random"), warns=False),
     row("P210", "S6", "nor inside its lists", "workload is data",
         "workload: {x: [1, {y: ☞'{{ ctx.x }}'}]}\n" + A),
 ]

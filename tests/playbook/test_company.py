@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petra.folder_files import read_file
+from petra.kernel import State
+from petra.kernel.snapshot import restore, snapshot
 from petra.library import beside, gather
 from petra.playbook import read
 from petra.playbook.company import Companion, Company
@@ -124,3 +126,9 @@ def test_what_is_found_when_it_runs_is_what_the_check_found(
     expected = beside(root / caller, [root / "lib"]).find(call)
     meant = company.seen_from(own).find(call)
     assert (root / meant.place if meant else None) == expected
+
+
+def test_a_state_in_company_is_the_same_from_a_snapshot() -> None:
+    company = Company("p.yaml", [member("a.yaml", "a", shelved=True)])
+    state = State(id="x", company=company, labels={"a": "b"})
+    assert restore(snapshot(state)) == state

@@ -23,7 +23,7 @@ SAID = {
     "boolean-when": "",
     "braces-in-code": "P128:10",
     "case-and-sink": "P207:1 P207:11 P207:12 P205:12 P113:18",
-    "cursor-loop": "P113:7",
+    "cursor-loop": "P113:7 P215:14",
     "dialect-c-everything": "P208:13 P208:14 P208:15 P208:21 P208:36 P208:44 P208:52 P205:62 P208:63 P208:64 P128:76 P125:81 P208:88",
     "dialect-c-fanout": "",
     "duckdb-commands": "P208:9 P207:10 P125:10",

@@ -67,3 +67,19 @@ def test_a_name_that_nothing_has_is_a_problem_with_a_guess(tmp_path: Path, more:
 )
 def test_names_that_are_there_are_fine(tmp_path: Path, more: str) -> None:
     read(tmp_path, more)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "world: [{at_s: 1, signal: {name: paid, paylod: 1}}]",
+        "world: [{at_s: 1, cancel: {raeson: x}}]",
+        "world: [{when_open: get, complete: {action: approve, dat: 1}}]",
+        "world: [{at_s: 1, group: {step: get, ad: 1}}]",
+        "world: [{at_s: 1, override: {step: get, okay: 1}}]",
+        "world: [{at_s: 1, pause: {raeson: x}}]",
+    ],
+)
+def test_a_key_that_an_act_does_not_take_is_a_problem(tmp_path: Path, more: str) -> None:
+    with pytest.raises(TestError, match=r"unknown key .*; (did you mean|known)"):
+        read(tmp_path, more)

@@ -140,6 +140,44 @@ def test_the_last_snippet_of_the_how_to_prints_what_it_says(tmp_path: Path) -> N
     assert ran.stdout == printed
 
 
+CLUSTER = "docs/how-to/run-on-a-cluster.md"
+
+
+def test_the_tool_for_a_cluster_has_30_lines_of_code() -> None:
+    (code,) = snippets(CLUSTER, "python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 30
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S22")
+def test_the_tool_for_a_cluster_calls_a_function_per_item_in_other_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,), (toml,) = snippets(CLUSTER, "python"), snippets(CLUSTER, "toml")
+    name, _, target = toml.splitlines()[1].partition(" = ")
+    install(tmp_path, "cluster_tool", code, f"[petra.tools]\n{name} = {target.strip(chr(34))}\n")
+    (tmp_path / "pricing.py").write_text(
+        "import os\ndef price(row): return [row['n'] * 2, os.getpid()]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    async def scenario() -> None:
+        registry = Registry()
+        try:
+            fields = {"function": "pricing:price", "items": [{"n": n} for n in range(20)]}
+            found = good(await registry.attempt("cluster", fields, ToolContext()))
+            assert [price for price, _ in found] == [n * 2 for n in range(20)]
+            assert os.getpid() not in {process for _, process in found}
+            wrong = await registry.attempt("cluster", {**fields, "items": [{}]}, ToolContext())
+            assert (bad(wrong).kind, bad(wrong).message) == ("unknown", "KeyError: 'n'")
+            none = await registry.attempt("cluster", {**fields, "items": 7}, ToolContext())
+            assert bad(none).message == "items takes a list"
+        finally:
+            await registry.close()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("entry", "said"),
     [

@@ -58,6 +58,8 @@ _VERBS = MappingProxyType(
         "replay": "Show an execution as it was at a record.",
         "diff": "Compare two executions.",
         "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
+        "rm": "Remove executions, with what they stored.",
+        "prune": "Remove executions that ended long ago.",
         "secret": "Credentials for playbooks, sealed in the home.",
         "db": "The store itself: migrate, stats, backup.",
     }
@@ -92,6 +94,8 @@ _PLACES = MappingProxyType(
             )
         },
         "migrate-execution": ("migrate_execution", "command"),
+        "rm": ("remove", "rm"),
+        "prune": ("remove", "prune"),
         "replay": ("replay", "command"),
         "diff": ("diff", "command"),
     }

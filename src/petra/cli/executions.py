@@ -23,6 +23,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
+from petra.cli.labels import which_options
 from petra.cli.output import as_json, cut, print_json, width
 from petra.cli.show import short, status_text, summary, trace_of
 from petra.clock import SystemClock
@@ -51,17 +52,26 @@ execution_argument = click.argument("execution", metavar="ID")
 
 
 @click.command("ps")
-@click.option("--status", multiple=True, help="Only these.")
+@which_options
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many."
 )
 @home_option
 @as_json
-def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
+def ps(
+    status: tuple[str, ...],
+    limit: int,
+    home: Path,
+    output: str,
+    *,
+    playbook: str | None,
+    labels: dict[str, str],
+) -> None:
     """List executions, latest first."""
+    wanted = ExecutionFilter(statuses=status, playbook=playbook, labels=tuple(labels.items()))
 
     async def asking(store: Store, _entries: Entries) -> tuple[list[Any], float]:
-        page = await store.executions(ExecutionFilter(statuses=status), limit=limit)
+        page = await store.executions(wanted, limit=limit)
         return [stored.row for stored in page.rows], await store.now()
 
     rows, now = look(home, asking)
@@ -70,7 +80,9 @@ def ps(status: tuple[str, ...], limit: int, home: Path, output: str) -> None:
         return
     for row in rows:
         click.echo(_listed(row, now))
-    if not rows:
+    if not rows and wanted != ExecutionFilter():
+        click.echo("no execution is like that; 'petra ps' lists all")
+    elif not rows:
         click.echo("nothing here; 'petra run FILE' starts an execution")
     elif any(row.status == "running" for row in rows):
         for trouble in (asked_there(home) or {}).get("troubles", ()):
@@ -104,7 +116,7 @@ def get(execution: str, home: Path, output: str) -> None:
 
     async def asking(store: Store, entries: Entries) -> tuple[Entry, list[str]]:
         entry = await find(store, entries, execution)
-        wanted = ExecutionFilter(text=f"{FORKED_FROM}={entry.state.id}")
+        wanted = ExecutionFilter(labels=((FORKED_FROM, entry.state.id),))
         forks = await store.executions(wanted)
         return entry, [stored.row.id for stored in forks.rows]
 

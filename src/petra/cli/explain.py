@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from petra.cli.causes import Cause, cause_of
 from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, home_option, look
@@ -37,24 +38,24 @@ def command(execution: str, home: Path, output: str) -> None:
         explain_code(execution, output)
         return
 
-    async def asking(store: Store, entries: Entries) -> Any:
+    async def asking(store: Store, entries: Entries) -> Cause:
         entry = await find(store, entries, execution)
-        return entry.state.id, await _explained(home, store, entry)
+        return await cause_of(entries, entry, lambda one: _explained(home, store, one))
 
-    chosen, found = look(home, asking)
+    cause = look(home, asking)
+    chosen, found = cause.entry.state.id, cause.explanation
     told_there = asked_there(home, chosen) if found.status == "running" else None
     if told_there is not None:
         found = msgspec.convert(told_there["explanation"], Explanation)
+        cause = Cause(cause.entry, found, [[] for _ in found.waiting], [None] * len(found.waiting))
     if output == "json":
-        print_json(msgspec.to_builtins(found))
+        print_json(cause.as_data())
         return
     click.echo(found.sentence)
     for line in trace_of((found.error or {}).get("details")):
         click.echo(f"  {line}")
-    for waiting in found.waiting:
-        click.echo(f"  {waiting.sentence}")
-        if waiting.unblocked_by:
-            click.echo(f"    unblocked by: {waiting.unblocked_by}")
+    for line in cause.lines():
+        click.echo(line)
     if told_there is None and found.status == "running" and not os.environ.get(STORE):
         click.echo(
             f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."

@@ -237,7 +237,7 @@ async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits:
             finally:
                 gone.cancel()
 
-    return await either(home, here, there)
+    return await either(home, here, there, only=[execution])
 
 
 async def _watch(

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from petra.control import GoneError, call
-from petra.desk import AnyRequest, Reply
+from petra.desk import AnyRequest, Begin, Branch, Reply
 from petra.desk.whole import has_references, whole
 from petra.embedded import DATABASE, OBJECTS, STORE, Folder, Local, Result
 from petra.engine.entries import Entries, Entry
@@ -158,17 +158,23 @@ async def requested(home: Path, given: AnyRequest) -> Reply:
         except PetraError as error:
             return Reply(error=str(error))
 
-    return await either(home, here, lambda: call(home, given))
+    only = [] if isinstance(given, Begin | Branch) else [given.execution]
+    return await either(home, here, lambda: call(home, given), only=only)
 
 
 async def either(
-    home: Path, here: Callable[[Local], Awaitable[T]], there: Callable[[], Awaitable[T]]
+    home: Path,
+    here: Callable[[Local], Awaitable[T]],
+    there: Callable[[], Awaitable[T]],
+    *,
+    only: Collection[str] | None = None,
 ) -> T:
     """Do something with the home open; while another process has it, ask that one.
 
+    With ``only``, nothing else that was left in the home goes on meanwhile.
     A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
     """
-    return await _either(home, lambda: Local.open(home), here, there)
+    return await _either(home, lambda: Local.open(home, only=only), here, there)
 
 
 async def _either(

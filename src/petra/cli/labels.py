@@ -1,8 +1,16 @@
-"""Labels on the command line: ``--label KEY=VALUE``."""
+"""Which executions are meant: ``--playbook``, ``--status`` and ``--label KEY=VALUE``, which a start takes too."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+STATUSES = (
+    "running", "waiting", "paused", "stuck", "compensating", "completed", "partial", "failed", "aborted",
+)  # fmt: skip
 
 
 def _labels(
@@ -23,3 +31,17 @@ label_option = click.option(
     "--label", "labels", multiple=True, metavar="KEY=VALUE", callback=_labels,
     help="A label of the execution; 'petra ps --label' finds it.",
 )  # fmt: skip
+
+
+def which_options(command: _Command) -> _Command:
+    """Let a verb say which executions are meant."""
+    playbook = click.option("--playbook", metavar="NAME", help="Only of this playbook.")
+    status = click.option(
+        "--status", type=click.Choice(STATUSES), multiple=True, metavar="STATUS",
+        help=f"Only these: {', '.join(STATUSES)}.",
+    )  # fmt: skip
+    label = click.option(
+        "--label", "labels", multiple=True, metavar="KEY=VALUE", callback=_labels,
+        help="Only with this label.",
+    )  # fmt: skip
+    return playbook(status(label(command)))

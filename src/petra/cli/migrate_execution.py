@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from petra.cli.definition import definition
 from petra.cli.home import found_id, home_option, look, request_id
 from petra.cli.output import as_json, print_json
 from petra.cli.steer import carry_out, execution_argument, map_option
 from petra.desk import Move
-from petra.embedded import read_file
+from petra.desk.beside import beside
 from petra.engine.entries import Entries
-from petra.errors import UsageError
 from petra.kernel import Program
 from petra.kernel.migration import MigrationPlan, examined
-from petra.playbook import Playbook, read, to_yaml
+from petra.playbook import to_yaml
 
 
 @click.command("migrate-execution")
@@ -50,32 +50,19 @@ def command(
     if planned:
         _show(_plan(home, chosen, version, renamed), output)
         return
-    playbook = look(home, lambda store, entries: _definition(store, entries, chosen, version))
+    playbook, around = definition(home, chosen, version)
     asked = Move(
         id=request_id(), execution=chosen, playbook=to_yaml(playbook), renamed=renamed,
-        reason=reason, rest=False,
+        reason=reason, rest=False, beside=beside(around),
     )  # fmt: skip
     carry_out(home, asked, output)
 
 
-async def _definition(store: Any, entries: Entries, execution: str, version: str) -> Playbook:
-    """Return the playbook that a file or a stored version names."""
-    if Path(version).is_file():  # noqa: ASYNC240 - nothing else runs meanwhile
-        return read_file(Path(version))
-    entry = await entries.read(execution)
-    meta = entry.program.playbook.metadata
-    stored = await store.find_playbook(meta.path or meta.name, version)
-    if stored is None:
-        raise UsageError(
-            f"there is neither a file '{version}' nor a version '{version}' of '{meta.name}'"
-        )
-    return read(stored.source.decode(), stored.name).checked()
-
-
 def _plan(home: Path, execution: str, version: str, renamed: dict[str, str]) -> MigrationPlan:
-    async def asking(store: Any, entries: Entries) -> MigrationPlan:
+    target = Program(definition(home, execution, version)[0])
+
+    async def asking(_: Any, entries: Entries) -> MigrationPlan:
         entry = await entries.read(execution)
-        target = Program(await _definition(store, entries, execution, version))
         return examined(entry.program, target, entry.state, renamed)
 
     return look(home, asking)

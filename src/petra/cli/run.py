@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import msgspec
 
 from petra.cli.files import library_option
-from petra.cli.follow import Showing, Silent, follow, is_live, telling
+from petra.cli.follow import Showing, follow, is_live, telling
+from petra.cli.going_on import go_on, say
 from petra.cli.home import (
     EXIT,
     act,
@@ -27,9 +29,9 @@ from petra.cli.home import (
     whole_result,
 )
 from petra.cli.labels import label_option
-from petra.cli.output import as_json, count, print_json
+from petra.cli.left import Left, left_here
+from petra.cli.output import as_json, folded, print_json
 from petra.cli.ready import ready
-from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
 from petra.control import call
@@ -42,15 +44,15 @@ from petra.playbook import Playbook, to_yaml
 from petra.playbook.write import to_plain
 from petra.values import digest
 
-_LEFT = frozenset({"running", "compensating"})
-_SHOWN = 5
-
 
 @click.command("run")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @with_workload
 @click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
-@click.option("--wait", "waits", is_flag=True, help="Stay while it waits for a person or a signal.")
+@click.option(
+    "--wait", "waits", is_flag=True, help="Stay while it waits: for a person, a signal, or time."
+)
+@click.option("--only", is_flag=True, help="Leave alone what an earlier process left here.")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier process left.")
 @click.option(
     "--allow-unsound", is_flag=True, help="Start it although its net can get stuck or pile up."
@@ -70,19 +72,22 @@ def command(
     sets: tuple[str, ...],
     detach: bool,
     waits: bool,
+    only: bool,
     resume: bool,
     allow_unsound: bool,
 ) -> None:
     """Start a playbook here, durably, and follow it until it ends or waits.
 
-    Without FILE it goes on with what an earlier process left. Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck,
-    130 interrupted; what is interrupted goes on with 'petra watch ID'.
+    Without FILE it goes on with what an earlier process left, until nothing can go on; with --wait until all of it has
+    ended. Exit codes: 0 completed, 1 failed, 3 waiting, 4 stuck, 130 interrupted; what is interrupted goes on with
+    'petra watch ID'.
     """
     if file is None or resume:
         if file is not None:
             raise click.UsageError("either a FILE or --resume; 'petra run' alone goes on too")
-        _resume(home, output, waits=waits)
-        return
+        if only or detach:
+            raise click.UsageError("--only and --detach go with a FILE to start")
+        go_on(home, output, waits=waits)
     given = workload_of(workload, sets)
     playbook, proof, around = ready(
         file, output, home=home, allow_unsound=allow_unsound, library=library
@@ -93,10 +98,23 @@ def command(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
-    starting = _Starting(home, begin, playbook, proof, detach=detach, waits=waits, output=output)
+    starting = _Starting(
+        home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output
+    )
     with _interruptible(starting.named):
         result = act(home, starting.go)
-    _finish(home, result, output, code=0 if detach else None)
+    if not detach:
+        _finish(home, result, output)
+    _finish(home, result, output, code=0, detached=starting.here)
+
+
+def _say_detached(home: Path, execution: str) -> None:
+    """Say that something must go on with what was only started."""
+    words = (
+        f"  nothing goes on with it unless a petra has {home} open: 'petra watch {execution}' goes on with it,"
+        " 'petra run' with everything here"
+    )
+    click.echo(folded(words))
 
 
 @dataclass(slots=True)
@@ -112,12 +130,18 @@ class _Starting:
     proof: Proof
     detach: bool
     waits: bool
+    only: bool
     output: str
+    here: bool = False
+    """Whether nobody else has the home open."""
     named: list[str] = field(default_factory=list)
 
     async def go(self) -> Result:
         """Start it and follow it."""
-        result = await either(self.home, self._here, self._there)
+        left = await left_here(self.home)
+        opened = partial(self._here, left)
+        only: list[str] | None = [] if self.only or self.detach else None
+        result = await either(self.home, opened, self._there, only=only)
         if result is None:
             words = f"another petra has {self.home} open and runs it; this one looks on"
             click.echo(words, err=True)
@@ -129,19 +153,19 @@ class _Starting:
         self.named[:] = self.named or [execution]
         return msgspec.structs.replace(self.begin, execution=self.named[0])
 
-    async def _here(self, local: Local) -> Result | None:
-        if self.output != "json":
-            await _tell_left(local)
+    async def _here(self, left: Left, local: Local) -> Result | None:
+        if not self.only and not self.detach:
+            left.tell_late()
+            left.tell_going("'--only' leaves them alone")
         local.engine.proofs.know(digest(to_plain(self.playbook)), self.proof)
         begin = self._begun(local.new_id())
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None
         reply = await local.carry_out(begin)
-        if reply.refused:
+        if reply.refused or self.detach:
+            self.here = not os.environ.get(STORE)
             return result_from(reply)
         with telling(execution, self.output, self.playbook.metadata.name) as view:
-            if self.detach:
-                return result_from(reply)
             showing = Showing(execution, view, fresh=fresh)
             async with showing.of(local.engine.feed, local.engine.store):
                 result = await local.desk.rest_for_long(local.who, execution, over=self.waits)
@@ -156,31 +180,6 @@ class _Starting:
         return result_from(reply) if reply.refused or self.detach else None
 
 
-async def _left(local: Local) -> list[str]:
-    """Return the executions that an earlier process was not done with."""
-    found: list[str] = []
-    after = ""
-    while page := await local.engine.store.live(after=after):
-        found += [
-            stored.row.id
-            for stored in page
-            if stored.row.status in _LEFT or stored.row.reason in ("timer", "child")
-        ]
-        after = page[-1].row.id
-    return found
-
-
-async def _tell_left(local: Local) -> None:
-    if os.environ.get(STORE):
-        return  # engines that share a store leave nothing to each other: they are running
-    left = await _left(local)
-    if left:
-        words = f"going on with {count(len(left), 'execution')} that an earlier process left"
-        click.echo(
-            f"{words}: {', '.join(left[:_SHOWN])}{' …' if len(left) > _SHOWN else ''}", err=True
-        )
-
-
 @contextmanager
 def _interruptible(named: list[str]) -> Iterator[None]:
     """Say how to go on after an interruption; ``named`` has the id, once there is one."""
@@ -192,63 +191,16 @@ def _interruptible(named: list[str]) -> Iterator[None]:
         sys.exit(130)
 
 
-def _finish(home: Path, result: Result, output: str, code: int | None = None) -> None:
+def _finish(
+    home: Path, result: Result, output: str, code: int | None = None, *, detached: bool = False
+) -> NoReturn:
     if output == "json":
         print_json(shown_data(whole_result(home, result)))
     else:
-        _say(result, drawn=is_live() and code is None and result.status != "refused")
+        say(result, drawn=is_live() and code is None and result.status != "refused")
+        if detached and result.status not in EXIT:
+            _say_detached(home, result.id)
     sys.exit(EXIT.get(result.status, 1) if code is None else code)
-
-
-def _say(result: Result, *, drawn: bool) -> None:
-    """Say what it has come to; under a tree that was drawn, only what that does not show."""
-    words = summary(result)
-    if drawn:
-        words = words.partition("\n")[2]
-    if words:
-        click.echo(words)
-    if not drawn or result.reason != "human":
-        hint(result)
-
-
-# Going on
-
-
-def _resume(home: Path, output: str, *, waits: bool) -> None:
-    async def going_on(local: Local) -> list[Result]:
-        left = await _left(local)
-        if output != "json":
-            _say_left(left)
-        with telling(left[0], output, "") if len(left) == 1 else nullcontext(Silent()) as view:
-            showing = Showing(left[0] if left else "", view)
-            shown = showing.of(local.engine.feed, local.engine.store) if left else nullcontext()
-            async with shown:
-                ended = [local.desk.rest_for_long(local.who, one, over=waits) for one in left]
-                results = list(await asyncio.gather(*ended))
-                await showing.reached(results[0].version if results else 0)
-            view.finish(results[0].status if results else "")
-            return results
-
-    async def there() -> list[Result]:
-        raise UsageError(f"another petra has {home} open and goes on with everything in it")
-
-    try:
-        results = act(home, lambda: either(home, going_on, there))
-    except KeyboardInterrupt:
-        click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
-        sys.exit(130)
-    if output == "json":
-        print_json([shown_data(whole_result(home, result)) for result in results])
-    for result in results if output != "json" else ():
-        _say(result, drawn=is_live() and len(results) == 1)
-    sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
-
-
-def _say_left(left: list[str]) -> None:
-    if not left:
-        click.echo("nothing is left to go on with; 'petra run FILE' starts an execution")
-    else:
-        click.echo(f"going on with {count(len(left), 'execution')} that an earlier process left")
 
 
 @click.command("watch")
@@ -258,18 +210,19 @@ def _say_left(left: list[str]) -> None:
     "--follow",
     "waits",
     is_flag=True,
-    help="Stay while it waits for a person or a signal.",
+    help="Stay while it waits: for a person, a signal, or time.",
 )
 @home_option
 @as_json
 def watch(execution: str, home: Path, output: str, *, waits: bool) -> None:
     """Go on with an execution that was interrupted or detached, and follow it.
 
-    While another process has the home open, this one only looks on.
+    What else was left here is left alone. While another process has the home open, this one only looks on.
     """
     chosen = found_id(home, execution)
 
     async def following() -> Result:
+        (await left_here(home)).tell_late([chosen])
         with telling(chosen, output) as view:
             return await follow(home, chosen, view, waits=waits)
 

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from petra.cli.definition import definition, own_playbook
+from petra.cli.files import library_option
 from petra.cli.home import (
     EXIT,
     find,
@@ -24,14 +26,16 @@ from petra.cli.home import (
 )
 from petra.cli.output import as_json, print_json
 from petra.cli.show import hint, summary
-from petra.cli.workload import workload_of
+from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, Branch
+from petra.desk.beside import beside
 from petra.desk.result import awaited_signals
-from petra.embedded import new_id, read_file
+from petra.embedded import new_id
 from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.library import Gathered
 from petra.playbook import to_yaml
 from petra.store.base import Store
 from petra.wire import Error
@@ -217,14 +221,14 @@ map_option = click.option(
 def _changed(command: Callable[..., T]) -> Callable[..., T]:
     """Let a new execution with an old past differ from it."""
     playbook = click.option(
-        "--playbook", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-        help="Go on with this playbook; the past must fit it.",
+        "--playbook", metavar="FILE|VERSION",
+        help="Go on with this playbook, or with a version that is applied; the past must fit it.",
     )  # fmt: skip
     pairs = click.option(
         "--set", "pairs", metavar="K=V", multiple=True, help="Another value of the workload."
     )
     reason = click.option("--reason", default="", help="Why; it is kept in the log.")
-    return playbook(map_option(pairs(reason(command))))
+    return playbook(map_option(pairs(reason(library_option(command)))))
 
 
 @click.command("rerun")
@@ -263,15 +267,23 @@ def _branch(
     execution: str,
     output: str,
     *,
-    playbook: Path | None,
+    playbook: str | None,
+    library: tuple[Path, ...],
     pairs: tuple[str, ...],
     renamed: dict[str, str],
     **asked: Any,
 ) -> None:
     """Begin a new execution with an old past; a refusal leaves none behind."""
+    origin = found_id(home, execution)
+    changed, around = (
+        definition(home, origin, playbook, library) if playbook else (None, Gathered())
+    )
+    workload = workload_of("", pairs) if pairs else None
+    for words in unknown_keys(changed or own_playbook(home, origin), workload or {}):
+        click.echo(f"warning: {words}", err=True)
     given = Branch(
-        id=request_id(), execution=new_id(SystemClock()), origin=found_id(home, execution),
-        playbook=to_yaml(read_file(playbook)) if playbook is not None else "",
-        renamed=renamed, workload=workload_of("", pairs) if pairs else None, **asked,
+        id=request_id(), execution=new_id(SystemClock()), origin=origin,
+        playbook=to_yaml(changed) if changed is not None else "", beside=beside(around),
+        renamed=renamed, workload=workload, **asked,
     )  # fmt: skip
     carry_out(home, given, output, follows=True)

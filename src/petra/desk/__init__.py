@@ -6,6 +6,7 @@ work items they mean, ``result`` is what they get back.
 
 from __future__ import annotations
 
+from petra.desk.carrying import carry_out
 from petra.desk.desk import Desk
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item, open_item
@@ -19,6 +20,7 @@ from petra.desk.requests import (
     Branch,
     Look,
     Move,
+    Remove,
     Reply,
     Request,
 )
@@ -48,9 +50,11 @@ __all__ = [
     "May",
     "Move",
     "Principal",
+    "Remove",
     "Reply",
     "Request",
     "Result",
+    "carry_out",
     "login_name",
     "meant_item",
     "new_id",

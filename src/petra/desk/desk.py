@@ -6,21 +6,18 @@ Every call says who asks (``petra.desk.principal``); what is asked is recorded u
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any, Unpack, assert_never
+from typing import Any, Unpack
 
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.beside import How, gathered
-from petra.desk.branching import branch
+from petra.desk.beside import How
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
-from petra.desk.looking import looked
-from petra.desk.moving import move
 from petra.desk.principal import May, Principal
-from petra.desk.requests import AnyRequest, Apply, Ask, Begin, Branch, Look, Move, Reply
-from petra.desk.resting import FOLLOWED_S, Resting
-from petra.desk.result import Result, records_of, refusal, refused, result_data, result_of
+from petra.desk.removing import removed
+from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
+from petra.desk.result import Result, records_of, refusal, result_of
 from petra.engine import Answered, Engine
 from petra.engine.catalogue import applied_data
 from petra.engine.entries import Entry
@@ -31,7 +28,7 @@ from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.kernel.commands import at
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook
 from petra.store.base import PAGE
 from petra.store.rows import ExecutionFilter, Page, StoredExecution, WorkItemFilter, WorkItemRow
 
@@ -114,6 +111,18 @@ class Desk:
                 raise UsageError(f"playbook '{one.metadata.name}': {why}")
         return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
 
+    async def remove(
+        self, who: Principal, executions: Sequence[str], *, force: bool = False
+    ) -> list[str]:
+        """Remove executions with all that are below them; with ``force`` those that go on are cancelled first."""
+        who.must(May.ADMINISTER)
+
+        async def cancel(execution: str) -> None:
+            await self.ask(who, execution, c.Cancel(now=0.0, reason="it is to be removed"))
+            await self._resting.until(execution, lambda result: result.status in ENDED)
+
+        return await removed(self.engine, executions, cancel if force else None)
+
     # Looking and waiting
 
     async def rest(
@@ -137,6 +146,12 @@ class Desk:
         if over:
             return await self._resting.over(execution)
         return await self._resting.settled(execution, FOLLOWED_S)
+
+    async def rest_above(self, who: Principal, result: Result) -> None:
+        """Wait until those rest that waited for an execution which is over now."""
+        who.must(May.SEE)
+        if result.status in OVER:
+            await self._resting.above(result.id, FOLLOWED_S)
 
     async def _entry(self, execution: str) -> Entry:
         if self.engine.shards.owns(execution):
@@ -246,43 +261,6 @@ class Desk:
                 break
             made = new_id(self.clock)
         return made
-
-    # For other processes
-
-    async def carry_out(self, who: Principal, request: AnyRequest) -> Reply:
-        """Do what a request asks for: the same here and for a process that called."""
-        match request:
-            case Begin():
-                playbook = read(request.playbook, "the playbook").checked()
-                answered = await self.begin(
-                    who, playbook, request.workload, execution=request.execution, command=request.id,
-                    allow_unsound=request.allow_unsound, labels=request.labels, beside=gathered(request.beside),
-                )  # fmt: skip
-                if answered.refused:
-                    return refused(request, playbook.metadata.name, answered.refused)
-            case Branch():
-                answered = await branch(self.engine, who, request)
-                if answered.refused:
-                    return refused(request, "", answered.refused)
-            case Move():
-                answered = await move(self.engine, who, request)
-            case Ask():
-                answered = await self.ask(
-                    who, request.execution, request.command, request=request.id
-                )
-            case Apply():
-                found = [read(text, "the playbook").checked() for text in request.playbooks]
-                done = await self.apply(who, found, allow_unsound=request.allow_unsound)
-                return Reply(result={"applied": done})
-            case Look():
-                if request.execution:
-                    await self.get(who, request.execution)  # who may not see it is told so
-                return Reply(result=await looked(self.engine, request.execution))
-            case _:
-                assert_never(request)
-        waits = self.rest_for_long if request.rest else self.get
-        result = await waits(who, request.execution)
-        return Reply(refused=answered.refused, result=result_data(result))
 
 
 def _accepted(answered: Answered) -> None:

@@ -77,11 +77,18 @@ class Apply(Request, frozen=True, tag="apply"):
     allow_unsound: bool = False
 
 
+class Remove(Request, frozen=True, tag="remove"):
+    """Remove executions, each with what is below it; with ``force`` those that have not ended are cancelled first."""
+
+    executions: list[str]
+    force: bool = False
+
+
 class Look(Request, frozen=True, tag="look"):
     """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
 
 
-AnyRequest = Ask | Begin | Branch | Move | Apply | Look
+AnyRequest = Ask | Begin | Branch | Move | Apply | Remove | Look
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -16,6 +16,7 @@ from petra.engine.entries import Entry, UnknownExecutionError
 from petra.engine.feed import Bell, Feed
 
 OVER: Final = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
+ENDED: Final = OVER - {"stuck"}
 FOLLOWED_S: Final = 60.0
 """A timer that is due so soon is waited for; nobody else would fire it."""
 
@@ -66,19 +67,35 @@ class Resting:
                     continue
                 if result.status in OVER or not entry.state.children:
                     return result
-                if not await self._children(list(entry.state.children), bell, followed_s):
-                    continue
+                over = await self._children(entry, bell, followed_s)
                 entry = await self._entry(execution)
-                if not entry.busy and entry.state.seq == result.version:
+                if entry.busy or entry.state.seq != result.version:
+                    continue
+                if not over:
                     return result
+                await bell.heard()  # one of them is over, and it will hear of that
 
-    async def _children(self, children: list[str], bell: Bell, followed_s: float) -> bool:
-        """Wait until those are settled that an execution waits for; False: its own bell rang before one had begun."""
-        for child in children:
-            if not await self._is_begun(child, bell):
-                return False
-            await self.settled(child, followed_s)
-        return True
+    async def above(self, execution: str, followed_s: float) -> None:
+        """Wait until those are settled that waited for an execution which is over now."""
+        parent = (await self._entry(execution)).state.parent
+        while parent:
+            try:
+                result = await self.settled(parent, followed_s)
+                parent = (await self._entry(parent)).state.parent if result.status in OVER else ""
+            except UnknownExecutionError:
+                return
+
+    async def _children(self, parent: Entry, bell: Bell, followed_s: float) -> bool:
+        """Wait until those are settled that an execution waits for; True: one of them is over."""
+        over = False
+        for child in list(parent.state.children):
+            while not await self._is_begun(child, bell):
+                if child not in (await self._entry(parent.state.id)).state.children:
+                    break  # it never will be
+            else:
+                result = await self.settled(child, followed_s)
+                over = over or result.status in ENDED
+        return over
 
     async def _is_begun(self, child: str, bell: Bell) -> bool:
         """Wait until a child is there; False: its parent has moved on, perhaps because it will not be."""

@@ -17,7 +17,8 @@ from petra.desk import (
     result_of,
 )
 from petra.embedded.folder import CLOSED, DATABASE, LOGS, OBJECTS, STORE, Folder
-from petra.embedded.local import Local, read_around, read_file, run_file
+from petra.embedded.local import Local, run_file
+from petra.embedded.reading import read_around, read_file
 
 __all__ = [
     "CLOSED",

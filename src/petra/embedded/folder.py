@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
+from petra.engine.scope import Scope, family
 from petra.objects import LocalObjects
 from petra.private import make_file, take
 from petra.store.base import Store
@@ -64,15 +65,22 @@ class Folder:
 
     @asynccontextmanager
     async def opened(
-        self, clock: Clock, *, shard_lease_s: float = SHARD_LEASE_S, keep_s: float | None = None
+        self,
+        clock: Clock,
+        *,
+        shard_lease_s: float = SHARD_LEASE_S,
+        keep_s: float | None = None,
+        only: Collection[str] | None = None,
     ) -> AsyncIterator[Engine]:
         """Open the store and give an engine on it that takes up what is left; close both in the end.
+
+        With ``only``, of what is left it takes up these executions, with their parents and children.
 
         Raises:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
         """
-        engine = await self._engine(clock, shard_lease_s, keep_s)
+        engine = await self._engine(clock, shard_lease_s, keep_s, only)
         try:
             async with engine:
                 yield engine
@@ -88,7 +96,13 @@ class Folder:
         except OSError as error:
             _log.warning("%s was left in order, and cannot say so: %s", self.home, error)
 
-    async def _engine(self, clock: Clock, shard_lease_s: float, keep_s: float | None) -> Engine:
+    async def _engine(
+        self,
+        clock: Clock,
+        shard_lease_s: float,
+        keep_s: float | None,
+        only: Collection[str] | None,
+    ) -> Engine:
         holder = new_name() if self.shared else ""
         store = await self.open_store()
         in_order = (self.home / CLOSED).exists()
@@ -99,6 +113,7 @@ class Folder:
         return Engine(
             store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
+            scope=None if only is None or self.shared else Scope(await family(store, only)),
         )  # fmt: skip
 
     async def open_store(self) -> Store:

@@ -285,6 +285,8 @@ class Keeper:
 
     def _heard(self, hand: Hand, frame: f.AnyFrame) -> None:
         hand.heard = self._clock.monotonic()
+        if type(frame) is f.Reports or type(frame) is f.Credit:
+            return  # which most are
         match frame:
             case f.Hello():
                 hand.greeted = True

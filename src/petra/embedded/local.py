@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from petra import folder_files
 from petra.clock import Clock, SystemClock
 from petra.collector import look_less_often
 from petra.control import listening
-from petra.desk import AnyRequest, Desk, Principal, Reply, Result, owner
+from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
 from petra.embedded.hands import begun, starter
 from petra.embedded.keeper import Keeper
+from petra.embedded.reading import Readings, read_around
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
-from petra.library import Gathered, gather
+from petra.library import Gathered
 from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
@@ -50,6 +50,7 @@ class Local:
     ) -> None:
         """Make one for whoever uses it: the owner of the folder, unless told otherwise."""
         self.library = tuple(library)
+        self._readings = Readings(self.library)
         self.who = who or owner()
         self.engine = engine
         self.clock = clock
@@ -67,6 +68,7 @@ class Local:
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
         library: Sequence[Path] = (),
+        only: Collection[str] | None = None,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
@@ -90,7 +92,7 @@ class Local:
         async with (
             workers as start,
             begun(start) as first,
-            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s) as engine,
+            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s, only=only) as engine,
         ):
             local = cls(engine, clock, library=library)
             async with (
@@ -126,7 +128,7 @@ class Local:
     def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
         if isinstance(playbook, Playbook):
             return playbook, Gathered()
-        return read_around(Path(playbook), self.library)
+        return self._readings.around(Path(playbook))
 
     async def apply(
         self, *playbooks: Playbook | str | Path, allow_unsound: bool = False
@@ -216,30 +218,7 @@ class Local:
 
     async def carry_out(self, request: AnyRequest) -> Reply:
         """Do what a request asks for: the same here and for a process that called."""
-        return await self.desk.carry_out(self.who, request)
-
-
-def read_file(file: Path) -> Playbook:
-    """Read a playbook that may run.
-
-    Raises:
-        InvalidPlaybookError: it has errors.
-    """
-    learn_plug_ins()
-    return folder_files.read_file(file).checked()
-
-
-def read_around(file: Path, library: Sequence[Path] = ()) -> tuple[Playbook, Gathered]:
-    """Read a playbook that may run, with what lies around its file and may be called (S16).
-
-    Raises:
-        InvalidPlaybookError: it has errors, or what it calls has.
-    """
-    playbook = read_file(file)
-    found = gather(file, playbook, library, read=folder_files.read_file)
-    for reading in found.faulty:
-        reading.checked()
-    return playbook, found
+        return await carry_out(self.desk, self.who, request)
 
 
 def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:

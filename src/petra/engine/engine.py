@@ -53,8 +53,10 @@ from petra.engine.news import Notice, Topic
 from petra.engine.post import Post
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
+from petra.engine.removal import remove
 from petra.engine.retention import Retention
 from petra.engine.retries import Retries
+from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
 from petra.engine.wakes import Wakes
@@ -70,6 +72,9 @@ from petra.store.errors import UnavailableError
 from petra.wire import frames
 
 _log = logging.getLogger(__name__)
+
+_BESIDE = (frames.Log, frames.Retrying, frames.Checked)
+"""What workers say that makes room for nothing."""
 
 
 class Engine:
@@ -90,13 +95,17 @@ class Engine:
         retention: Retention | None = None,
         logs: LogFiles | None = None,
         objects: Objects | None = None,
+        scope: Scope | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
+
+        With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
         a ``holder``, a name that no other one has, shares the store with others.
         """
         self._handed_back = handed_back
+        self.scope = scope or Scope()
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
@@ -111,14 +120,16 @@ class Engine:
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Request] = Inbox()
-        self._wakes = Wakes(store, self.clock, self.shards.mine)
+        self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
         self._post = Post(
             store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
-            unfit=self._unfit,
+            unfit=self._unfit, scope=self.scope,
         )  # fmt: skip
-        self._recovery = Recovery(store, self.dispatcher.offer, self._deliveries_lost)
+        self._recovery = Recovery(
+            store, self.dispatcher.offer, self._deliveries_lost, self.scope.holds
+        )
         self._retention = retention
         self.logs = RunLogs(logs)
         self.retries = Retries(self.clock)
@@ -165,6 +176,8 @@ class Engine:
         done = await self.life.close(self._finish, CLOSE_S)
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
+        if not self.scope.is_whole:  # then what others left as lost is lost still
+            self.in_order = self.in_order and self._handed_back
 
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
@@ -287,6 +300,7 @@ class Engine:
         if given is not None:
             answer.cancel()
             return given
+        self.scope.add(execution)
         self._inbox.push(Request(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
 
@@ -331,7 +345,7 @@ class Engine:
 
     # Workers
 
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:  # noqa: C901, PLR0912 - a table
+    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
         """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again.
 
         Raises:
@@ -341,16 +355,8 @@ class Engine:
             return
         frame = check(given, greeted=self.dispatcher.greeted(link))
         self.dispatcher.heard(link)
-        self.keychains.take(link, frame)
         match frame:
-            case frames.Hello():
-                self.dispatcher.hello(link, frame)
-                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
-            case frames.Credit():
-                self.dispatcher.credit(link, frame.slots)
-            case frames.Heartbeat():
-                self.dispatcher.heartbeat(link, frame.leases)
-            case frames.Reports():
+            case frames.Reports():  # what is said most comes first
                 # while there is no room, no more is read from this connection
                 await self._inbox.room()
                 if not self.life.goes_on():
@@ -358,6 +364,23 @@ class Engine:
                 for report in frame.reports:
                     self._reported(link, report)
                 return
+            case frames.Credit():
+                self.dispatcher.credit(link, frame.slots)
+            case frames.Heartbeat():
+                self.dispatcher.heartbeat(link, frame.leases)
+            case _:
+                self.keychains.take(link, frame)
+                await self._said(link, frame)
+                if isinstance(frame, _BESIDE):
+                    return
+        await self._pump()
+
+    async def _said(self, link: Link, frame: frames.FromWorker) -> None:
+        """Take what workers say seldom."""
+        match frame:
+            case frames.Hello():
+                self.dispatcher.hello(link, frame)
+                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
@@ -368,15 +391,12 @@ class Engine:
                 own = self._own_lines(link, frame)
                 self.feed.printed(own.lines)
                 self.logs.take(link, own)
-                return
             case frames.Retrying():
                 if self.dispatcher.serves(link, frame.execution):
                     self.retries.take(frame)
                     self.feed.hint(frame)
-                return
-            case frames.Checked():
-                return
-        await self._pump()
+            case _:
+                pass
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
@@ -409,7 +429,8 @@ class Engine:
         """Read what is out, for offers that had no room; not while lost deliveries are among it."""
         if not self._recovery.is_done:
             raise UnavailableError("deliveries that were lost are not decided about yet")
-        return await self.store.pending(shards=self.shards.mine(), after=after)
+        rows = await self.store.pending(shards=self.shards.mine(), after=after)
+        return [row for row in rows if self.scope.holds(row.execution)]
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         self._inbox.push(lost_delivery(row))
@@ -440,10 +461,19 @@ class Engine:
     async def _retain(self) -> None:
         assert self._retention is not None, "it is asked for"
         async for gone in self._retention.sweep():
-            for execution in gone:
-                self.entries.drop(execution)
-                self.feed.gone(execution)
-            await self.logs.remove(gone)
+            await self._forget(gone)
+
+    async def remove(self, executions: Collection[str]) -> tuple[str, ...]:
+        """Remove executions that have ended; return those that are gone."""
+        gone = await remove(self.store, self.objects, executions)
+        await self._forget(gone)
+        return gone
+
+    async def _forget(self, gone: Collection[str]) -> None:
+        for execution in gone:
+            self.entries.drop(execution)
+            self.feed.gone(execution)
+        await self.logs.remove(gone)
 
     # Shards
 

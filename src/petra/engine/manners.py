@@ -17,7 +17,7 @@ from petra.errors import PetraError
 from petra.wire import frames as f
 
 _FROM_WORKER: Final = (
-    f.Hello, f.Credit, f.Checked, f.Want, f.Reports, f.Log, f.Heartbeat, f.Retrying, f.Drain, f.Bye,
+    f.Reports, f.Credit, f.Hello, f.Checked, f.Want, f.Log, f.Heartbeat, f.Retrying, f.Drain, f.Bye,
 )  # fmt: skip
 
 
@@ -31,16 +31,18 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - 
     Raises:
         BreachError: no honest worker says that.
     """
-    name = type(frame).__name__.lower()
     if not isinstance(frame, _FROM_WORKER):
-        raise BreachError(f"a worker does not say '{name}'")
+        raise BreachError(f"a worker does not say '{_name(frame)}'")
     if isinstance(frame, f.Hello) == greeted:
-        raise BreachError("it said hello twice" if greeted else f"it said '{name}' before hello")
+        before = f"it said '{_name(frame)}' before hello"
+        raise BreachError("it said hello twice" if greeted else before)
     match frame:
-        case f.Hello():
-            _hello(frame)
+        case f.Reports():  # what is said most comes first
+            _reports(frame.reports)
         case f.Credit():
             _between(frame.slots, 1, SLOTS_MAX, "the credit")
+        case f.Hello():
+            _hello(frame)
         case f.Heartbeat():
             _texts(frame.leases, "a lease")
             _finite(frame.stalled_s, "the time it stalled")
@@ -49,8 +51,6 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - 
         case f.Checked():
             _texts([frame.digest], "a digest")
             _many([*frame.problems, *frame.missing], "problems")
-        case f.Reports():
-            _reports(frame.reports)
         case f.Log():
             _log(frame)
         case f.Retrying():
@@ -60,6 +60,10 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - 
         case f.Drain():
             pass
     return frame
+
+
+def _name(frame: f.AnyFrame) -> str:
+    return type(frame).__name__.lower()
 
 
 def _hello(frame: f.Hello) -> None:

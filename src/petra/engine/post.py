@@ -22,11 +22,12 @@ from petra.engine.draft import Answered, Request, answer_of, known_answer
 from petra.engine.entries import Entries
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
+from petra.engine.scope import Scope
 from petra.engine.shards import Shards
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
-from petra.store.base import Store
+from petra.store.base import READ_LIMIT, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, Playbook, shard_of
 from petra.wire import frames
@@ -50,12 +51,14 @@ class Post:
         push: Callable[[Request], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], object],
         unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
+        scope: Scope | None = None,
     ) -> None:
         """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside.
 
         ``unfit`` says why an execution does not begin.
         """
         self._store = store
+        self._scope = scope or Scope()
         self._entries = entries
         self._shards = shards
         self._clock = clock
@@ -72,7 +75,9 @@ class Post:
 
     async def look(self) -> None:
         """Take the letters that lie in the store."""
-        for letter in await self._store.letters(shards=self._shards.mine(), limit=LETTERS_MAX):
+        # those that are left alone must not hide ours
+        most = LETTERS_MAX if self._scope.is_whole else READ_LIMIT
+        for letter in await self._store.letters(shards=self._shards.mine(), limit=most):
             await self.take(letter)
 
     async def take(self, letter: Letter) -> None:
@@ -97,6 +102,11 @@ class Post:
     async def _take(self, letter: Letter) -> None:
         message = decode(letter.body)
         command = message.command
+        if isinstance(command, c.Start) and self._scope.holds(command.parent):
+            self._scope.add(letter.execution)
+        if not self._scope.holds(letter.execution):
+            self._open.discard(letter.id)
+            return
         request = Request(
             letter.execution,
             lambda now: msgspec.structs.replace(command, now=now),

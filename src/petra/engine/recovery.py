@@ -28,8 +28,13 @@ class Recovery:
         store: Store,
         offer: Callable[[PendingRow], None],
         lose: Callable[[Sequence[PendingRow]], Awaitable[None]],
+        holds: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed."""
+        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed.
+
+        What ``holds`` says no to is left as it is.
+        """
+        self._holds = holds
         self._store = store
         self._offer = offer
         self._lose = lose
@@ -47,7 +52,7 @@ class Recovery:
         after = ("", "", "")
         found = self._left if in_order else self._lost
         while page := await self._store.pending(shards=shards, after=after):
-            found.extend(page)
+            found.extend(row for row in page if self._holds(row.execution))
             last = page[-1]
             after = (last.execution, last.pending.run, last.pending.chunk)
 

@@ -51,26 +51,32 @@ class Retention:
         before = self._clock.now() - self._keep_s
         gone = (await self._store.expire(before, limit=EXPIRE_MAX)).executions
         if self._objects is not None:
-            try:
-                await self._collect(self._objects, gone)
-            except ObjectError as error:
-                _log.warning("objects that nothing refers to stay for now: %s", error)
+            await collect(self._store, self._objects, gone)
         return gone
 
-    async def _collect(self, objects: Objects, gone: Collection[str]) -> None:
-        """Delete the objects that became orphans, and what else deleted executions have left behind."""
-        makers = set(gone)
-        while keys := await self._store.orphans(limit=EXPIRE_MAX):
-            for key in keys:
-                await objects.delete(key)
-            makers |= {key.partition("/")[0] for key in keys}
-            await self._store.forget_orphans(keys)
-        for maker in sorted(makers):
-            if await self._is_over(maker):
-                await objects.remove(maker)
 
-    async def _is_over(self, maker: str) -> bool:
-        """Whether an execution is deleted and nobody refers to what it made."""
-        if await self._store.execution(maker) is not None:
-            return False
-        return not await self._store.refers_to(f"{maker}/")
+async def collect(store: Store, objects: Objects, gone: Collection[str]) -> None:
+    """Delete the objects that became orphans, and what else deleted executions have left behind; if not now, then later."""
+    try:
+        await _collect(store, objects, gone)
+    except ObjectError as error:
+        _log.warning("objects that nothing refers to stay for now: %s", error)
+
+
+async def _collect(store: Store, objects: Objects, gone: Collection[str]) -> None:
+    makers = set(gone)
+    while keys := await store.orphans(limit=EXPIRE_MAX):
+        for key in keys:
+            await objects.delete(key)
+        makers |= {key.partition("/")[0] for key in keys}
+        await store.forget_orphans(keys)
+    for maker in sorted(makers):
+        if await _is_over(store, maker):
+            await objects.remove(maker)
+
+
+async def _is_over(store: Store, maker: str) -> bool:
+    """Whether an execution is deleted and nobody refers to what it made."""
+    if await store.execution(maker) is not None:
+        return False
+    return not await store.refers_to(f"{maker}/")

@@ -15,15 +15,22 @@ from collections.abc import AsyncIterator, Callable, Collection
 
 from petra.clock import Clock, doze
 from petra.engine.limits import AGAIN_S, DUE_MAX, NEAR_S, POLL_S
-from petra.store.base import Store
+from petra.engine.scope import Scope
+from petra.store.base import READ_LIMIT, Store
+from petra.store.rows import WakeUp
 
 
 class Wakes:
     """The moments at which executions want to be ticked: one each, the earliest."""
 
     def __init__(
-        self, store: Store, clock: Clock, mine: Callable[[], Collection[int] | None]
+        self,
+        store: Store,
+        clock: Clock,
+        mine: Callable[[], Collection[int] | None],
+        scope: Scope | None = None,
     ) -> None:
+        self._scope = scope or Scope()
         self._store = store
         self._clock = clock
         self._mine = mine
@@ -79,7 +86,7 @@ class Wakes:
     async def _look(self) -> None:
         """Fetch the near future; a full page means that there is more, once this one has been ticked."""
         now, until = self._clock.monotonic(), self._clock.now() + NEAR_S
-        rows = await self._store.due(until, shards=self._mine(), limit=DUE_MAX)
+        rows = await self._due_rows(until)
         if now >= self._forget_at:
             self._ticked.clear()
             self._forget_at = now + AGAIN_S
@@ -88,6 +95,13 @@ class Wakes:
             self.set(row.execution, row.due)
         full = len(rows) == DUE_MAX and rows[-1].due <= self._clock.now()
         self._looked = float("-inf") if full and new else now
+
+    async def _due_rows(self, until: float) -> list[WakeUp]:
+        if self._scope.is_whole:
+            return await self._store.due(until, shards=self._mine(), limit=DUE_MAX)
+        # those that are left alone stay due, and must not hide ours
+        rows = await self._store.due(until, shards=self._mine(), limit=READ_LIMIT)
+        return [row for row in rows if self._scope.holds(row.execution)][:DUE_MAX]
 
     async def _wait(self) -> None:
         """Wait for the next time, the next look, or an earlier time that is set meanwhile."""

@@ -28,6 +28,8 @@ class Waiting:
     rule: str = ""
     operands: list[dict[str, Any]] = field(default_factory=list)
     unblocked_by: str = ""
+    child: str = ""
+    """The execution of the sub-playbook that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,12 @@ def _run(program: Program, state: State, run: Run) -> list[Waiting]:
         sentence = rest.message[0].upper() + rest.message[1:] + until + "."
         found.append(
             Waiting(
-                run.id, run.step, rest.reason, sentence, unblocked_by=_unblock(state, run, rest)
+                run.id,
+                run.step,
+                rest.reason,
+                sentence,
+                unblocked_by=_unblock(state, run, rest),
+                child=rest.child,
             )
         )
     if not found and program.plan_of(run).mode == "worker":

@@ -36,6 +36,7 @@ class Rest:
     reason: str
     message: str
     token: str = ""
+    child: str = ""
 
 
 def in_flight(program: Program, state: State) -> bool:
@@ -99,9 +100,8 @@ def waits_of(run: Run) -> list[Rest]:
     found = []
     for holder in holders:
         if holder.child:
-            found.append(
-                Rest("waiting", "child", f"step '{run.step}' waits for its sub-playbook", run.id)
-            )
+            words = f"step '{run.step}' waits for its sub-playbook"
+            found.append(Rest("waiting", "child", words, run.id, holder.child))
         found += [
             Rest(
                 "waiting",

@@ -26,10 +26,10 @@ Rule 9: of more than ``ATTEMPTS_KEPT`` attempts the first and the last are repor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr.dates import NOW
@@ -48,8 +48,7 @@ ATTEMPTS_KEPT: Final = 20_000
 """Attempts of one run that are remembered; beyond, those in the middle are only counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """One try to make: wait ``after_s`` seconds, run the tool, and ``advance`` with its outcome.
 
     ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them, without
@@ -66,8 +65,7 @@ class Run:
     follow: Followed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """The end of the run."""
 
     report: Report
@@ -325,7 +323,7 @@ class Machine:
     def _limit(self, task: Task, decision: Decision) -> Decision:
         """Count a jump, and the retry of a noop, which is one; fail beyond the limit."""
         if decision.action == "retry" and task.kind == "noop":
-            decision = replace(decision, delay_s=0.0)
+            decision = structs.replace(decision, delay_s=0.0)
         elif decision.action != "jump":
             return decision
         elif decision.to not in self._positions:

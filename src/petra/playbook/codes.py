@@ -66,6 +66,7 @@ CODES = MappingProxyType(
         "P212": "A compensation that never happens",
         "P213": "A final step that arcs reach too",
         "P214": "A condition that waits for the clock",
+        "P215": "A key without effect",
         "P301": "A join that cannot complete",
         "P302": "Tokens that can pile up without end",
         "P303": "A way that never ends",

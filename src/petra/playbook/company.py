@@ -38,7 +38,7 @@ class Named(Protocol):
 _Named = TypeVar("_Named", bound=Named)
 
 
-class Companion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Companion(msgspec.Struct, frozen=True, omit_defaults=True):
     """A playbook in company; ``place`` is its file, seen from the folder of the first one."""
 
     place: str
@@ -50,7 +50,7 @@ class Companion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether all of them find it by path or name; else those in its own folder do."""
 
 
-class Company(msgspec.Struct, frozen=True, kw_only=True):
+class Company(msgspec.Struct, frozen=True):
     """Where a playbook lay, and what lay around it."""
 
     place: str

@@ -77,7 +77,7 @@ class Legacy:
     def __init__(self, document: AnyMap, notes: Notes) -> None:
         self.document = document
         self.notes = notes
-        self.foreign = str(document.get("apiVersion")).startswith("noetl.io/")
+        self.foreign = walk.is_foreign(document)
         self.names: set[str] = set()
         self.bindings: list[Binding] = []
 
@@ -149,7 +149,7 @@ class Legacy:
         if "bind" not in step:
             return
         mark = key_mark(step, "bind")
-        bound = as_map(step.pop("bind")) or {}
+        bound = self._mapped(step.pop("bind"), "'bind'", mark)
         self.notes.legacy(mark, "bind", "a noop task with set_ctx")
         for name in bound:
             self._define(name, mark)
@@ -216,27 +216,26 @@ class Legacy:
         mark = key_mark(step, "case")
         self.notes.legacy(mark, "case", "next.arcs")
         arcs: list[Tree] = []
-        for item in as_seq(step.pop("case")) or ():
-            arcs.extend(self._case_arcs(as_map(item) or {}, mark))
+        for item in self._listed(step.pop("case"), "case", mark):
+            arcs.extend(self._case_arcs(self._mapped(item, "a branch of 'case'", mark), mark))
         plain = as_seq(step.get("next")) or ()
         arcs.extend(plain)
         put(step, "next", new_seq(arcs, mark, like=step), mark)
 
     def _case_arcs(self, case: AnyMap, mark: Mark) -> list[Tree]:
+        self._only(case, ("when", "then", "else"), "a branch")
         given = case.get("then", case.get("else"))
         body = as_map(given) or {}
         for item in as_seq(given) or ():  # a list of things to do, one of which is to go on
             if (one := as_map(item)) is not None and "step" not in one:
                 body = {**body, **one}
-        rest = sorted(set(body) - {"next", "step", "args"})
-        if rest:
+        for key in sorted(set(body) - {"next", "step", "args", "set"}):
             self.notes.refuse(
-                key_mark(body, rest[0]),
-                f"'{rest[0]}' inside 'case' has no counterpart",
+                key_mark(body, key),
+                f"'{key}' inside 'case' has no counterpart",
                 "put it into a step of its own and route to it",
             )
-            for key in rest:
-                del body[key]
+            del body[key]
         targets = as_seq(body.get("next")) or ([body] if "step" in body else as_seq(given) or [])
         arcs: list[Tree] = []
         for target in targets:
@@ -373,16 +372,19 @@ class Legacy:
             return
         mark = key_mark(task, "eval")
         self.notes.legacy(mark, "eval", "spec.policy.rules")
-        items = as_seq(task["eval"])
-        del task["eval"]
-        if items is None:
-            self.notes.refuse(mark, "'eval' must be a list of rules", "write spec.policy.rules")
-            return
-        rules = [self._eval_rule(as_map(item) or {}, mark) for item in items]
+        items = self._listed(task.pop("eval"), "eval", mark)
+        rules = [self._eval_rule(self._mapped(item, "a rule", mark), mark) for item in items]
         policy = child(child(task, "spec", mark), "policy", mark)
+        if policy.get("rules"):
+            words = "'eval' and 'spec.policy.rules' both say what to do with an outcome"
+            self.notes.refuse(mark, words, "put all rules into spec.policy.rules")
+            return
         put(policy, "rules", new_seq(rules, mark, like=task), mark)
 
-    def _eval_rule(self, item: Mapping[str, Tree], mark: Mark) -> Tree:
+    def _eval_rule(self, item: AnyMap, mark: Mark) -> Tree:
+        if "else" in item or "then" in item:
+            known = ("else",) if "else" in item else ("expr", "when", "then")
+            self._only(item, known, "eval")
         body = as_map(item.get("else")) if "else" in item else item
         given = as_map((body or {}).get("then")) or {
             key: value for key, value in (body or {}).items() if key not in ("expr", "when", "else")
@@ -399,14 +401,14 @@ class Legacy:
             return
         mark = key_mark(task, "result")
         self.notes.legacy(mark, "tool.result", "set_ctx, and a further task for a sink")
-        result = as_map(task.pop("result")) or {}
+        result = self._mapped(task.pop("result"), "'result'", mark)
         self._only(result, _RESULT_KEYS, "result")
         picked = _this(_braced(result.get("pick", "{{ outcome.result }}")), ("outcome", "result"))
         found: dict[str, Tree] = {}
         if isinstance(name := result.get("as"), str):
             self._define(name, mark)
             found[name] = picked
-        collect = as_map(result.get("collect")) or {}
+        collect = self._mapped(result.get("collect"), "'collect'", mark)
         if isinstance(into := collect.get("into"), str):
             self._define(into, mark)
             found[into] = picked
@@ -420,6 +422,20 @@ class Legacy:
         elif sinks:
             words = "a task of the workbook cannot have a sink"
             self.notes.lose(mark, words, "store its result with a further task where it is called")
+
+    def _mapped(self, given: Tree, what: str, mark: Mark) -> AnyMap:
+        """Give a mapping back; anything else is told, and read as if it were empty."""
+        found = as_map(given)
+        if found is None and given is not None:
+            self.notes.refuse(mark, f"{what} must be a mapping", "give each value a name")
+        return found if found is not None else new_map({}, mark, like=self.document)
+
+    def _listed(self, given: Tree, word: str, mark: Mark) -> AnySeq:
+        """Give a list back; anything else is told, and read as if it were empty."""
+        found = as_seq(given)
+        if found is None and given is not None:
+            self.notes.refuse(mark, f"'{word}' must be a list", "put a '- ' in front of each item")
+        return found if found is not None else new_seq([], mark, like=self.document)
 
     def _only(self, given: AnyMap | dict[str, Tree], known: tuple[str, ...], where: str) -> None:
         """Tell of keys that mean nothing; none is dropped in silence."""

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from petra.playbook import walk
 from petra.playbook.problems import Mark, Problems
-from petra.playbook.tree import Map, new_map
+from petra.playbook.tree import Map, as_map, new_map
 
 CONTENT: Mapping[str, str] = MappingProxyType(
     {
@@ -62,7 +62,9 @@ def pin(document: Map, files: Files | None, problems: Problems) -> Mark | None:
     """Write what files say into the tasks that name them; return where the first of them is named."""
     first: Mark | None = None
     tasks = [task for step in walk.steps(document) for task in walk.tasks(step)]
-    tasks += [task for task in (document.get("workbook") or {}).values() if isinstance(task, Map)]
+    tasks += [
+        task for task in (as_map(document.get("workbook")) or {}).values() if isinstance(task, Map)
+    ]
     for task in tasks:
         assert isinstance(task, Map), "the reader's own tree"
         at = _file(task, files, problems)

@@ -32,6 +32,7 @@ from petra.playbook.problems import (
 from petra.playbook.shapes import name_kinds, normalise
 from petra.playbook.tree import Map, Places, Tree
 from petra.playbook.unknown import UnknownKeys
+from petra.playbook.walk import is_foreign
 from petra.playbook.write import to_yaml
 from petra.playbook.yaml12 import NODES_MAX, TEXT_BYTES_MAX, parse
 
@@ -113,7 +114,7 @@ def read_tree(  # noqa: PLR0913 - what a reading needs
         _too_large(problems)
         return Reading(name, text, None, tuple(problems))
     _header(tree, problems)
-    foreign = str(tree.get("apiVersion")).startswith("noetl.io/")
+    foreign = is_foreign(tree)
     notes = Notes(foreign=foreign)
     keys = UnknownKeys(problems, foreign=foreign)
     keys.mend_early(tree)

@@ -15,6 +15,7 @@ from petra.playbook.problems import Mark, Problems
 from petra.playbook.step_patches import PATCHES, step_patches
 from petra.playbook.sugar import expand
 from petra.playbook.tree import Map, Seq, Tree, as_map, copy_tree, move, new_map, rename
+from petra.playbook.workbook import workbook
 
 ACTION_WORDS = frozenset(fields_of(Action)) | frozenset(fields_of(Allow))
 # The keys of a step, in any dialect.
@@ -31,7 +32,7 @@ def name_kinds(document: Map, problems: Problems) -> None:
 
 def normalise(document: Map, problems: Problems) -> None:
     """Bring every task list, rule and workbook of a document into the one shape."""
-    book = _workbook(document, problems)
+    book = workbook(document, problems)
     for step in walk.steps(document):
         assert isinstance(step, Map)
         name = walk.short_name(step)
@@ -116,56 +117,6 @@ def _loop_policy(spec: Tree) -> None:
         policy.pop(word, None)
 
 
-def _workbook(document: Map, problems: Problems) -> dict[str, Map]:
-    """Make the workbook a map of name to task."""
-    written = document.get("workbook")
-    made = Map(getattr(written, "mark", document.mark))
-    inner = as_map(written)
-    if (
-        isinstance(inner, Map)
-        and set(inner) == {"tasks"}
-        and "kind" not in (as_map(inner["tasks"]) or {})
-    ):
-        written = inner["tasks"]
-    if isinstance(written, Map):
-        for key, task in written.items():
-            made.write(key, _named(task, key), written.key_at(key), written.value_at(key))
-    elif isinstance(written, Seq):
-        for index, item in enumerate(written):
-            at = written.item_at(index)
-            name = item.get("name") if isinstance(item, Map) else None
-            if not isinstance(name, str):
-                problems.error(
-                    "P102", at, "a workbook task has no 'name'", "add 'name:' to this task"
-                )
-            elif name in made:
-                problems.error(
-                    "P105",
-                    at,
-                    f"workbook task '{name}' is already written on line {made.key_at(name).line}",
-                    "rename one of the two",
-                )
-            else:
-                made.write(name, _named(item, name), at, at)
-    elif written is not None:
-        return {}
-    if "workbook" in document:
-        _set(document, "workbook", made)
-    return {name: task for name, task in made.items() if isinstance(task, Map)}
-
-
-def _named(task: Tree, name: str) -> Tree:
-    """A workbook entry may hold its task under ``tool``."""
-    if not isinstance(task, Map):
-        return task
-    wrapped = task.get("tool")
-    if "kind" not in task and isinstance(wrapped, Map):
-        task = wrapped
-    if "name" not in task:
-        task.write("name", name, task.mark, task.mark)
-    return task
-
-
 def _pipeline(holder: Map, single: str, book: dict[str, Map], problems: Problems) -> Tree:
     tool = holder["tool"]
     at = holder.value_at("tool")
@@ -245,6 +196,8 @@ def _rule(rule: Tree, problems: Problems) -> None:
             "P111", rule.key_at("then"), "'then' stands beside 'else' instead of inside it",
             "indent 'then' so that it is a child of 'else'",
         )  # fmt: skip
+        if rule["else"] is not None:
+            problems.error("P103", rule.value_at("else"), "'else' must be a mapping", "remove this")
         inner = Map(rule.key_at("then"))
         inner.write("then", rule["then"], rule.key_at("then"), rule.value_at("then"))
         del rule["then"]

@@ -65,18 +65,17 @@ class _Block:
         if not isinstance(body, Map):
             self._malformed(f"'{word}' takes 'when', 'do' and 'max'")
             return [self._merge()]
-        for key in body:
-            if key not in ("when", "do", "max"):
-                self.problems.error(
-                    "P101",
-                    body.key_at(key),
-                    f"unknown key '{key}' in '{word}'",
-                    "known: when, do, max",
-                )
+        self._only(body, ("when", "do", "max"), f"'{word}'")
         if "when" not in body or "do" not in body:
             self._malformed(f"'{word}' needs 'when' and 'do'")
             return [self._merge()]
         return self._while(body) if word == "while" else self._until(body)
+
+    def _only(self, given: Map, known: tuple[str, ...], where: str) -> None:
+        for key in given:
+            if key not in known:
+                words = f"unknown key '{key}' in {where}"
+                self.problems.error("P101", given.key_at(key), words, f"known: {', '.join(known)}")
 
     def _choose(self, body: Tree) -> list[Tree]:
         if not isinstance(body, Seq) or not body:
@@ -86,14 +85,17 @@ class _Block:
         tasks: list[Tree] = []
         for index, branch in enumerate(body):
             if not isinstance(branch, Map) or not (
-                {"when", "do"} <= set(branch) or set(branch) == {"else"}
+                {"when", "do"} <= set(branch) or "else" in branch
             ):
                 self._malformed(
                     "a branch of 'choose' has 'when' and 'do', or only 'else'", body.item_at(index)
                 )
                 continue
-            entry = f"{self.label}__{'else' if 'else' in branch else index}"
-            inner = self._tasks(branch.get("do", branch.get("else")), f"{entry}__")
+            closing = "do" not in branch
+            known = ("else",) if closing else ("when", "do")
+            self._only(branch, known, "a branch of 'choose'")
+            entry = f"{self.label}__{'else' if closing else index}"
+            inner = self._tasks(branch["else" if closing else "do"], f"{entry}__")
             rules.append(_rule(self.mark, branch.get("when"), {"do": "jump", "to": entry}))
             tasks += [_noop(self.mark, entry, [_rule(self.mark, None, {"do": "continue"})]), *inner]
             tasks.append(

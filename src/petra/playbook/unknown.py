@@ -184,7 +184,9 @@ class UnknownKeys:
             self.problems.extend(trial)
             return True
         words = f"'{key}' in {where(path)} is ignored: {wrong.message}"
-        self.problems.warn("P208", wrong.mark, words, wrong.hint or "Petra does not know this form")
+        self.problems.warn(
+            "P208", node.value_at(key), words, wrong.hint or "Petra does not know this form"
+        )
         return False
 
     def _decode(

@@ -15,6 +15,11 @@ SUGAR = ("choose", "while", "until")
 CODE_KEYS = frozenset({"code", "script", "command", "commands", "query", "function", "sql"})
 
 
+def is_foreign(document: AnyMap) -> bool:
+    """Whether the header is NoETL's: what Petra does not know there is ignored, and told."""
+    return str(document.get("apiVersion")).startswith("noetl.io/")
+
+
 def steps(document: AnyMap) -> Iterator[AnyMap]:
     """Yield every step that is a mapping."""
     for item in as_seq(document.get("workflow")) or ():

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from petra.errors import ExpressionError
 from petra.expr import Profile, Scope, Template, compile_template
@@ -34,8 +33,7 @@ MESSAGE_MAX: Final = 1_000
 """Characters of an author's message that are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """What a policy made of an outcome.
 
     ``rule`` is the index of the rule that fired, or None. ``writes`` are not reduced yet. A ``fail`` has an
@@ -198,7 +196,7 @@ class _Patch:
         """Return a decision that sets this too, where it does not set the same."""
         taken = {write.key for write in decision.writes}
         writes = tuple(write for write in self.writes if write.key not in taken)
-        return replace(
+        return structs.replace(
             decision,
             writes=(*writes, *decision.writes),
             set_iter={**self.set_iter, **decision.set_iter},

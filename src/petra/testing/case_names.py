@@ -13,6 +13,21 @@ from petra.playbook.tree import Map, Seq, Tree
 _LISTS = ("done", "never", "cancelled")
 _COUNTS = ("runs", "attempts")
 _TRIGGERS = ("when_open", "when_waiting", "step")
+_OF_ITEM = ("data", "reason", "on_behalf_of", "step", "item")
+_BODIES = {
+    "signal": ("name", "key", "payload"),
+    "complete": ("action", *_OF_ITEM),
+    "cancel": ("reason",),
+    "pause": ("reason",),
+    "resume": ("reason",),
+    **dict.fromkeys(
+        ("claim", "release", "start", "fail", "cancel_item", "suspend", "resume_item"), _OF_ITEM
+    ),
+    **dict.fromkeys(("delegate", "reassign"), ("to", *_OF_ITEM)),
+    "group": ("step", "add", "close", "cancel", "complete"),
+    "override": ("step", "ok", "result", "error", "reason"),
+}
+"""What each act takes; a draft and a comment are the author's own."""
 
 
 class CaseNames:
@@ -67,6 +82,7 @@ class CaseNames:
                 self._happens(item)
 
     def _happens(self, item: Map) -> None:
+        self._bodies(item)
         for word in _TRIGGERS:
             if isinstance(name := item.get(word), str):
                 self._known(name, self._steps, item.value_at(word), "step")
@@ -78,6 +94,16 @@ class CaseNames:
         name = signal.get("name") if isinstance(signal, Map) else signal
         if isinstance(name, str) and self._is_misspelt(name):
             self._known(name, self._signals, item.value_at("signal"), "signal")
+
+    def _bodies(self, item: Map) -> None:
+        """Report every key that an act does not take."""
+        for act, known in _BODIES.items():
+            body = item.get(act)
+            if not isinstance(body, Map):
+                continue
+            for key in [key for key in body if key not in known]:
+                at, words = body.key_at(key), f"unknown key '{key}' in '{act}'"
+                self._problems.error("P101", at, words, did_you_mean(key, known))
 
     def _is_misspelt(self, signal: str) -> bool:
         """Whether a signal looks like one that is waited for; any other may be sent to see it refused (S15)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
@@ -128,8 +128,7 @@ def discard(text: str, stream: str = "log") -> None:
     """Take a text and forget it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool may touch beside its fields.
 
     ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
@@ -138,16 +137,16 @@ class ToolContext:
     a text that goes on, and leaves what may be the beginning of a secret. Any thread may call ``log``.
     """
 
-    args: Mapping[str, Any] = field(default_factory=dict)
-    scope: Mapping[str, Any] = field(default_factory=dict)
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    scope: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    spec: Mapping[str, Any] = msgspec.field(default_factory=dict)
     secret: Callable[[str], Awaitable[Any]] = no_secret
     log: Say = discard
     scrub: Callable[[str], str] = same
     part: Callable[[str], tuple[str, str]] = all_of_it
     objects: Objects | None = None
-    cancelled: Cancellation = field(default_factory=Cancellation)
-    written: Mapping[str, Written] = field(default_factory=dict)
+    cancelled: Cancellation = msgspec.field(default_factory=Cancellation)
+    written: Mapping[str, Written] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ that is called without arguments. A module is imported when its kind is first us
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import isawaitable
@@ -47,6 +47,8 @@ class Registry:
     def __init__(self, settings: ToolSettings | None = None, *, plug_ins: bool = True) -> None:
         self._settings = settings or ToolSettings()
         self._made: dict[str, Tool] = {}
+        self._counts: list[Callable[[], int]] = []
+        """Ask each tool that has threads how many of them are stuck."""
         self._plug_ins = _plug_ins() if plug_ins else {}
 
     def __iter__(self) -> Iterator[str]:
@@ -60,7 +62,7 @@ class Registry:
         """
         if tool.kind in SERVER_KINDS or tool.kind in self:
             raise UsageError(f"the kind '{tool.kind}' is taken; choose another name")
-        self._made[tool.kind] = tool
+        self._keep(tool.kind, tool)
 
     def __contains__(self, kind: object) -> bool:
         return kind in BUILT_IN or kind in self._plug_ins or kind in self._made
@@ -78,8 +80,15 @@ class Registry:
         """
         found = self._made.get(kind)
         if found is None:
-            found = self._made[kind] = self._make(kind)
+            found = self._keep(kind, self._make(kind))
         return found
+
+    def _keep(self, kind: str, tool: Tool) -> Tool:
+        self._made[kind] = tool
+        count = getattr(tool, "stuck", None)
+        if count is not None:
+            self._counts.append(count)
+        return tool
 
     def blocking(self, kind: str) -> Blocking | None:
         """Return the tool of a kind, if it is one that holds a thread while it runs."""
@@ -91,8 +100,10 @@ class Registry:
 
     def stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
-        counts = (getattr(tool, "stuck", None) for tool in self._made.values())
-        return sum(count() for count in counts if count is not None)
+        found = 0
+        for count in self._counts:
+            found += count()
+        return found
 
     def reads(self, kind: str, fields: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the names that a task takes from its args and its scope beside its fields; None: all of them."""
@@ -115,7 +126,7 @@ class Registry:
 
     async def close(self) -> None:
         """Close what the tools hold open: connections, pools, threads."""
-        made, self._made = list(self._made.values()), {}
+        made, self._made, self._counts = list(self._made.values()), {}, []
         for tool in made:
             close = getattr(tool, "close", None)
             closing = close() if close is not None else None

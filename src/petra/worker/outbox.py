@@ -72,6 +72,8 @@ def _fitting(reports: list[RunReport]) -> int:
     """Return how many reports, from the first, go in one frame."""
     if len(reports) <= _FEW:
         return len(reports)
+    if len(_encode(reports)) <= FRAME_BYTES:
+        return len(reports)
     room = FRAME_BYTES
     for number, report in enumerate(reports):
         room -= len(_encode(report))

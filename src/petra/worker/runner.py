@@ -12,7 +12,6 @@ the task run again, and that belongs to the same attempt (S20).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
@@ -29,9 +28,7 @@ from petra.objects import ExecutionObjects, is_reference
 from petra.objects import Objects as ObjectStore
 from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
 from petra.pipeline.machine import Next
-from petra.policy import patch_ctx
-from petra.reduce import ADDING
-from petra.references import Follow, Followed, NeededError, is_spliced
+from petra.references import Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
 from petra.wire import RETRYABLE, Assignment, Error, Iteration, Outcome, Report
 from petra.wire.frames import LogLine, Retrying, RunReport
@@ -39,8 +36,6 @@ from petra.worker.gathering import gather, is_part
 from petra.worker.items import with_items
 from petra.worker.loaded import Loaded
 from petra.worker.pages import Pages
-from petra.worker.parts import Parts
-from petra.worker.playbooks import Ready
 from petra.worker.results import (
     CleanObjects,
     finish,
@@ -51,9 +46,11 @@ from petra.worker.results import (
 )
 from petra.worker.storing import Storing
 from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
-from petra.worker.taking import taken
+from petra.worker.taking import taken, takes_nothing
+from petra.worker.work import Work
 
 RETRY_TOLD_S: Final = 0.25
+_ARGS: Final = frozenset({"args"})
 _BREATH: Final = 50  # iterations after which others get the loop, though no tool may ever wait
 
 
@@ -72,82 +69,6 @@ class Tools(Protocol):
         """Run one attempt; whatever happens, there is an outcome."""
 
 
-class Work:
-    """One assignment on its way, and the way to stop it; ``put`` takes each part of its report but the last."""
-
-    def __init__(
-        self, given: Assignment, ready: Ready, put: Callable[[RunReport], None], clock: Clock
-    ) -> None:
-        self.given = given
-        self.ready = ready
-        self.parts = Parts(given, put, clock)
-        self.reason: str | None = None
-        self.ctx: Mapping[str, Any] = given.scope.get("ctx") or {}
-        self._failed = False
-        self._parts: set[Cancellation] = set()
-
-    def cancel(self, reason: str) -> None:
-        """Stop whatever runs for it, now and later."""
-        if self.reason is None:
-            self.reason = reason or "cancelled"
-            self.parts.stop()
-            for part in tuple(self._parts):
-                part.set(self.reason)
-
-    def part(self) -> Cancellation:
-        """Return what stops one pipeline of this work."""
-        made = Cancellation()
-        if self.reason is not None:
-            made.set(self.reason)
-        self._parts.add(made)
-        return made
-
-    def end(self, part: Cancellation) -> None:
-        """Forget a pipeline that has ended."""
-        self._parts.discard(part)
-
-    def remember(self, report: Report, follow: Follow | None = None) -> None:
-        """Let iterations that start later see what this one wrote, as if each were handed out by itself.
-
-        Raises:
-            NeededError: a write adds to what is behind a reference.
-        """
-        if report.writes:
-            # The server judges the write, and fails the iteration.
-            with contextlib.suppress(ValueError, UnreadableError):
-                self.ctx = patch_ctx(self.ctx, report.writes, self.ready.settings.reducers, follow)
-
-    def adds_to_large(self, report: Report) -> bool:
-        """Tell whether a write adds to, or with, what is behind a reference."""
-        reducers = self.ready.settings.reducers
-        return any(
-            write.key in reducers
-            and (is_reference(write.value) or self._is_read(write.key, reducers[write.key]))
-            for write in report.writes
-        )
-
-    def _is_read(self, key: str, reducer: str) -> bool:
-        """Tell whether a write to a key has to look through a reference that is there."""
-        old = self.ctx.get(key)
-        return is_reference(old) and not (reducer in ADDING and is_spliced(old))
-
-    @property
-    def sharing(self) -> int:
-        """How many iterations share the room for results, if no page takes what is beyond it."""
-        return self.given.total if self.parts.pages is None else 0
-
-    def fail(self) -> None:
-        """End a chunk because one of its iterations failed: stop the others that run now."""
-        self._failed = True
-        self.parts.stop()
-        for part in tuple(self._parts):
-            part.set("another iteration failed")
-
-    def has_failed(self) -> bool:
-        """Tell whether an iteration has ended the chunk."""
-        return self._failed
-
-
 class Runner:
     """Runs assignments with the tools of one worker."""
 
@@ -163,6 +84,7 @@ class Runner:
     ) -> None:
         self._log = log
         self._tools = tools
+        self._ask_reads = getattr(tools, "reads", None)
         self.notice: Callable[[Retrying], object] | None = None
         self._clock = clock
         self._jitter = jitter
@@ -172,6 +94,12 @@ class Runner:
 
     async def run(self, work: Work) -> RunReport:
         """Run an assignment to its end; return its report, or the last part of it."""
+        try:
+            return await self._run(work)
+        finally:
+            work.objects = None
+
+    async def _run(self, work: Work) -> RunReport:
         given = work.given
         if given.gather is not None:
             return report_of(given, await self._gather(work, given.gather))
@@ -323,16 +251,15 @@ class Runner:
 
     def _stored(self, work: Work) -> ExecutionObjects | None:
         """Return the objects of the execution, if this worker has an object store."""
-        if self._objects is None:
-            return None
-        given = work.given
-        return Storing(
-            self._objects,
-            given.execution,
-            readable=frozenset(given.readable),
-            clock=self._clock,
-            stopped=lambda: work.reason is not None,
-        )
+        if work.objects is None and self._objects is not None:
+            work.objects = Storing(
+                self._objects,
+                work.given.execution,
+                readable=frozenset(work.given.readable),
+                clock=self._clock,
+                stopped=lambda: work.reason is not None,
+            )
+        return work.objects
 
     async def _pipeline(self, work: Work, iteration: Iteration | None) -> Report:
         """Run the tasks once: the step, or one iteration of it."""
@@ -426,7 +353,9 @@ class Runner:
     ) -> Outcome:
         """Make one attempt, and the same again if its secrets turn out to be old."""
         try:
-            run = await self._taken(run, objects)
+            names = self._reads(run)
+            if not takes_nothing(run, names):
+                run = await self._taken(run, names, objects)
         except UnreadableError as error:
             message = self._scrubber.scrub(error.message)
             error_of = Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
@@ -444,19 +373,19 @@ class Runner:
 
     def _reads(self, run: Run) -> frozenset[str] | None:
         """Return the names that a tool takes from args and scope; None: all of them."""
-        ask = getattr(self._tools, "reads", None)
-        if ask is None:
-            return frozenset({"args"})
-        names: frozenset[str] | None = ask(run.task.kind, run.fields)
+        if self._ask_reads is None:
+            return _ARGS
+        names: frozenset[str] | None = self._ask_reads(run.task.kind, run.fields)
         return names
 
-    async def _taken(self, run: Run, objects: ExecutionObjects | None) -> Run:
+    async def _taken(
+        self, run: Run, names: frozenset[str] | None, objects: ExecutionObjects | None
+    ) -> Run:
         """Return a try with the data that its tool takes by name, read where it is large.
 
         Raises:
             UnreadableError: some of it cannot be had.
         """
-        names = self._reads(run)
         while True:
             try:
                 return taken(run, names)

@@ -7,8 +7,9 @@ before it runs: a tool never sees a reference that nobody asked for with ``ref(x
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from petra.pipeline import Run
 from petra.references import Follow, references_in, resolved
@@ -21,13 +22,18 @@ def taken(run: Run, names: frozenset[str] | None) -> Run:
         NeededError: some of it was not brought.
         UnreadableError: some of it cannot be had.
     """
-    if run.follow is None or (names is not None and not names):
+    if run.follow is None or takes_nothing(run, names):
         return run
     args = _whole(run.follow, run.args, None if names is None or "args" in names else names)
     scope = _whole(run.follow, run.scope, names, but="args")
     if args is run.args and scope is run.scope:
         return run
-    return replace(run, args=args, scope={**scope, "args": args})
+    return structs.replace(run, args=args, scope={**scope, "args": args})
+
+
+def takes_nothing(run: Run, names: frozenset[str] | None) -> bool:
+    """Tell at a glance that a tool finds nothing under these names."""
+    return names is not None and names.isdisjoint(run.scope) and names.isdisjoint(run.args)
 
 
 def _whole(

@@ -34,9 +34,10 @@ from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
-from petra.worker.runner import Runner, Tools, Work, report_of
+from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, LostError, Transport
+from petra.worker.work import Work
 
 Connect = Callable[[], Awaitable[Transport]]
 """Gives a new connection; raises LostError or OSError to be asked again, ClosedError to end."""
@@ -78,6 +79,7 @@ class Worker:
     ) -> None:
         self.offer = offer
         self._connect = connect
+        self._count_stuck: Callable[[], int] | None = getattr(registry, "stuck", None)
         self._registry = registry
         self._keychain = keychain
         self._jitter = jitter
@@ -369,8 +371,7 @@ class Worker:
 
     def _stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""
-        count = getattr(self._registry, "stuck", None)
-        return count() if count is not None else 0
+        return self._count_stuck() if self._count_stuck is not None else 0
 
     def _drain_if_stuck(self) -> None:
         """A thread cannot be killed, its process can: leave as soon as the others are done."""

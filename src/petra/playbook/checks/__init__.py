@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from petra.playbook.checks.code import check_code
 from petra.playbook.checks.document import Document
+from petra.playbook.checks.effects import check_effects
 from petra.playbook.checks.ends import check_ends
 from petra.playbook.checks.flow import check_flow
 from petra.playbook.checks.names import check_names
@@ -23,3 +24,4 @@ def check(document: Document) -> None:
     check_templates(document)
     check_flow(document)
     check_ends(document)
+    check_effects(document)

@@ -8,6 +8,7 @@ import msgspec
 from litestar import Response, Router, post
 
 from petra.desk import Branch, Principal
+from petra.desk.carrying import carry_out
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body
@@ -77,7 +78,7 @@ async def _branched(
     known = await service.engine.store.answer(made.id) if made.id else None
     if known is not None:  # the id of what was begun then
         made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
-    reply = await service.desk.carry_out(who, made)
+    reply = await carry_out(service.desk, who, made)
     if reply.refused:
         raise ProblemError("refused", reply.refused)
     await waited(service, who, made.execution, wait)

@@ -26,7 +26,7 @@ from petra.tools.base import ToolContext
 from petra.wire import Assignment, Error, Outcome
 from petra.worker import Offer, Worker
 from petra.worker.heart import Heart
-from petra.worker.runner import Work
+from petra.worker.work import Work
 from petra.worker.worker import Connect
 
 SLOWEST_S = 12.0

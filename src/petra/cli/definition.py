@@ -1,0 +1,51 @@
+"""The definition to go on with: a playbook in a file, with what lies beside it, or a version that is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from petra.cli.home import look
+from petra.embedded import read_around
+from petra.engine.entries import Entries
+from petra.errors import UsageError
+from petra.library import Gathered
+from petra.playbook import Playbook, read
+from petra.store.base import Store
+
+
+def definition(
+    home: Path, execution: str, named: str, library: Sequence[Path] = ()
+) -> tuple[Playbook, Gathered]:
+    """Return the playbook that a file, or a version of an execution's own playbook, names; with what it may call.
+
+    Raises:
+        UsageError: there is neither.
+        InvalidPlaybookError: it has errors.
+    """
+    if Path(named).is_file():
+        return read_around(Path(named), library)
+    return look(home, lambda store, entries: _version(store, entries, execution, named)), Gathered()
+
+
+async def _version(store: Store, entries: Entries, execution: str, version: str) -> Playbook:
+    meta = (await entries.read(execution)).program.playbook.metadata
+    path = meta.path or meta.name
+    stored = await store.find_playbook(path, version)
+    if stored is None:
+        known = [one.version for one in await store.playbook_versions(path) if one.version]
+        shown = f"; applied are {', '.join(known)}" if known else "; 'petra apply' stores versions"
+        raise UsageError(
+            f"there is neither a file '{version}' nor a version '{version}' of '{meta.name}'{shown}"
+        )
+    return read(stored.source.decode(), stored.name).checked()
+
+
+def own_playbook(home: Path, execution: str) -> Playbook:
+    """Return the definition of an execution."""
+
+    async def asking(_: Any, entries: Entries) -> Playbook:
+        return (await entries.read(execution)).program.playbook
+
+    return look(home, asking)

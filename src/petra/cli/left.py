@@ -1,0 +1,89 @@
+"""What an earlier process left in a home: what can go on, and what was due while nothing ran."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from petra.cli.board import duration
+from petra.cli.home import reading
+from petra.cli.output import count, folded
+from petra.desk.resting import FOLLOWED_S
+from petra.embedded import DATABASE, STORE
+from petra.engine.entries import Entries
+from petra.store.base import READ_LIMIT, Store
+from petra.store.rows import WakeUp
+
+LATE_S = 2.0
+"""A timer that was due so long ago is told about; others are just due."""
+_GOING = frozenset({"running", "compensating"})
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The executions that have not ended; which of them can go on by themselves; and what was due before now."""
+
+    live: dict[str, str] = field(default_factory=dict)
+    """Their playbooks, by id."""
+    going: tuple[str, ...] = ()
+    late: tuple[WakeUp, ...] = ()
+    now: float = 0.0
+
+    def tell_late(self, only: Collection[str] | None = None) -> None:
+        """Say which timers acted late, because nothing ran when they were due."""
+        told = [one for one in self.late if only is None or one.execution in only]
+        for one in told[:_SHOWN]:
+            words = (
+                f"{self.live.get(one.execution, '')} {one.execution}: a timer was due"
+                f" {duration(self.now - one.due)} ago, while nothing ran here; it acts now"
+            )
+            click.echo(folded(words.strip()), err=True)
+        if len(told) > _SHOWN:
+            click.echo(f"and timers of {count(len(told) - _SHOWN, 'more execution')}", err=True)
+
+    def tell_going(self, leave: str) -> None:
+        """Say what goes on too, and how it is left alone."""
+        if self.going:
+            words = f"going on too with {count(len(self.going), 'execution')} that an earlier process left"
+            click.echo(folded(f"{words}: {_listed(self.going)}; {leave}"), err=True)
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:_SHOWN]) + (" …" if len(shown) > _SHOWN else "")
+
+
+async def left_here(home: Path) -> Left:
+    """Find out what was left in a home, before it is opened; engines that share a database leave each other nothing."""
+    if os.environ.get(STORE) or not (home / DATABASE).exists():
+        return Left()
+
+    async def asking(store: Store, _: Entries) -> Left:
+        return await left_in(store)
+
+    return await reading(home, asking)
+
+
+async def left_in(store: Store) -> Left:
+    """Find out what a store has that has not ended."""
+    now = await store.now()
+    due = await store.due(now + FOLLOWED_S, limit=READ_LIMIT)
+    letters = await store.letters(limit=READ_LIMIT)
+    woken = {one.execution for one in due} | {one.execution for one in letters}
+    live: dict[str, str] = {}
+    going: list[str] = []
+    after = ""
+    while page := await store.live(after=after):
+        for stored in page:
+            row = stored.row
+            live[row.id] = row.playbook
+            if row.status in _GOING or row.reason == "child" or row.id in woken:
+                going.append(row.id)
+        after = page[-1].row.id
+    late = tuple(one for one in due if one.due < now - LATE_S)
+    return Left(live, tuple(going), late, now)
