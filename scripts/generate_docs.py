@@ -56,7 +56,7 @@ def error_index() -> str:
         "# Codes of problems",
         "",
         "Every problem that Petra reports ends with a code in brackets, such as `[P104]`. A code keeps its",
-        "meaning for good; its page says how the problem comes about and how to mend it.",
+        "meaning for good; its page says how the problem comes about and how to mend it. `petra explain P104` prints the page.",
     ]
     for prefix, title in _GROUPS.items():
         codes = [code for code in CODES if code.startswith(prefix)]

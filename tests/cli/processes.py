@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +48,32 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def _heed_interruptions() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def on_a_terminal(
+    folder: Path, *arguments: str, columns: int = 80, term: str = "xterm-256color"
+) -> tuple[str, int]:
+    """Run petra on a terminal; return all it wrote, and its exit code."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environ = {**os.environ, "TERM": term}
+    for name in ("COLUMNS", "NO_COLOR"):
+        environ.pop(name, None)
+    process = subprocess.Popen(
+        [*PETRA, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    return written.decode(errors="replace"), process.wait()
 
 
 def line_with(process: subprocess.Popen[str], words: str) -> str:

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli.processes import data, line_with, petra, started
-from cli.test_terminal import CODES, on_a_terminal
+from cli.processes import data, line_with, on_a_terminal, petra, started
+from cli.test_terminal import CODES
 
 from petra.cli.output import printable
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 
 import pytest
-from cli.processes import PETRA, data, petra
+from cli.processes import PETRA, data, on_a_terminal, petra
 
 pytestmark = pytest.mark.slow
 
@@ -41,29 +36,6 @@ workflow:
     tool: {kind: human, title: "Well?", assignees: {users: [ada]}}
 """
 CODES = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
-
-
-def on_a_terminal(folder: Path, *arguments: str) -> tuple[str, int]:
-    """Run petra on a terminal of 80 columns; return all it wrote, and its exit code."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environ = {**os.environ, "TERM": "xterm-256color"}
-    environ.pop("COLUMNS", None)
-    process = subprocess.Popen(
-        [*PETRA, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    return written.decode(errors="replace"), process.wait()
 
 
 def test_a_tree_on_a_terminal_and_lines_without_one(tmp_path: Path) -> None:

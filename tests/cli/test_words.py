@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 
 import pytest
-from cli.processes import PETRA
+from cli.processes import PETRA, on_a_terminal
 from click.testing import CliRunner
 
 import petra as library
@@ -52,32 +47,6 @@ workflow:
 def invoke(*arguments: str) -> tuple[int, str]:
     found = CliRunner().invoke(petra, list(arguments))
     return found.exit_code, found.output
-
-
-def on_a_terminal(
-    folder: Path, *arguments: str, columns: int = 40, term: str = "xterm"
-) -> tuple[str, int]:
-    """Run petra on a terminal; return all it wrote, and its exit code."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environ = {**os.environ, "TERM": term}
-    for name in ("COLUMNS", "NO_COLOR"):
-        environ.pop(name, None)
-    process = subprocess.Popen(
-        [*PETRA, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(ours)
-    return written.decode(errors="replace"), process.wait()
 
 
 # Codes
@@ -133,7 +102,7 @@ def test_forty_columns_are_enough(tmp_path: Path) -> None:
         ("ps",),
         ("--help",),
     ):
-        written, _ = on_a_terminal(tmp_path, *arguments)
+        written, _ = on_a_terminal(tmp_path, *arguments, columns=40)
         lines = [
             re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", written)
         ]
@@ -148,7 +117,7 @@ def test_a_dumb_terminal_gets_lines_without_codes(tmp_path: Path, term: str) -> 
     (tmp_path / "good.yaml").write_text(PARTIAL)
     (tmp_path / "broken.yaml").write_text(BROKEN)
     for arguments in (("run", "good.yaml"), ("check", "broken.yaml"), ("ps",)):
-        written, _ = on_a_terminal(tmp_path, *arguments, term=term, columns=80)
+        written, _ = on_a_terminal(tmp_path, *arguments, term=term)
         assert "\x1b" not in written, arguments
 
 

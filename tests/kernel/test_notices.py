@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from thoroughness import few
 
 from petra.kernel import commands as c
 from petra.kernel.decide import Decision
@@ -48,10 +47,11 @@ class Heard:
             raise TooLongError
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S14")
 def test_every_notice_of_a_random_path_stands_in_the_record_that_caused_it() -> None:
     heard = Heard()
-    for seed in range(few(60)):
+    for seed in range(60):
         path = random_path(seed)
         simulation = Simulation(
             path.playbook, library={"child": path.child}, tools=path.tools, seed=seed,

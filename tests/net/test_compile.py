@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from texts import workflow
 
+from petra.folder_files import read_file
 from petra.net import Compiled, Proof, compile, prove, write_pnml  # noqa: A004
 from petra.net.guards import Boundary, decided, is_handler
 from petra.net.pnml import read_pnml
 from petra.net.prove import search
-from petra.playbook import Reading, read, read_bytes
+from petra.playbook import Reading, read
 from petra.playbook.problems import headline
 
 ROOT = Path(__file__).parents[2]
@@ -303,7 +304,7 @@ def test_the_final_step_runs_after_the_end() -> None:
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
 def test_every_example_is_proved_sound_and_survives_pnml(path: Path) -> None:
-    playbook = read_bytes(path.read_bytes(), path.name)
+    playbook = read_file(path)
     result = prove(playbook)
     assert [headline(problem, path.name) for problem in result.problems] == []
     assert result.verdict == "sound"
@@ -314,7 +315,7 @@ def test_every_example_is_proved_sound_and_survives_pnml(path: Path) -> None:
 
 def test_the_search_of_every_order_agrees() -> None:
     for path in PLAYBOOKS:
-        net = compile(read_bytes(path.read_bytes(), path.name).checked())
+        net = compile(read_file(path).checked())
         whole = search(net, 3_000, every_order=True)
         if whole.complete:
             assert not whole.doomed, path

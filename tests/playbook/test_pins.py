@@ -102,7 +102,7 @@ def test_code_and_file_exclude_each_other_and_one_is_needed(tmp_path: Path) -> N
     assert [p.code for p in both] == ["P122"]
     none = reading(tmp_path, "kind: postgres, url: x").problems
     assert [(p.code, p.message) for p in none] == [
-        ("P102", "a 'postgres' task needs one of 'command', 'file'")
+        ("P102", "a 'postgres' task needs one of 'command', 'file', 'copy'")
     ]
 
 

@@ -128,7 +128,7 @@ class Local:
     def _read(self, playbook: Playbook | str | Path) -> tuple[Playbook, Gathered]:
         if isinstance(playbook, Playbook):
             return playbook, Gathered()
-        return self._readings.around(Path(playbook))
+        return self._readings.around(playbook)
 
     async def apply(
         self, *playbooks: Playbook | str | Path, allow_unsound: bool = False

@@ -6,6 +6,7 @@ read anew each time. A file itself is read at every start, so whoever changes it
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,25 +28,28 @@ class Readings:
 
     def __init__(self, library: Sequence[Path] = ()) -> None:
         self._library = tuple(library)
-        self._known: OrderedDict[Path, tuple[bytes, Playbook]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[bytes, Playbook]] = OrderedDict()
 
-    def around(self, file: Path) -> tuple[Playbook, Gathered]:
+    def around(self, path: str | Path) -> tuple[Playbook, Gathered]:
         """Read a playbook that may run, with what lies around its file and may be called (S16).
 
         Raises:
             InvalidPlaybookError: it has errors, or what it calls has.
         """
-        raw = file.read_bytes()
-        known = self._known.get(file)
+        name = os.fspath(path)
+        with open(name, "rb") as opened:  # noqa: PTH123 - at every start, and half the price
+            raw = opened.read()
+        known = self._known.get(name)
         if known is not None and known[0] == raw:
-            self._known.move_to_end(file)
+            self._known.move_to_end(name)
             return known[1], Gathered()
-        self._known.pop(file, None)
+        self._known.pop(name, None)
+        file = Path(path)
         learn_plug_ins()
         files = FolderFiles(file.parent)
         playbook = read_bytes(raw, str(file), files=files).checked()
         if not files.was_asked and not any(task.kind == "playbook" for task in tasks(playbook)):
-            self._known[file] = raw, playbook
+            self._known[name] = raw, playbook
             if len(self._known) > FILES_MAX:
                 self._known.popitem(last=False)
         return playbook, _gathered(file, playbook, self._library)

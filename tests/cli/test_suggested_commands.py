@@ -1,0 +1,60 @@
+"""The commands that Petra suggests can be sent as they are."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from cli.processes import petra
+from click.testing import CliRunner
+
+from petra.cli import petra as command
+from petra.cli.show import complete_command, signal_command
+from petra.desk import Result
+
+ITEM = {
+    "id": "abcdef123456", "step": "approve", "title": "Pay?", "state": "offered", "holder": None,
+    "users": ["ada", "bob"], "roles": [], "actions": ["approve", "reject"], "excluded": [], "required": [],
+}  # fmt: skip
+
+
+def test_who_is_excluded_is_not_suggested() -> None:
+    assert complete_command("x", ITEM).endswith("--as ada")
+    assert complete_command("x", ITEM | {"excluded": ["ada"]}).endswith("--as bob")
+    assert "--as" not in complete_command("x", ITEM | {"excluded": ["ada", "bob"]})
+
+
+def test_what_a_form_needs_is_part_of_the_command() -> None:
+    suggested = complete_command("x", ITEM | {"required": ["note", "amount"]})
+    assert suggested.endswith("""--data '{"note": …, "amount": …}'""")
+
+
+def waiting(signals: list[dict[str, object]]) -> Result:
+    return Result("x", "p", "waiting", "signal", None, {}, {}, [], None, signals=signals)
+
+
+def test_the_signal_that_is_waited_for_is_named() -> None:
+    with_key = waiting([{"step": "s", "name": "paid", "key": "A-7"}])
+    assert signal_command(with_key) == "petra signal x paid --key A-7"
+    assert signal_command(waiting([])) == "petra signal x NAME"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S15")
+def test_a_signal_that_nobody_waits_for_says_who_waits_for_what(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "d.yaml").write_text((root / "examples/jobs/delivery.yaml").read_text())
+    said = petra(tmp_path, "run", "d.yaml", code=3)
+    suggested = said.split("then: ")[1].strip()
+    execution = shlex.split(suggested)[2]
+    home = ["--home", str(tmp_path / ".petra")]
+    wrong = CliRunner().invoke(command, ["signal", execution, "payment", *home])
+    assert wrong.exit_code == 0
+    assert (
+        "nobody waits for 'payment' without a key now; "
+        "step 'await_payment' waits for 'payment' with key 'A-7'" in wrong.stderr
+    )
+    right = [*shlex.split(suggested)[1:], "--payload", '{"amount": 1}', *home]
+    done = CliRunner().invoke(command, right)
+    assert "✓ completed" in done.stdout
+    assert "nobody waits" not in done.stderr
