@@ -33,6 +33,7 @@ from petra.kernel.chunks import (
     next_path,
 )
 from petra.kernel.effects import Assign, Extend, Stop
+from petra.kernel.failed import as_map, brief, index, shown, words
 from petra.kernel.fold.loops import FAILED_MAX, level_at
 from petra.kernel.gathering import GATHER_BYTES, fitting, results_of, to_put_aside
 from petra.kernel.lists import PIECE
@@ -45,7 +46,6 @@ from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report
 
 _ERRORS_SHOWN = 10
-_ERRORS_NAMED = 3
 _encode = msgspec.json.Encoder().encode
 
 
@@ -152,8 +152,8 @@ def report(
         said = Error(
             kind=error.kind,
             code=error.code,
-            message=f"iteration {_shown(failed.path)}: {error.message}",
-            details={**_as_map(error.details), "index": _index(failed.path)},
+            message=f"iteration {shown(failed.path)}: {error.message}",
+            details={**as_map(error.details), "index": index(failed.path)},
             retryable=error.retryable,
         )
         end(turn, run, _report(run, said), counts=counts_of(run.loop))
@@ -218,32 +218,13 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
     one, _ = taken(turn, one, run.stack, (run.id, path))
     if one.status == "error" and len(run.failed) >= FAILED_MAX:
-        one = _brief(one)
+        one = brief(one)
     has_branch = one.branch is not UNSET
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
         writes=one.writes, left_out=one.left_out,
         branch=one.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
-
-
-def _brief(one: Report) -> Report:
-    """Leave the details of a failure out: the first of a loop have them, and there may be a million."""
-    without = msgspec.structs.replace
-    return without(
-        one,
-        error=without(one.error, details=None) if one.error is not None else None,
-        attempts=[
-            without(attempt, error=without(attempt.error, details=None))
-            if attempt.error is not None
-            else attempt
-            for attempt in one.attempts
-        ],
-    )
-
-
-def _shown(path: tuple[int, ...]) -> str:
-    return ".".join(map(str, path))
 
 
 def _stop(turn: Turn, run: Run) -> None:
@@ -297,28 +278,11 @@ def _end(turn: Turn, run: Run, result: Any) -> None:
         error = Error(
             kind=first[0][1].kind if first else "unknown",
             code="loop",
-            message=_words(counts, first),
-            details=[{"index": _index(path), **one.as_data()} for path, one in first],
+            message=words(counts, first),
+            details=[{"index": index(path), **one.as_data()} for path, one in first],
         )
     done = Report(status="ok", result=result, error=error, branch=_branch(run))
     end(turn, run, done, counts=counts, loop_done=True)
-
-
-def _words(counts: dict[str, int], first: list[tuple[tuple[int, ...], Error]]) -> str:
-    """Say how many iterations failed, and of the first ones which and why."""
-    words = f"{counts['failed']} of {counts['total']} iterations failed"
-    named = [f"[{_shown(path)}] {one.message}" for path, one in first[:_ERRORS_NAMED]]
-    more = ["…"] if counts["failed"] > len(named) > 0 else []
-    return "; ".join([words, *named, *more])
-
-
-def _index(path: tuple[int, ...]) -> int | list[int]:
-    """Return the index of an iteration, of a nested loop one for each level."""
-    return path[0] if len(path) == 1 else list(path)
-
-
-def _as_map(details: Any) -> dict[str, Any]:
-    return details if isinstance(details, dict) else {} if details is None else {"details": details}
 
 
 def _report(run: Run, error: Error) -> Report:

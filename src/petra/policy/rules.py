@@ -26,11 +26,8 @@ from petra.expr import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 from petra.playbook.model import Action, PolicyRule, Task
 from petra.policy.backoff import RETRY_AFTER, Jitter, Retry, as_number, asked_for
-from petra.values import canonical
+from petra.policy.messages import as_text, in_words
 from petra.wire import Do, Error, Outcome, Write
-
-MESSAGE_MAX: Final = 1_000
-"""Characters of an author's message that are kept."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -153,7 +150,7 @@ class Rules:
         """Return the error of the outcome, or make one out of an ok; with a ``message``, in the author's words."""
         if outcome.status == "error":
             error = outcome.error or Error()
-            return _in_words(error, message) if message else error
+            return in_words(error, message) if message else error
         words = message or f"task '{self._task}' was ok, but {said}"
         return Error(kind=kind, message=words, retryable=False)
 
@@ -256,10 +253,7 @@ class _Rule:
         if self._message is None:
             return ""
         found: Any = self._message.render(_without_secrets(scope))
-        value = found["message"]
-        text = value if isinstance(value, str) else canonical(value).decode()
-        text = text.encode("utf-8", "backslashreplace").decode()
-        return text if len(text) <= MESSAGE_MAX else text[: MESSAGE_MAX - 1] + "…"
+        return as_text(found["message"])
 
     def patch(self, scope: Scope) -> _Patch:
         """Render everything the rule sets."""
@@ -304,12 +298,3 @@ def _without_secrets(scope: Scope) -> Scope:
     if "keychain" not in scope:
         return scope
     return {name: value for name, value in scope.items() if name != "keychain"}
-
-
-def _in_words(error: Error, message: str) -> Error:
-    """Return an error that says what its author wants it to; what it said itself is its cause."""
-    details = error.details if isinstance(error.details, dict) else {}
-    return Error(
-        kind=error.kind, code=error.code, retryable=error.retryable, message=message,
-        details={"cause": error.message, **details},
-    )  # fmt: skip
