@@ -88,6 +88,8 @@ class Hand:
         self.leaves = ""
         """Why another one stands in for it, if one does."""
         self.killed = ""
+        self.left = False
+        """It has said goodbye."""
         self.spent = asyncio.Event()
         """Set when another one has to stand in for it."""
 

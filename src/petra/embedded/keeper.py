@@ -1,6 +1,6 @@
 """The keeper of workers: there is always one worker process beside an engine that can take work, and none outlives it.
 
-Rule 1: a worker beats. One that has not for ``STALL_S``, whose loop has not moved for so long, or that says it drains
+Rule 1: a worker beats. One that has not for ``HUNG_S``, whose loop has not moved for so long, or that says it drains
 is not given more work: another one stands in for it at once. It finishes what it has and leaves.
 Rule 2: one that hangs (``petra.embedded.pulse``) while it has runs of more than one execution is killed with everything it has
 started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
@@ -35,8 +35,8 @@ POOL: Final = "default"
 """The pool of the workers that are kept."""
 LOOK_S: Final = 0.1
 """How often the keeper looks whether workers are well."""
-STALL_S: Final = HUNG_S
-"""Seconds without a beat after which another worker stands in."""
+LOOP_S: Final = 1.2
+"""Seconds in which the loop of a worker has not moved, while it beats, after which another worker stands in."""
 CELLS_SOON: Final = 4
 CELLS_MAX: Final = 32
 """Workers for one run at a time: so many are started at once, and further ones while all of them stay at work."""
@@ -144,7 +144,7 @@ class Keeper:
         """Say how a worker ended, unless it left in order."""
         if hand.killed:
             self._tell(f"worker {hand.child.pid} was killed: {hand.killed}")
-        elif code or not hand.greeted:
+        elif not hand.left and (code or not hand.greeted):
             when = "" if hand.greeted else " before it said hello"
             self._tell(
                 f"worker {hand.child.pid} {how_ended(code)}{when}{': ' if said else ''}{said}"
@@ -189,7 +189,7 @@ class Keeper:
                 hand.kill(f"it did not say hello within {LOAD_S:g} s")
         elif silent_s > self._engine.dispatcher.lease_s:
             hand.kill(f"nothing was heard of it for {silent_s:.0f} s")
-        elif silent_s > STALL_S:
+        elif silent_s > HUNG_S:
             if not hand.cell:
                 self._replace(hand, f"nothing was heard of it for {silent_s:.1f} s")
                 self._kill_if_hung(hand, silent_s)
@@ -218,8 +218,7 @@ class Keeper:
         failures, soon = 0, False
         while True:
             await self._clock.sleep(0.0 if soon else LOOK_S)
-            now = self._clock.monotonic()
-            soon = False
+            now, soon = self._clock.monotonic(), False
             cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
             needed = dispatcher.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
             self._give_up(cells, needed, now)
@@ -290,10 +289,12 @@ class Keeper:
         match frame:
             case f.Hello():
                 hand.greeted = True
-            case f.Heartbeat(stalled_s=stalled_s) if stalled_s > STALL_S and not hand.cell:
+            case f.Heartbeat(stalled_s=stalled_s) if stalled_s > LOOP_S and not hand.cell:
                 self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
                 self._engine.dispatcher.drain(hand.child.transport)
             case f.Drain():
                 hand.leave("it drains")
+            case f.Bye():
+                hand.left = True
             case _:
                 pass

@@ -7,6 +7,7 @@ from typing import Any
 
 from litestar import Request
 from litestar.handlers import BaseRouteHandler
+from litestar.params import HeaderParameter, QueryParameter
 
 from petra.playbook.problems import did_you_mean
 from petra.server.problems import ProblemError
@@ -33,8 +34,8 @@ def _known(handler: BaseRouteHandler) -> frozenset[str]:
     found = set()
     for name, field in handler.parsed_fn_signature.parameters.items():
         definition = field.kwarg_definition
-        alias = getattr(definition, "query", None)
-        if name not in _NOT_IN_ADDRESS and not getattr(definition, "header", None):
+        if name not in _NOT_IN_ADDRESS and not isinstance(definition, HeaderParameter):
+            alias = definition.name if isinstance(definition, QueryParameter) else None
             found.add(alias or name)
     return frozenset(found)
 

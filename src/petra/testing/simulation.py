@@ -69,6 +69,8 @@ class _Work:
     machine: Machine | None = None
     path: tuple[int, ...] = ()
     crashed: bool = False
+    scope: dict[str, Any] | None = None
+    """What the assignment shows, with everything that references in it lead to."""
 
 
 class Simulation:
@@ -346,8 +348,9 @@ class Simulation:
         tasks = compensate.tool if work.given.compensate and compensate is not None else step.tool
         settings = self._settings(work, tasks)
         written = [write for done in work.reports for write in done.report.writes]
-        given = self.whole(work.execution, work.given.scope)
-        scope = {**given, "keychain": _Keychain.of(work.execution.program)}
+        if work.scope is None:  # once for all iterations: there may be very many
+            work.scope = self.whole(work.execution, work.given.scope)
+        scope = {**work.scope, "keychain": _Keychain.of(work.execution.program)}
         if written:  # iterations handed out together see what the ones before them wrote
             scope["ctx"] = patch_ctx(scope["ctx"], written, settings.reducers)
         work.machine = Machine(

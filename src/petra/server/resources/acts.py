@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import Parameter
+from litestar.params import HeaderParameter
 
 from petra.desk import Principal
 from petra.engine.codec import from_row
@@ -21,7 +21,7 @@ from petra.wire import Error
 
 LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
-IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Response, Router, get, post
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from petra.desk import Principal, result_of
@@ -30,8 +30,8 @@ from petra.server.service import Service
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, moment, row_data
 from petra.store.rows import ExecutionFilter
 
-Key = Annotated[str | None, Parameter(header="Idempotency-Key", required=False, max_length=200)]
-Prefer = Annotated[str | None, Parameter(header="Prefer", required=False)]
+Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
+Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 PART_BYTES = 1 << 16
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
@@ -188,7 +188,7 @@ async def records(
     execution: str,
     after: int = 0,
     limit: int = 100,
-    record_type: Annotated[str | None, Parameter(query="type", required=False)] = None,
+    record_type: Annotated[str | None, QueryParameter(name="type", required=False)] = None,
 ) -> Page[dict[str, Any]]:
     """Return records of an execution, whole, behind one of them."""
     await service.desk.get(who, execution)

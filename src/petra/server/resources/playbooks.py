@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request, Response, Router, get, post, put
-from litestar.params import Parameter
+from litestar.params import HeaderParameter
 
 from petra.desk import Principal
 from petra.desk.principal import May
@@ -16,7 +16,7 @@ from petra.server.resources.authoring import text_of
 from petra.server.service import Service
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
-IfMatch = Annotated[str | None, Parameter(header="If-Match", required=False)]
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Router, get
-from litestar.params import Parameter
+from litestar.params import HeaderParameter
 from litestar.response import Stream
 
 from petra.desk import Principal
@@ -40,7 +40,7 @@ from petra.store.rows import ExecutionRow, WorkItemRow
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 _TOPICS = {topic.value: topic for topic in (Topic.EXECUTIONS, Topic.WORK_ITEMS, Topic.WORKERS)}
-LastEventId = Annotated[str | None, Parameter(header="Last-Event-ID", required=False)]
+LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)]
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
