@@ -12,7 +12,8 @@ from cli.processes import data, line_with, petra, started
 import petra as package
 from petra.cli.board import retry_of
 from petra.clock import FakeClock
-from petra.engine.retries import KEPT_MAX, Retries
+from petra.engine.limits import RETRIES_KEPT_MAX
+from petra.engine.retries import Retries
 from petra.wire import Attempt, Error
 from petra.wire.frames import Retrying
 
@@ -105,7 +106,7 @@ async def _play() -> None:
     )
     await clock.advance(25)
     assert retries.said("e", "r").endswith("; the next one came 20 s ago.")
-    for number in range(KEPT_MAX):
+    for number in range(RETRIES_KEPT_MAX):
         retries.take(notice(str(number)))
     assert retries.said("e", "r") == ""
 

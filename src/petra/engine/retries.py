@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
 
 from petra.clock import Clock
+from petra.engine.limits import RETRIES_KEPT_MAX
 from petra.wire.frames import Retrying
-
-KEPT_MAX: Final = 1_000
-"""Runs whose last retry is remembered; the oldest is forgotten."""
 
 
 class Retries:
@@ -24,7 +21,7 @@ class Retries:
         key = (notice.execution, notice.run)
         self._last[key] = notice, self._clock.now()
         self._last.move_to_end(key)
-        while len(self._last) > KEPT_MAX:
+        while len(self._last) > RETRIES_KEPT_MAX:
             self._last.popitem(last=False)
 
     def said(self, execution: str, run: str) -> str:
