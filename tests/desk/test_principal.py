@@ -37,7 +37,7 @@ BOOK = playbook("""
     tool: {kind: human, assignees: {roles: [finance]}}
     next: {arcs: [{step: pay}]}
   - step: pay
-    tool: {kind: wait, signal: go}
+    tool: {kind: wait, signal: {name: go, key: mine}}
 """)
 FIELDS: dict[str, Any] = {
     "name": "go", "values": {"k": 1}, "item": "i", "act": "claim", "group": "g", "change": "close", "step": "pay",
@@ -91,7 +91,7 @@ def test_the_log_says_who_did_what_and_through_whom() -> None:
             await desk.act(ADA, "x", "ask", c.Act(now=0.0, item="", act="claim"))
             complete = c.Act(now=0.0, item="", act="complete", actor="ada")
             await desk.act(BOT, "x", "ask", complete)
-            await desk.give(BOT, "x", c.SendSignal(now=0.0, name="other", actor="eve"))
+            await desk.give(BOT, "x", c.SendSignal(now=0.0, name="go", key="other", actor="eve"))
             await desk.give(BOT, "x", c.Cancel(now=0.0))
             (started,) = await events(petra, e.ExecutionStarted)
             assert (started.actor, started.by) == ("ada", "")

@@ -53,8 +53,8 @@ class Slow:
         return await self.inner.commit(batch)
 
 
-def send(name: str) -> Callable[[float], c.SendSignal]:
-    return lambda now: c.SendSignal(now=now, name=name)
+def send(name: str) -> Callable[[float], c.PatchCtx]:
+    return lambda now: c.PatchCtx(now=now, values={name: 1})
 
 
 # Whoever waits, and whoever comes late
@@ -76,7 +76,7 @@ def test_a_commit_that_was_begun_is_finished_and_answered(kind: str, tmp_path: P
             await closing
             assert (await asked).refused == ""
             assert engine.in_order
-            assert [row.type for row in await inner.read("e1")][-1] == "signal.received"
+            assert [row.type for row in await inner.read("e1")][-1] == "ctx.patched"
 
     asyncio.run(scenario())
 

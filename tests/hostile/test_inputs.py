@@ -29,7 +29,8 @@ from petra.store.base import Committed, Store
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch
 
-WAIT = playbook("  - step: wait\n    tool: {kind: wait, signal: {name: go}}\n")
+# the name is computed, so that any signal may come
+WAIT = playbook("  - step: wait\n    tool: {kind: wait, signal: {name: \"{{ 'g' + 'o' }}\"}}\n")
 ASK = playbook(
     "  - step: ask\n    tool: {kind: human, title: '{{ workload.title }}', assignees: {users: '{{ workload.users }}'}}\n"
 )

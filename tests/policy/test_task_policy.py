@@ -241,6 +241,63 @@ def test_what_a_task_cannot_set_fails_the_run() -> None:
     assert "set_ctx.n" in decision.error.message
 
 
+@pytest.mark.spec("S5")
+def test_a_failure_says_what_its_author_wants_it_to() -> None:
+    wanted = "order {{ args.id }}: {{ outcome.error.message }}"
+    decision = judge(bad("auth", "no entry"), always("fail", message=wanted), args={"id": 7})
+    assert decision.error == Error(
+        kind="auth", message="order 7: no entry", retryable=bad("auth").error.retryable,  # type: ignore[union-attr]
+        details={"cause": "no entry"},
+    )  # fmt: skip
+
+
+@pytest.mark.spec("S5")
+def test_an_ok_that_fails_has_the_message_of_its_author() -> None:
+    rule = when("{{ outcome.result > 3 }}", "fail", message="{{ outcome.result }} are too many")
+    decision = judge(ok(5), rule)
+    assert decision.error == Error(kind="unknown", message="5 are too many", retryable=False)
+    assert judge(ok(2), rule).action == "continue"
+
+
+@pytest.mark.spec("S5")
+def test_a_retry_says_so_only_when_it_is_used_up() -> None:
+    rule = always("retry", attempts=2, message="{{ outcome.nothing.there }}twice")
+    assert judge(bad(), rule, attempt=1).action == "retry"
+    used_up = judge(bad(), always("retry", attempts=2, message="twice"), attempt=2)
+    assert used_up.error is not None
+    assert used_up.error.message == "twice"
+
+
+@pytest.mark.spec("S6")
+def test_a_message_that_cannot_be_rendered_fails_and_says_which() -> None:
+    decision = judge(bad(), always("fail", message="{{ ctx.missing.key }}"), ctx={})
+    assert kind_of(decision) == "transform"
+    assert decision.error is not None
+    assert decision.error.message.startswith("task 't', rule 0: then.message: ")
+
+
+@pytest.mark.spec("S20")
+def test_no_message_sees_the_keychain() -> None:
+    decision = judge(bad(), always("fail", message="{{ keychain.key }}"), keychain={"key": "x"})
+    assert kind_of(decision) == "transform"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [("{{ 5 }}", "5"), ("{{ {'a': [1]} }}", '{"a":[1]}'), ("{{ 'x' * 2000 }}", "x" * 999 + "…")],
+)
+def test_a_message_is_a_text_of_modest_length(message: str, said: str) -> None:
+    decision = judge(bad(), always("fail", message=message))
+    assert decision.error is not None
+    assert decision.error.message == said
+
+
+def test_half_a_surrogate_pair_in_a_message_can_be_sent() -> None:
+    decision = judge(bad(), always("fail", message="{{ args.odd }}!"), args={"odd": "\ud800"})
+    assert decision.error is not None
+    assert decision.error.message == "\\ud800!"
+
+
 def asking(seconds: object) -> Outcome:
     return Outcome(status="error", error=Error(kind="rate_limit", details={"retry_after": seconds}))
 

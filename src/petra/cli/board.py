@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from petra.desk.forms import example
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.wire import Attempt
@@ -24,6 +25,7 @@ class Person:
     roles: list[str]
     action: str
     holder: str | None = None
+    data: dict[str, Any] | None = None
 
     @property
     def who(self) -> str:
@@ -40,20 +42,26 @@ class Retry:
     of: int | None
     due: float
     why: str
+    message: str = ""
 
     def words(self, now: float) -> str:
         """Say it; once it has begun, only its number."""
         number = f"{self.number}/{self.of}" if self.of else f"{self.number}"
         if now >= self.due:
             return f"try {number}"
-        return f"retry {number} in {duration(self.due - now)} ({self.why})"
+        why = f" ({self.why})" if self.why else ""
+        said = f": {self.message}" if self.message else ""
+        return f"retry {number} in {duration(self.due - now)}{why}{said}"
 
 
 def retry_of(attempt: Attempt, at: float, of: int | None = None) -> Retry:
     """Return the try that comes after one that failed at a time."""
     error = attempt.error
-    why = "error" if error is None else error.kind if error.code is None else str(error.code)
-    return Retry(attempt.number + 1, of, at + (attempt.delay_s or 0.0), why)
+    why = "" if error is None else error.kind if error.code is None else str(error.code)
+    return Retry(
+        attempt.number + 1, of, at + (attempt.delay_s or 0.0),
+        why="" if why == "unknown" else why, message="" if error is None else error.message,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -239,6 +247,7 @@ class Board:
                 users=_names(assignees.get("users")),
                 roles=_names(assignees.get("roles")),
                 action=str(actions[0]),
+                data=example(item.spec),
             )
             self._items_of.setdefault(run, []).append(item.id)
         waits = [wait.name for wait in armed.waits if wait.kind == "signal"]

@@ -25,7 +25,7 @@ from petra.cli.home import (
 )
 from petra.cli.labels import which_options
 from petra.cli.output import as_json, cut, print_json, width
-from petra.cli.show import short, status_text, summary
+from petra.cli.show import short, status_text, summary, trace_of
 from petra.clock import SystemClock
 from petra.control import GoneError, call
 from petra.desk import Look
@@ -38,11 +38,13 @@ from petra.engine.lookout import looking_on
 from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
+from petra.kernel.events import StepFailed
 from petra.objects import LocalObjects, is_reference, read_reference
 from petra.references import look_through, objects_of, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
-from petra.testing.story import told
+from petra.testing.story import again, told
+from petra.wire import Error
 
 _NAME_MAX = 18
 _LIST_WIDTH = 72
@@ -132,6 +134,8 @@ def get(execution: str, home: Path, output: str) -> None:
         )
         return
     click.echo(summary(result))
+    for line in trace_of(result.error["details"] if result.error else None):
+        click.echo(f"    {line}")
     for key, value in sorted(result.ctx.items()):
         click.echo(cut(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}"))
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
@@ -252,6 +256,12 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
             continue
         at = datetime.fromtimestamp(record.at, UTC).strftime("%H:%M:%S.%f")[:-3]
         click.echo(cut(f"{record.seq:>5}  {at}  {told(record.event)}"))
+        error = getattr(record.event, "error", None)
+        more = again(record.event)
+        if isinstance(record.event, StepFailed) and isinstance(error, Error):
+            more += trace_of(error.details)
+        for line in more:
+            click.echo(cut(f"{' ' * 21}{line}"))
 
 
 def asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, print_json
+from petra.cli.show import trace_of
 from petra.embedded import STORE
 from petra.engine.entries import Entries, Entry
 from petra.errors import UnreadableError, UsageError
@@ -51,6 +52,8 @@ def command(execution: str, home: Path, output: str) -> None:
         print_json(cause.as_data())
         return
     click.echo(found.sentence)
+    for line in trace_of((found.error or {}).get("details")):
+        click.echo(f"  {line}")
     for line in cause.lines():
         click.echo(line)
     if told_there is None and found.status == "running" and not os.environ.get(STORE):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from petra.cli.board import Board, Person, Row, duration
 from petra.cli.output import printable
-from petra.cli.show import place_of
+from petra.cli.show import data_option, place_of
 from petra.kernel import Record
 from petra.wire.frames import LogLine, Retrying
 
@@ -200,8 +200,10 @@ def _over(row: Row) -> Text:
 def command_of(execution: str, person: Person) -> str:
     """Return the command that lets a person answer."""
     who = person.holder or (person.users[0] if person.users else "")
-    return f"petra task complete {execution}/{person.step} {person.action}" + (
-        f" --as {who}" if who else ""
+    return (
+        f"petra task complete {execution}/{person.step} {person.action}"
+        + (f" --as {who}" if who else "")
+        + data_option(person.data)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -190,6 +191,7 @@ def summary(result: Result) -> str:
         for one in result.failures
         if one.get("task", "").endswith("/compensate")
     ]
+    lines += _iterations(result)
     if result.not_compensated:
         lines.append(folded(f"  not compensated: {', '.join(result.not_compensated)}"))
     if result.output is not None:
@@ -218,6 +220,28 @@ def hint(result: Result) -> None:
         click.echo(f"  next: petra resume {result.id}")
 
 
+def trace_of(details: Any) -> list[str]:
+    """Return the lines of the traceback that the details of an error have, if they have one."""
+    text = details.get("traceback") if isinstance(details, dict) else None
+    return printable(text).splitlines() if isinstance(text, str) else []
+
+
+def _iterations(result: Result) -> list[str]:
+    """Name the iterations that failed, though the execution went on."""
+    failed = [one for one in result.failures if "index" in one and result.error is None]
+    lines = [
+        folded(f"  {one['step']}[{_indices(one['index'])}] failed: {one['message']}")
+        for one in failed[:EACH]
+    ]
+    if len(failed) > EACH:
+        lines.append(f"  and more: petra get {result.id} -o json")
+    return lines
+
+
+def _indices(index: Any) -> str:
+    return "][".join(map(str, index)) if isinstance(index, list) else str(index)
+
+
 def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True) -> str:
     """Return the command that completes a work item, by its step where that has no other."""
     name = item["step"] if alone else item["id"][:12]
@@ -225,9 +249,13 @@ def complete_command(execution: str, item: dict[str, Any], *, alone: bool = True
     users = item["users"] if isinstance(item["users"], list) else [item["users"]]
     may = [user for user in users if user not in item.get("excluded", ())]
     who = item["holder"] or (may[0] if may else "")
-    command = f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
-    needed = ", ".join(f'"{key}": …' for key in item.get("required", ()))
-    return command + (f" --data '{{{needed}}}'" if needed else "")
+    words = f"petra task complete {execution}/{name} {action}" + (f" --as {who}" if who else "")
+    return words + data_option(item.get("data"))
+
+
+def data_option(data: Any) -> str:
+    """Return the option that fills in a form; nothing where it wants nothing."""
+    return "" if data is None else f" --data {shlex.quote(json.dumps(data, ensure_ascii=False))}"
 
 
 def signal_command(result: Result) -> str:
@@ -235,8 +263,8 @@ def signal_command(result: Result) -> str:
     if not result.signals:
         return f"petra signal {result.id} NAME"
     first = result.signals[0]
-    key = f" --key {first['key']}" if first["key"] is not None else ""
-    return f"petra signal {result.id} {first['name']}{key}"
+    key = f" --key {shlex.quote(str(first['key']))}" if first["key"] is not None else ""
+    return f"petra signal {result.id} {shlex.quote(first['name'])}{key}"
 
 
 def short(value: Any, most: int = 200) -> str:

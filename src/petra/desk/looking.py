@@ -15,5 +15,7 @@ async def looked(engine: Engine, execution: str) -> dict[str, Any]:
     found: dict[str, Any] = {"troubles": troubles(engine.dispatcher)}
     if execution:
         entry = await engine.view(execution)
-        found["explanation"] = msgspec.to_builtins(explained(engine.dispatcher, entry))
+        found["explanation"] = msgspec.to_builtins(
+            explained(engine.dispatcher, entry, engine.retries)
+        )
     return found

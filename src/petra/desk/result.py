@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
+from petra.desk.forms import example
 from petra.desk.requests import Begin, Branch, Reply
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
@@ -96,7 +97,7 @@ def _asked(state: State, item: WorkItem) -> dict[str, Any]:
         "roles": assignees.get("roles") or [],
         "actions": item.spec.get("actions") or [],
         "excluded": excluded(state, item),
-        "required": list((item.spec.get("form") or {}).get("required") or ()),
+        "data": example(item.spec),
     }
 
 

@@ -55,6 +55,7 @@ from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.removal import remove
 from petra.engine.retention import Retention
+from petra.engine.retries import Retries
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
@@ -131,6 +132,7 @@ class Engine:
         )
         self._retention = retention
         self.logs = RunLogs(logs)
+        self.retries = Retries(self.clock)
         self._owner = Owner(
             gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
             begun=self._begun,
@@ -391,6 +393,7 @@ class Engine:
                 self.logs.take(link, own)
             case frames.Retrying():
                 if self.dispatcher.serves(link, frame.execution):
+                    self.retries.take(frame)
                     self.feed.hint(frame)
             case _:
                 pass

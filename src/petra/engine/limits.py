@@ -93,6 +93,7 @@ PROOFS_MAX = 1_000
 
 # Logs of runs
 LOG_FILE_MAX = 16_777_216
+RETRIES_KEPT_MAX = 1_000
 LOG_SIZES_MAX = 10_000
 
 # Retention
@@ -292,6 +293,9 @@ LIMITS = (
         PROOFS_MAX,
         "definitions",
         "the proof that was used least lately is made again when it is needed",
+    ),
+    Limit(
+        "RETRIES_KEPT_MAX", RETRIES_KEPT_MAX, "runs", "the oldest retry is not explained any more"
     ),
     Limit("LOG_FILE_MAX", LOG_FILE_MAX, "bytes", "what an execution prints beyond it is dropped"),
     Limit("LOG_SIZES_MAX", LOG_SIZES_MAX, "files", "the size of the oldest one is read again"),

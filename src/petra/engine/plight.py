@@ -6,19 +6,28 @@ from dataclasses import replace
 
 from petra.engine.dispatch import Dispatcher
 from petra.engine.entries import Entry
+from petra.engine.retries import Retries
 from petra.engine.workers import ALONE
 from petra.kernel.explain import Explanation, Waiting, explain
 
 
-def explained(dispatcher: Dispatcher, entry: Entry) -> Explanation:
+def explained(dispatcher: Dispatcher, entry: Entry, retries: Retries | None = None) -> Explanation:
     """Explain an execution as it is now, with what workers do for it, or why none does."""
     found = explain(entry.program, entry.state)
-    waiting = [_with_worker(dispatcher, entry.state.id, one) for one in found.waiting]
+    execution = entry.state.id
+    waiting = [_with_worker(dispatcher, execution, one) for one in found.waiting]
+    if retries is not None:
+        waiting = [_with_retry(retries, execution, one) for one in waiting]
     stranded = next((one for one in waiting if one.reason == "no worker"), None)
     sentence = found.sentence
     if stranded is not None and found.status == "running":
         sentence = stranded.sentence
     return Explanation(found.status, found.reason, sentence, waiting)
+
+
+def _with_retry(retries: Retries, execution: str, one: Waiting) -> Waiting:
+    said = retries.said(execution, one.token) if one.reason == "worker" else ""
+    return replace(one, sentence=f"{one.sentence} {said}") if said else one
 
 
 def _with_worker(dispatcher: Dispatcher, execution: str, one: Waiting) -> Waiting:

@@ -9,10 +9,12 @@ from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
 from petra.kernel.program import Program, StepPlan
-from petra.kernel.rest import Rest, rest_of, waits_of
+from petra.kernel.rest import Rest, rest_of, waits_of, what
 from petra.kernel.scope import scope, timestamp, view_of
-from petra.kernel.state import Group, Run, State, Token
+from petra.kernel.state import Chunk, Group, Run, State, Token
 from petra.references import Follow
+
+_SIGNALS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Explanation:
     reason: str
     sentence: str
     waiting: list[Waiting]
+    error: dict[str, Any] | None = None
 
 
 def explain(program: Program, state: State, follow: Follow | None = None) -> Explanation:
@@ -49,7 +52,8 @@ def explain(program: Program, state: State, follow: Follow | None = None) -> Exp
     if state.terminal:
         words = f": {state.error.message}" if state.error is not None else ""
         said = f"The execution is {state.terminal}{words}.{_undone(program, state)}"
-        return Explanation(state.terminal, "", said, [])
+        error = state.error.as_data() if state.error is not None else None
+        return Explanation(state.terminal, "", said, [], error)
     if state.paused:
         return Explanation(
             "paused", "", "The execution is paused; 'resume' lets it go on.", waiting
@@ -230,7 +234,11 @@ def _unblock(state: State, run: Run, rest: Rest) -> str:
         ]
         return "somebody acting on the work item" + (f": {'; '.join(who)}" if who else "")
     if rest.reason == "signal":
-        return " or ".join(f"signal '{wait.name}'" for wait in run.waits if wait.kind == "signal")
+        holders: list[Run | Chunk] = [run, *run.chunks.values()]
+        waits = [wait for one in holders for wait in one.waits if wait.kind == "signal"]
+        shown = list(dict.fromkeys(map(what, waits)))
+        more = [f"{len(shown) - _SIGNALS_SHOWN} more"] if len(shown) > _SIGNALS_SHOWN else []
+        return " or ".join([*shown[:_SIGNALS_SHOWN], *more])
     return {"timer": "time", "child": "the end of the sub-playbook"}.get(rest.reason, "")
 
 

@@ -33,7 +33,8 @@ from petra.kernel.chunks import (
     next_path,
 )
 from petra.kernel.effects import Assign, Extend, Stop
-from petra.kernel.fold.loops import level_at
+from petra.kernel.failed import as_map, brief, index, shown, words
+from petra.kernel.fold.loops import FAILED_MAX, level_at
 from petra.kernel.gathering import GATHER_BYTES, fitting, results_of, to_put_aside
 from petra.kernel.lists import PIECE
 from petra.kernel.opening import arm, items_of
@@ -151,8 +152,8 @@ def report(
         said = Error(
             kind=error.kind,
             code=error.code,
-            message=f"iteration {_shown(failed.path)}: {error.message}",
-            details=error.details,
+            message=f"iteration {shown(failed.path)}: {error.message}",
+            details={**as_map(error.details), "index": index(failed.path)},
             retryable=error.retryable,
         )
         end(turn, run, _report(run, said), counts=counts_of(run.loop))
@@ -216,16 +217,14 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
 
 def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
     one, _ = taken(turn, one, run.stack, (run.id, path))
+    if one.status == "error" and len(run.failed) >= FAILED_MAX:
+        one = brief(one)
     has_branch = one.branch is not UNSET
     return e.Iterated(
         path=path, ok=one.status == "ok", result=one.result, error=one.error, attempts=one.attempts,
         writes=one.writes, left_out=one.left_out,
         branch=one.branch if has_branch else None, has_branch=has_branch,
     )  # fmt: skip
-
-
-def _shown(path: tuple[int, ...]) -> str:
-    return ".".join(map(str, path))
 
 
 def _stop(turn: Turn, run: Run) -> None:
@@ -275,13 +274,12 @@ def _end(turn: Turn, run: Run, result: Any) -> None:
     counts = counts_of(loop_of(run))
     error = None
     if counts["failed"]:
-        shown = [error.as_data() for error in run.errors[:_ERRORS_SHOWN]]
-        message = f"{counts['failed']} of {counts['total']} iterations failed"
+        first = sorted(run.failed, key=lambda one: one[0])[:_ERRORS_SHOWN]
         error = Error(
-            kind=run.errors[0].kind if run.errors else "unknown",
+            kind=first[0][1].kind if first else "unknown",
             code="loop",
-            message=message,
-            details=shown,
+            message=words(counts, first),
+            details=[{"index": index(path), **one.as_data()} for path, one in first],
         )
     done = Report(status="ok", result=result, error=error, branch=_branch(run))
     end(turn, run, done, counts=counts, loop_done=True)

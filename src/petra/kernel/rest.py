@@ -22,6 +22,7 @@ from petra.kernel.program import Program, StepPlan
 from petra.kernel.state import Chunk, Group, Run, State, Token
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import verdict
+from petra.kernel.waiting import Wait
 
 ORDER = ("human", "signal", "child", "timer")
 """What runs wait for, by what is said first; gates come after them."""
@@ -105,7 +106,7 @@ def waits_of(run: Run) -> list[Rest]:
             Rest(
                 "waiting",
                 wait.kind,
-                f"step '{run.step}' waits for {_what(wait.kind, wait.name)}",
+                f"step '{run.step}' waits for {what(wait)}",
                 run.id,
             )
             for wait in holder.waits
@@ -115,8 +116,12 @@ def waits_of(run: Run) -> list[Rest]:
     return found
 
 
-def _what(kind: str, name: str) -> str:
-    return {"human": "a person", "timer": "time to pass"}.get(kind, f"signal '{name}'")
+def what(wait: Wait) -> str:
+    """Say what a run waits for: of a signal, its name and its key."""
+    if wait.kind != "signal":
+        return {"human": "a person", "timer": "time to pass"}[wait.kind]
+    key = "" if wait.key is None else f" with key '{wait.key}'"
+    return f"signal '{wait.name}'{key}"
 
 
 Undecided = dict[str, list[tuple[Group, str]]]

@@ -199,6 +199,8 @@ class Run(Struct, gc=False):
     incident: bool = False
     retrying: bool = False
     errors: tuple[Error, ...] = ()
+    failed: tuple[tuple[tuple[int, ...], Error], ...] = ()
+    """The first iterations that failed, by their paths."""
     branch: Any = None
     branch_at: tuple[int, ...] | None = None
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""

@@ -9,6 +9,7 @@ Rule 4: a child that fails is an error, or with ``catch`` an ok that carries its
 from __future__ import annotations
 
 import hashlib
+from difflib import get_close_matches
 from typing import Any
 
 from petra.errors import UnreadableError
@@ -205,8 +206,12 @@ def signal(turn: Turn, command: SendSignal) -> None:
     """Hand a signal to the first run that waits for it, or keep it, or lose it.
 
     Raises:
-        RefusedError: its payload is large, and there is no store for it.
+        RefusedError: no step waits for such a signal, or its payload is large, and there is no store for it.
     """
+    names = {name for name, _ in turn.program.signals}
+    waited_for = who_waits(turn.state, command.name, command.key) is not None
+    if not waited_for and command.name not in names and None not in names:
+        raise RefusedError(_unknown_signal(turn, command.name))
     try:
         payload = turn.keep(command.payload, f"the payload of '{command.name}'")
     except TransformError as error:
@@ -222,6 +227,16 @@ def signal(turn: Turn, command: SendSignal) -> None:
         return
     kept = not _all_transient(turn, command.name)
     turn.emit(_received(command, payload, kept=kept))
+
+
+def _unknown_signal(turn: Turn, name: str) -> str:
+    known = sorted({str(found) for found, _ in turn.program.signals})
+    if not known:
+        return f"no step waits for a signal '{name}', nor for any other"
+    shown = ", ".join(f"'{found}'" for found in known)
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"no step waits for a signal '{name}'; {hint}steps wait for {shown}"
 
 
 def _received(

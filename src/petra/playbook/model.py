@@ -99,6 +99,13 @@ class Action(Part, frozen=True):
     max_delay: Annotated[PolicySeconds | None, says("retry: the longest delay, in seconds.")] = None
     jitter: Annotated[PolicyFraction | None, says("retry: a fraction of the delay, 0 to 1.")] = None
     to: Annotated[str | None, says("jump: a task of the same step.")] = None
+    message: Annotated[
+        str | None,
+        Meta(
+            description="fail, or a retry that is used up: what the failure says.",
+            extra={"use": Use.PATCH},
+        ),
+    ] = None
     set_ctx: Annotated[Patch | None, says("Changes of ctx.")] = None
     set_iter: Annotated[Patch | None, says("Changes of iter.")] = None
     set_branch: Annotated[

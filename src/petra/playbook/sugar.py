@@ -202,7 +202,9 @@ class _Count:
         if self.most is None:
             return []
         used_up = f"{{{{ iter['{self.name}'] >= {self.most} }}}}"
-        return [_rule(self.mark, used_up, {"do": "fail"})]
+        times = "once" if self.most == 1 else f"{self.most} times"
+        message = f"'{self.name}' went round {times}, which is its max"
+        return [_rule(self.mark, used_up, {"do": "fail", "message": message})]
 
     @property
     def guard(self) -> list[Tree]:

@@ -26,6 +26,7 @@ from petra.expr import Profile, Scope, Template, compile_template
 from petra.expr.value import ValueTemplate, compile_value
 from petra.playbook.model import Action, PolicyRule, Task
 from petra.policy.backoff import RETRY_AFTER, Jitter, Retry, as_number, asked_for
+from petra.policy.messages import as_text, in_words
 from petra.wire import Do, Error, Outcome, Write
 
 
@@ -129,23 +130,29 @@ class Rules:
         try:
             patch = rule.patch(scope)
             retry = rule.retry(scope) if rule.action.do == "retry" else None
+            over = retry is not None and attempt >= retry.attempts
+            message = rule.message(scope) if over or rule.action.do == "fail" else ""
         except ExpressionError as error:
             return self._broken(rule, "then", error)
-        if retry is not None and attempt < retry.attempts:
+        if retry is not None and not over:
             return patch.decide("retry", rule.index, delay_s=retry.wait_s(attempt, jitter))
         if retry is not None:
             said = f"rule {rule.index} of its policy allows {retry.attempts:g} tries in all"
-            return patch.decide("fail", rule.index, error=self._failure(outcome, "limit", said))
+            error_of = self._failure(outcome, "limit", said, message)
+            return patch.decide("fail", rule.index, error=error_of)
         if rule.action.do == "fail":
             said = f"rule {rule.index} of its policy says fail"
-            return patch.decide("fail", rule.index, error=self._failure(outcome, "unknown", said))
+            error_of = self._failure(outcome, "unknown", said, message)
+            return patch.decide("fail", rule.index, error=error_of)
         return patch.decide(rule.action.do, rule.index, to=rule.action.to)
 
-    def _failure(self, outcome: Outcome, kind: str, said: str) -> Error:
-        """Return the error of the outcome, or make one out of an ok."""
+    def _failure(self, outcome: Outcome, kind: str, said: str, message: str = "") -> Error:
+        """Return the error of the outcome, or make one out of an ok; with a ``message``, in the author's words."""
         if outcome.status == "error":
-            return outcome.error or Error()
-        return Error(kind=kind, message=f"task '{self._task}' was ok, but {said}", retryable=False)
+            error = outcome.error or Error()
+            return in_words(error, message) if message else error
+        words = message or f"task '{self._task}' was ok, but {said}"
+        return Error(kind=kind, message=words, retryable=False)
 
     def _broken(self, rule: _Rule, part: str, error: ExpressionError) -> Decision:
         where = f"task '{self._task}', rule {rule.index}"
@@ -202,7 +209,7 @@ _BOUNDS: Final = MappingProxyType({"attempts": (1, math.inf), "jitter": (0, 1)})
 class _Rule:
     """One rule, compiled."""
 
-    __slots__ = ("_guard", "_numbers", "_patch", "action", "index")
+    __slots__ = ("_guard", "_message", "_numbers", "_patch", "action", "index")
 
     def __init__(self, index: int, rule: PolicyRule) -> None:
         self.index = index
@@ -222,6 +229,7 @@ class _Rule:
         self._numbers = self._compile(
             ("attempts", "max_delay", "jitter", *(() if waits else ("delay",)))
         )
+        self._message = self._compile(("message",))
 
     def _compile(self, keys: tuple[str, ...]) -> ValueTemplate | None:
         written = {key: getattr(self.action, key) for key in keys}
@@ -239,6 +247,13 @@ class _Rule:
     def holds(self, scope: Scope) -> bool:
         """Tell whether the guard holds."""
         return self._guard if isinstance(self._guard, bool) else self._guard.test(scope)
+
+    def message(self, scope: Scope) -> str:
+        """Render what the author has to say about a failure; nothing where that is nothing."""
+        if self._message is None:
+            return ""
+        found: Any = self._message.render(_without_secrets(scope))
+        return as_text(found["message"])
 
     def patch(self, scope: Scope) -> _Patch:
         """Render everything the rule sets."""
@@ -270,12 +285,16 @@ def _compiled(written: Mapping[str, Any]) -> ValueTemplate | None:
 
 def _patch(compiled: ValueTemplate, scope: Scope) -> _Patch:
     """Render what is set."""
-    if "keychain" in scope:
-        scope = {name: value for name, value in scope.items() if name != "keychain"}
     # What is set is kept, so a reference stays one (S18).
-    found: Any = compiled.hand_on(scope)
+    found: Any = compiled.hand_on(_without_secrets(scope))
     return _Patch(
         tuple(Write(key=key, value=value) for key, value in found.get("set_ctx", {}).items()),
         found.get("set_iter"),
         found.get("set_branch", UNSET),
     )
+
+
+def _without_secrets(scope: Scope) -> Scope:
+    if "keychain" not in scope:
+        return scope
+    return {name: value for name, value in scope.items() if name != "keychain"}

@@ -8,10 +8,11 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.values import canonical
-from petra.wire import Write
+from petra.wire import Error, Write
 
 VALUE_CHARS_MAX = 60
 FAILED_SHOWN = 3
+TRIES_SHOWN = 10
 
 
 def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
@@ -21,6 +22,23 @@ def told(event: e.AnyEvent, *, ctx: bool = True) -> str:
     arrows = [text for text in more if text.startswith("→")]
     rest = [text for text in more if not text.startswith("→")]
     return " ".join([words, *arrows]) + "".join(f"; {text}" for text in rest)
+
+
+def again(event: e.AnyEvent) -> list[str]:
+    """Say why tasks of a step were tried again; of very many tries, the first."""
+    if not isinstance(event, e.StepEnded):
+        return []
+    retried = [one for one in event.attempts if one.action == "retry"]
+    found = [
+        f"try {one.number} of {one.task}: {_reason(one.error)}" for one in retried[:TRIES_SHOWN]
+    ]
+    if len(retried) > TRIES_SHOWN:
+        found.append(f"and {len(retried) - TRIES_SHOWN} more tries")
+    return found
+
+
+def _reason(error: Error | None) -> str:
+    return "ok, and tried again" if error is None else f"{error.kind}: {error.message}"
 
 
 def value(data: Any, chars_max: int = VALUE_CHARS_MAX) -> str:

@@ -94,7 +94,7 @@ class Worker:
             objects=objects,
             log=logs.add,
         )
-        self._runner.notice = self._send
+        self._runner.notice = self._notice
         self._outbox = Outbox(self._send)
         self._shared = SharedValues()
         self._logs = logs
@@ -203,6 +203,11 @@ class Worker:
             return False
         transport.send(frame)
         return True
+
+    def _notice(self, frame: f.Retrying) -> None:
+        """Say that a task will be tried again, after what it said itself."""
+        self._logs.flush()
+        self._send(frame)
 
     def _take(self, frame: f.AnyFrame) -> None:
         match frame:

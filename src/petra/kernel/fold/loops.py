@@ -117,8 +117,8 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
         durations += sum(attempt.duration_ms for attempt in ended.attempts)
         if ended.has_branch and (run.branch_at is None or run.branch_at <= ended.path):
             run.branch, run.branch_at = ended.branch, ended.path
-        if not ended.ok and ended.error is not None and len(run.errors) < 100:
-            run.errors = (*run.errors, ended.error)
+        if not ended.ok and ended.error is not None and len(run.failed) < FAILED_MAX:
+            run.failed = (*run.failed, (ended.path, ended.error))
     state.drop_timers(run.id, group=chunk.id)
     withdraw_items(state, chunk)
     close_levels(run.loop)
@@ -160,6 +160,8 @@ def close_levels(loop: LoopState) -> None:
             loop.failed += inner.failed
 
 
+FAILED_MAX = 100
+"""So many failures of one loop are kept, with their details; all of them are counted."""
 CHUNK_MAX = 256
 FAST_MS = 5.0
 SLOW_MS = 50.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import count
 from petra.kernel.state import Activation, Run, State, Undo
@@ -34,6 +36,8 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
             state.not_compensated[run.step] = None
         if not event.produced and state.phase == "normal":
             state.last_done = activation
+        if isinstance(event, e.LoopDone) and event.stains:
+            note_iterations(state, event)
     else:
         count(state, "failed")
         if not event.handled:
@@ -41,7 +45,19 @@ def remember(state: State, run: Run, activation: Activation, event: e.StepEnded)
 
 
 def note_failure(state: State, event: e.StepEnded, **more: str) -> None:
-    """Keep a failure that nothing handled; of very many, the first."""
+    """Keep a failure that nothing handled, of a loop with the index of its iteration; of very many, the first."""
     if len(state.failures) < FAILURES_MAX:
         error = event.error or Error()
-        state.failures.append({"step": event.step, **more, **error.as_data()})
+        details = error.details
+        index: dict[str, Any] = {}
+        if event.counts is not None and isinstance(details, dict) and "index" in details:
+            index = {"index": details["index"]}
+        state.failures.append({"step": event.step, **index, **more, **error.as_data()})
+
+
+def note_iterations(state: State, event: e.StepEnded) -> None:
+    """Keep the first failures of a loop that went on after them, by their indices (S9)."""
+    details = event.error.details if event.error is not None else None
+    for one in details if isinstance(details, list) else ():
+        if len(state.failures) < FAILURES_MAX and isinstance(one, dict):
+            state.failures.append({"step": event.step, **one})

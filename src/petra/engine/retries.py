@@ -1,0 +1,41 @@
+"""What workers said last about tasks they try again: true when it was said, and nothing rests on it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from petra.clock import Clock
+from petra.engine.limits import RETRIES_KEPT_MAX
+from petra.wire.frames import Retrying
+
+
+class Retries:
+    """The last retry of each run."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last: OrderedDict[tuple[str, str], tuple[Retrying, float]] = OrderedDict()
+
+    def take(self, notice: Retrying) -> None:
+        """Remember that a worker will try again."""
+        key = (notice.execution, notice.run)
+        self._last[key] = notice, self._clock.now()
+        self._last.move_to_end(key)
+        while len(self._last) > RETRIES_KEPT_MAX:
+            self._last.popitem(last=False)
+
+    def said(self, execution: str, run: str) -> str:
+        """Say which try of a run failed last, why, and when the next one comes or came; nothing of one that had none."""
+        found = self._last.get((execution, run))
+        if found is None:
+            return ""
+        notice, at = found
+        attempt, error = notice.attempt, notice.attempt.error
+        of = f" of {notice.of}" if notice.of else ""
+        why = f" ({error.kind}: {error.message})" if error is not None else ""
+        now = self._clock.now()
+        wait = at + (attempt.delay_s or 0.0) - now
+        then = f"comes in {wait:.1f} s" if wait > 0 else f"came {-wait:.0f} s ago"
+        return (
+            f"Try {attempt.number}{of} of task '{attempt.task}' failed{why}; the next one {then}."
+        )
