@@ -67,3 +67,14 @@ def test_a_child_that_calls_itself_stops_at_a_depth_that_is_named() -> None:
             assert "nested deeper than 32" in result.error["message"]
 
     asyncio.run(scenario())
+
+
+def test_an_execution_that_ended_without_its_children_keeps_nobody_waiting() -> None:
+    many = "    loop: {in: '{{ range(2) }}', iterator: n, spec: {mode: parallel}}\n"
+
+    async def scenario() -> None:
+        async with local(MemoryStore(clock=SystemClock().now)) as petra:
+            parent = playbook(call("nowhere").replace("    tool", many + "    tool"), "parent")
+            assert (await asyncio.wait_for(petra.run(parent), 30)).status == "failed"
+
+    asyncio.run(scenario())

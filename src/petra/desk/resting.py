@@ -89,13 +89,18 @@ class Resting:
         """Wait until those are settled that an execution waits for; True: one of them is over."""
         over = False
         for child in list(parent.state.children):
-            while not await self._is_begun(child, bell):
-                if child not in (await self._entry(parent.state.id)).state.children:
-                    break  # it never will be
-            else:
-                result = await self.settled(child, followed_s)
-                over = over or result.status in ENDED
+            # asked before every wait: a bell that rang for another child does not ring again for this one
+            while await self._waits(parent.state.id, child):
+                if await self._is_begun(child, bell):
+                    result = await self.settled(child, followed_s)
+                    over = over or result.status in ENDED
+                    break
         return over
+
+    async def _waits(self, parent: str, child: str) -> bool:
+        """Tell whether an execution still waits for a child: one that has ended waits for none."""
+        state = (await self._entry(parent)).state
+        return not state.terminal and child in state.children
 
     async def _is_begun(self, child: str, bell: Bell) -> bool:
         """Wait until a child is there; False: its parent has moved on, perhaps because it will not be."""

@@ -62,9 +62,10 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """A report that the engine told a worker to forget."""
+    """A report that an engine told a worker to forget."""
 
     at: float
+    engine: int
     lease: str
     part: int
     durable: int

@@ -273,12 +273,14 @@ def _nonces(evidence: Evidence, event: e.AnyEvent) -> Iterator[tuple[str, str, s
 def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterator[str]:
     """When a worker may forget a report, its run, or that delivery of it, is over in the durable log.
 
-    Or it lies in the store as a letter to the engine that acts for its execution.
+    Or it lies in the store as a letter to the engine that acts for its execution. Under a lease of another engine it
+    counts for nobody any more, and may be forgotten: that delivery is lost, and the run is handed out again.
     """
     letters = evidence.passed_on
+    givers = {sent.given.lease: sent.engine for sent in evidence.sent}
     for heard in evidence.acknowledged:
         given = evidence.leases.get(heard.lease)
-        if given is None:
+        if given is None or givers[heard.lease] != heard.engine:
             continue
         stream = evidence.streams[given.execution]
         past = [record.event for record in stream.records[: heard.durable]]

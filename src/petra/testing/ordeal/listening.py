@@ -37,7 +37,7 @@ def note(  # noqa: C901 - a table
         case f.Ack():
             for lease, part in (*((lease, 0) for lease in frame.leases), *frame.parts):
                 durable = _durable(evidence, lease)
-                evidence.acknowledged.append(Acknowledged(at, lease, part, durable))
+                evidence.acknowledged.append(Acknowledged(at, engine, lease, part, durable))
         case _:
             pass
 

@@ -53,7 +53,8 @@ def remembering(chance: Random) -> Iterator[None]:
     for place in ("petra.kernel.lists", "petra.engine.cutting"):
         replace(import_module(place), "PIECE_BYTES", PIECE_BYTES)
     replace(import_module("petra.kernel.lists"), "READ_BYTES", READ_BYTES)
-    replace(secrets, "token_hex", lambda size=12: f"{chance.getrandbits(8 * size):x}")
+    replace(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
+    replace(secrets, "token_bytes", lambda size=32: chance.randbytes(size))
     for module in [m for name, m in list(sys.modules.items()) if name.startswith(PACKAGES)]:
         for name, true, made in (("read", read, _read), ("to_yaml", to_yaml, _to_yaml)):
             if getattr(module, name, None) is true:
