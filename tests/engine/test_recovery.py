@@ -224,7 +224,7 @@ def test_a_child_is_neither_lost_nor_started_twice_when_the_engine_dies(
                 die()
 
             async def died() -> bool:
-                return bool(dead)
+                return bool(dead) and len(await store.letters()) == 1
 
             await until(died)
         assert len(await store.letters()) == 1
