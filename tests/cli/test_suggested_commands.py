@@ -26,8 +26,9 @@ def test_who_is_excluded_is_not_suggested() -> None:
 
 
 def test_what_a_form_needs_is_part_of_the_command() -> None:
-    suggested = complete_command("x", ITEM | {"required": ["note", "amount"]})
-    assert suggested.endswith("""--data '{"note": …, "amount": …}'""")
+    suggested = complete_command("x", ITEM | {"data": {"note": "it's…", "amount": 0}})
+    words = shlex.split(suggested)
+    assert words[-2:] == ["--data", '{"note": "it\'s…", "amount": 0}']
 
 
 def waiting(signals: list[dict[str, object]]) -> Result:

@@ -78,6 +78,7 @@ def test_a_first_playbook_runs_and_what_is_missing_is_named(empty: Path, tmp_pat
         ["test", "hello.test.yaml"],
         ["run", "hello.yaml"],
         ["verify"],
+        ["explain", "P203"],
     ):
         done = called(petra, *words, cwd=tmp_path)
         assert done.returncode == 0, (words, done.stdout, done.stderr)

@@ -16,7 +16,7 @@ from petra.expr.operators import add, is_absent, json_value, look_up, text
 from petra.expr.predicates import predicate
 from petra.expr.shape_filters import SHAPE_FILTERS
 from petra.expr.text_filters import TEXT_FILTERS, need_int, need_text
-from petra.values import canonical
+from petra.values import Json, canonical
 
 _ENCODING: Final = 8
 """Fuel for encoding one key."""
@@ -129,12 +129,23 @@ def unique(
     kept: list[Value] = []
     for item in elements(frame, value):
         key = _sort_key(frame, item, attribute, case_sensitive)
-        mark = canonical(json_value(key, frame))
+        mark = canonical(_as_compared(json_value(key, frame)))
         frame.spend(_ENCODING + len(mark))
         if mark not in seen:
             seen.add(mark)
             kept.append(item)
     return kept
+
+
+def _as_compared(value: Json) -> Json:
+    """Return a value so that those which are equal look the same: 7.0 is 7."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, list):
+        return [_as_compared(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _as_compared(item) for key, item in value.items()}
+    return value
 
 
 def smallest(
