@@ -15,6 +15,11 @@ ADDS = book(
     name="adds",
 ).replace("workflow:", "workload: {n: 1}\nworkflow:", 1)
 WAITS = book("  - {step: go, tool: {kind: wait, signal: go}}\n", name="waits")
+WAITS_TWICE = book(
+    "  - {step: go, tool: {kind: wait, signal: go}, next: {arcs: [{step: end}]}}\n"
+    "  - {step: end, tool: {kind: wait, signal: end}}\n",
+    name="waits_twice",
+)
 ASKS = book(
     "  - step: approve\n"
     "    tool: {kind: human, title: 'Pay?', assignees: {roles: [finance]}, actions: [approve, reject]}\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 import pytest
-from server.books import ADDS, WAITS
+from server.books import ADDS, WAITS, WAITS_TWICE
 from server.test_executions import started
 
 WAIT = {"Prefer": "wait=30"}
@@ -12,10 +12,12 @@ WAIT = {"Prefer": "wait=30"}
 
 @pytest.mark.spec("S15")
 def test_a_signal_says_whether_anybody_waited(api: httpx2.Client) -> None:
-    shown = started(api, WAITS)
+    shown = started(api, WAITS_TWICE)
     path = f"/executions/{shown['id']}"
-    missed = api.post(f"{path}/signals/other", json={"payload": 1}).json()
-    assert (missed["waited"], missed["execution"]["status"]) == (False, "waiting")
+    unknown = api.post(f"{path}/signals/other", json={"payload": 1})
+    assert (unknown.status_code, unknown.json()["code"]) == (409, "refused")
+    early = api.post(f"{path}/signals/end", json={"payload": 1}).json()
+    assert (early["waited"], early["execution"]["status"]) == (False, "waiting")
     key = {"Idempotency-Key": "go-once", **WAIT}
     met = api.post(f"{path}/signals/go", json={"payload": {"n": 7}}, headers=key).json()
     assert (met["waited"], met["execution"]["status"]) == (True, "completed")

@@ -41,7 +41,8 @@ def test_it_runs_follows_and_decides(server: Served, tmp_path: Path) -> None:
         assert (await client.rest(asked.id)).status == "completed"
         waiting = await client.run(waits)
         assert "go" in str(await client.explain(waiting.id))
-        assert not await client.signal(waiting.id, "go", key="other")
+        with pytest.raises(ServerError, match="other"):
+            await client.signal(waiting.id, "other")
         await client.pause(waiting.id)
         await client.resume(waiting.id)
         await client.cancel(waiting.id)

@@ -102,9 +102,9 @@ class _Effects:
             self._end((*path, "target"), given.get("target"), _TARGETS)
 
     def _end(self, path: Path, end: Any, known: Mapping[str, frozenset[str]]) -> None:
-        if not isinstance(end, dict) or end.get("kind") not in known:
+        kind = end.get("kind") if isinstance(end, dict) else None
+        if not isinstance(kind, str) or kind not in known:
             return  # reported, or another engine's
-        kind = end["kind"]
         idle = [key for key in end if key not in known[kind] | {"kind"}]
         self._idle(path, idle, f"an end of kind {kind} does not look at it")
         if "key" not in idle and end.get("mode") != "upsert":
