@@ -16,7 +16,7 @@ from petra.testing.ordeal.loop import Process, StandstillError, virtual_loop
 from petra.testing.ordeal.tally import Tally
 
 BLOCK = 50
-FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "2000"))
+FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "1000"))
 
 Record = Callable[[str, object], None]
 

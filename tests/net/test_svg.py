@@ -11,11 +11,11 @@ from texts import corpus, model, workflow
 
 from petra.cli.graph import traced
 from petra.export import Log
+from petra.folder_files import read_file
 from petra.net.compile import compile as compiled
 from petra.net.draw import Trace, net_svg, steps_svg
 from petra.net.layout import arrange
 from petra.net.svg import LABEL_MAX, STATES, short
-from petra.playbook import read_bytes
 from petra.testing import Simulation
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def shapes(text: str) -> list[ET.Element]:
 
 @pytest.mark.parametrize("path", PLAYBOOKS[::4], ids=lambda path: path.stem)
 def test_every_shape_says_its_colours_and_stays_inside(path: Path) -> None:
-    playbook = read_bytes(path.read_bytes(), path.name).checked()
+    playbook = read_file(path).checked()
     for text in (steps_svg(playbook), net_svg(compiled(playbook).net)):
         root = ET.fromstring(text)
         width, height = float(root.attrib["width"]), float(root.attrib["height"])

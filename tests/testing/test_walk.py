@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from petra.folder_files import read_file
 from petra.kernel import replay
 from petra.playbook import Playbook, read_bytes
 from petra.testing.guess import Dice, Guess, fill
@@ -38,7 +39,7 @@ def walked(playbook: Playbook, seed: int) -> tuple[Walk, list[Sight], str]:
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
 def test_every_playbook_can_be_walked_through(path: Path) -> None:
-    playbook = read_bytes(path.read_bytes(), str(path)).checked()
+    playbook = read_file(path).checked()
     for seed in range(4):
         walk, seen, stopped = walked(playbook, seed)
         assert walk.status()[0] in ENDS
@@ -52,7 +53,7 @@ def test_every_playbook_can_be_walked_through(path: Path) -> None:
 
 
 def test_the_same_seed_is_the_same_walk_and_another_is_another() -> None:
-    playbook = read_bytes((ROOT / "examples/tour.yaml").read_bytes()).checked()
+    playbook = read_file(ROOT / "examples/tour.yaml").checked()
     walks = [
         [sight.as_data() for sight in walked(playbook, seed)[1]] for seed in (1, 1, *range(2, 9))
     ]
