@@ -47,7 +47,7 @@ test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml 
 examples: $(READY) ## run the tests of the examples
 	$(BIN)/petra test examples
 
-check: $(READY) ## format, lint, types, import contracts, fast tests: under 60 s
+check: $(READY) ## format, lint, types, import contracts, fast tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy

@@ -274,16 +274,17 @@ def a_report_is_forgotten_only_when_it_is_durable(evidence: Evidence) -> Iterato
     """When a worker may forget a report, its run, or that delivery of it, is over in the durable log.
 
     Or it lies in the store as a letter to the engine that acts for its execution. Under a lease of another engine it
-    counts for nobody any more, and may be forgotten: that delivery is lost, and the run is handed out again.
+    counts for nobody any more, and may be forgotten at once; but the log must come to say what became of that delivery.
     """
     letters = evidence.passed_on
     givers = {sent.given.lease: sent.engine for sent in evidence.sent}
     for heard in evidence.acknowledged:
         given = evidence.leases.get(heard.lease)
-        if given is None or givers[heard.lease] != heard.engine:
+        if given is None:
             continue
         stream = evidence.streams[given.execution]
-        past = [record.event for record in stream.records[: heard.durable]]
+        elsewhere = givers[heard.lease] != heard.engine
+        past = [record.event for record in stream.records[: None if elsewhere else heard.durable]]
         wanted = evidence.reported.get((heard.lease, heard.part), set())
         ended = [x.ended for x in past if isinstance(x, e.IterationsEnded) and x.run == given.run]
         if wanted and wanted <= {one.path for some in ended for one in some}:
