@@ -92,6 +92,7 @@ def test_what_is_not_there_is_said_in_one_form(api: httpx2.Client) -> None:
     assert code_of(api.get("/nothing")) == (404, "not-found")
     assert code_of(api.delete("/executions")) == (405, "method-not-allowed")
     assert code_of(api.get("/executions/nope")) == (404, "unknown-execution")
+    assert code_of(api.get("/executions/nope/children")) == (404, "unknown-execution")
     assert code_of(api.get("/executions/nope/stream")) == (404, "unknown-execution")
     assert code_of(api.post("/executions/nope/cancel")) == (404, "unknown-execution")
     assert code_of(api.get("/work-items/nope/nope")) == (404, "not-found")

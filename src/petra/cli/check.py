@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petra.cli.files import library_option, load, playbook_files
-from petra.cli.output import as_json, count, folded, print_json, print_problem, problem_data
+from petra.cli.output import as_json, count, folded, print_json, print_problem
 from petra.library import Library, beside, missing
 from petra.playbook import Problem, Reading
+from petra.playbook.problems import problem_data
 
 if TYPE_CHECKING:
     from petra.cli.nets import Judged

@@ -31,18 +31,6 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def problem_data(problem: Problem) -> dict[str, Any]:
-    """Return a problem as plain data."""
-    return {
-        "severity": problem.severity,
-        "code": problem.code,
-        "line": problem.line,
-        "column": problem.column,
-        "message": problem.message,
-        "hint": problem.hint,
-    }
-
-
 def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: bool = False) -> None:
     """Print a problem: place, message and fix, then the line with a caret."""
     place = f"{name}:{problem.line}:{problem.column}:"

@@ -15,11 +15,12 @@ import click
 from petra.cli.check import HOME, check_file
 from petra.cli.files import load
 from petra.cli.home import shown_data
-from petra.cli.output import count, print_json, print_problem, problem_data
+from petra.cli.output import count, print_json, print_problem
 from petra.desk.result import refusal
 from petra.library import Gathered, beside, gather
 from petra.net.proof import Proof
 from petra.playbook import Playbook, Problem, Reading
+from petra.playbook.problems import problem_data
 
 _SHOWN = 10
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +79,10 @@ class Client:
         """Wait until an execution ends or rests."""
         found = await self.get(execution)
         while found.status not in _REST:
-            async for message in self.follow(execution, found.version):
-                if message.about == "head" and message.data["status"] in _REST:
-                    break
+            async with aclosing(self.follow(execution, found.version)) as news:
+                async for message in news:
+                    if message.about == "head" and message.data["status"] in _REST:
+                        break
             found = await self.get(execution)
         return found
 
@@ -120,7 +121,7 @@ class Client:
                 yield record
             cursor = page["next"]
 
-    async def follow(self, execution: str, after: int = 0) -> AsyncIterator[Told]:
+    async def follow(self, execution: str, after: int = 0) -> AsyncGenerator[Told, None]:
         """Yield what happens in an execution behind a record, until it is over; a broken line is mended on the way."""
         seen, trouble = after, _Trouble(self._patience_s)
         while True:
@@ -133,6 +134,10 @@ class Client:
                         return
             except httpx2.TransportError as error:
                 await trouble.wait(_unreachable(self._http, error))
+            except ServerError as error:
+                if error.status != _NOT_NOW:
+                    raise
+                await trouble.wait(error)
             else:  # it said goodbye: it closes, and another one comes
                 await asyncio.sleep(_PAUSE_S)
 

@@ -136,6 +136,18 @@ def _cut(words: str) -> str:
     return words if len(words) <= MESSAGE_MAX else words[: MESSAGE_MAX - 1] + "…"
 
 
+def problem_data(problem: Problem) -> dict[str, str | int]:
+    """Return a problem as plain data: what ``-o json`` prints and the API answers."""
+    return {
+        "severity": problem.severity,
+        "code": problem.code,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
 def headline(problem: Problem, name: str) -> str:
     """Say a problem in one line: place, message, next move, code."""
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message

@@ -19,7 +19,8 @@ from petra.engine.draft import ReusedError
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.life import StoppedError
 from petra.errors import ExpressionError, PetraError, UnreadableError, UsageError
-from petra.playbook import InvalidPlaybookError, Problem
+from petra.playbook import InvalidPlaybookError
+from petra.playbook.problems import problem_data
 from petra.store.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -154,15 +155,3 @@ def _places(error: ValidationException) -> list[dict[str, Any]]:
         pointer = "/" + key.replace(".", "/") if key else ""
         places.append({"pointer": pointer, "message": str(one.get("message", ""))})
     return places or [{"pointer": "", "message": str(error.detail)}]
-
-
-def problem_data(problem: Problem) -> dict[str, Any]:
-    """Return a problem of a playbook as plain data."""
-    return {
-        "severity": problem.severity,
-        "code": problem.code,
-        "line": problem.line,
-        "column": problem.column,
-        "message": problem.message,
-        "hint": problem.hint,
-    }

@@ -11,8 +11,9 @@ from petra.desk.principal import May
 from petra.net import prove
 from petra.playbook import read
 from petra.playbook.migrate import migrate as migrated_text
+from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
-from petra.server.problems import ProblemError, problem_data
+from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
 
 AnyHttpRequest = Request[Any, Any, Any]

@@ -214,6 +214,7 @@ async def children(
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
     """List the executions that this one started."""
+    await service.desk.get(who, execution)
     wanted = ExecutionFilter(parent=execution)
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
@@ -230,7 +231,8 @@ async def at(
     if not 1 <= seq <= len(log):
         raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
     entry = await service.engine.entries.read(execution)
-    entry.state = replay(execution, log[:seq])
+    # a long log takes a while, and the engine's loop goes on meanwhile
+    entry.state = await asyncio.to_thread(replay, execution, log[:seq])
     await service.engine.entries.fit(entry)
     shown, record = result_of(entry), log[seq - 1]
     status, reason = status_then(entry.program, entry.state, log)
