@@ -67,7 +67,7 @@ async def serving(
     task = asyncio.create_task(server.serve(sockets=[listener]))
 
     def end() -> None:
-        service.draining = True
+        service.closing.set()
         server.should_exit = True
 
     try:

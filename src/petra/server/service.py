@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +28,8 @@ class Service:
     version: str
     prefix: str = ""
     besides: Besides = field(default_factory=Besides)
-    draining: bool = False
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when it takes no more requests: streams say goodbye."""
 
     @property
     def engine(self) -> Engine:

@@ -61,7 +61,7 @@ async def followed(
         after = _number(last)
     await service.desk.get(who, execution)
     return Stream(
-        _quietly(_records(service, who, execution, after)),
+        _quietly(_records(service, who, execution, after), service.closing),
         media_type="text/event-stream",
         headers=_HEADERS,
     )
@@ -126,7 +126,7 @@ async def listened(service: TheService, who: Who, topics: FromQuery[str] = "exec
             )
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
-    return Stream(_quietly(rows), media_type="text/event-stream", headers=_HEADERS)
+    return Stream(_quietly(rows, service.closing), media_type="text/event-stream", headers=_HEADERS)
 
 
 async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIterator[bytes]:
@@ -170,13 +170,19 @@ def _row(message: News) -> list[bytes]:
             return []
 
 
-async def _quietly(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Give on what comes, and a comment whenever nothing came for a while."""
+async def _quietly(parts: AsyncIterator[bytes], closing: asyncio.Event) -> AsyncIterator[bytes]:
+    """Give on what comes, a comment whenever nothing came for a while, and goodbye when the server closes."""
     coming: asyncio.Task[bytes] | None = None
+    closes = asyncio.ensure_future(closing.wait())
     try:
         while True:
             coming = coming or asyncio.ensure_future(_next(parts))
-            done, _ = await asyncio.wait({coming}, timeout=QUIET_S)
+            done, _ = await asyncio.wait(
+                {coming, closes}, timeout=QUIET_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if closes in done:
+                yield _sent("bye", {"retry_ms": 1000})
+                return
             if not done:
                 yield b": still here\n\n"
                 continue
@@ -187,6 +193,7 @@ async def _quietly(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             coming = None
             yield part
     finally:
+        closes.cancel()
         if coming is not None:
             coming.cancel()
             await asyncio.wait({coming})

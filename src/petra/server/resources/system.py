@@ -38,7 +38,7 @@ async def livez() -> dict[str, str]:
 async def readyz(service: TheService) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
-    if service.draining:
+    if service.closing.is_set():
         raise ProblemError("unavailable", "it is shutting down")
     try:
         await service.engine.store.now()
