@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from worker.desk import digest_of, playbook
 
+from petra.embedded.hands import end
 from petra.playbook import to_yaml
 from petra.wire import Assignment
 from petra.wire import frames as f
@@ -169,3 +170,26 @@ signal.pause()
 """
     ended = subprocess.run([sys.executable, "-c", code], timeout=20, check=False)
     assert ended.returncode == 1
+
+
+def test_a_worker_is_ended_also_while_everything_is_cancelled_at_once() -> None:
+    children: list[Child] = []
+
+    async def scenario() -> None:
+        async with grown() as stem:
+            child = await stem.fork()
+            children.append(child)
+            try:
+                await Line(child).until(f.Hello)
+                asyncio.get_running_loop().call_soon(interrupted)
+                await asyncio.Event().wait()
+            finally:
+                await end(child)
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt  # as a second ^C in a program does: asyncio.run then cancels all tasks
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(scenario())
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0].pid, 0)

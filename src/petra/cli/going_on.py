@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from petra.cli.follow import Showing, Silent, is_live, telling
-from petra.cli.home import EXIT, act, either, shown_data, whole_result
+from petra.cli.home import EXIT, INTERRUPTED, act, either, shown_data, whole_result
 from petra.cli.left import Left, left_here, left_in
 from petra.cli.output import count, print_json
 from petra.cli.show import hint, summary
@@ -47,7 +47,7 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
         results = act(home, lambda: either(home, going_on, there))
     except KeyboardInterrupt:
         click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     if output == "json":
         print_json([shown_data(whole_result(home, result)) for result in results])
     for result in results if output != "json" else ():

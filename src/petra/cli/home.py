@@ -44,6 +44,9 @@ EXIT = {
     "paused": 3,
     "stuck": 4,
 }
+INTERRUPTED = 130
+HASTE_S = 3.0
+"""Seconds that closing may take before another interruption ends the process."""
 PATIENCE_S = 10.0
 """How long a process that opens or closes the folder is waited for."""
 _PAUSE_S = 0.1
@@ -117,14 +120,26 @@ async def writing(
 def act(home: Path, ask: Callable[[], Awaitable[T]]) -> T:
     """Do something in the home; a signal to end is an interruption.
 
+    The first one has everything closed. Those that come while it closes change nothing, or they would break it off where it
+    happens to be; for somebody who still waits after ``HASTE_S``, the next one ends the process, and nothing is lost.
+
     Raises:
         UsageError: the home cannot be used.
     """
 
     async def acting() -> T:
-        task = asyncio.current_task()
+        task, loop, since = asyncio.current_task(), asyncio.get_running_loop(), list[float]()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+        def interrupt() -> None:
+            if not since:
+                since.append(loop.time())
+                task.cancel()
+            elif loop.time() - since[0] > HASTE_S:
+                os._exit(INTERRUPTED)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupt)
         return await ask()
 
     try:

@@ -19,6 +19,7 @@ from petra.cli.follow import Showing, follow, is_live, telling
 from petra.cli.going_on import go_on, say
 from petra.cli.home import (
     EXIT,
+    INTERRUPTED,
     act,
     either,
     found_id,
@@ -188,7 +189,7 @@ def _interruptible(named: list[str]) -> Iterator[None]:
     except KeyboardInterrupt:
         words = f"; nothing is lost: 'petra watch {named[0]}' goes on" if named else ""
         click.echo(f"\ninterrupted{words}", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _finish(

@@ -167,6 +167,17 @@ class Stem:
 
     async def _hear(self, control: socket.socket, process: asyncio.subprocess.Process) -> None:
         """Hear which workers have ended, until nobody can say that any more."""
+        try:
+            await self._ends(control)
+        finally:  # also when everything is cancelled at once: whoever waits for a worker asks its leash then
+            self._control = None
+            control.close()
+            for ended in self._ended.values():
+                ended.set_result(None)
+            self._ended.clear()
+            await process.wait()
+
+    async def _ends(self, control: socket.socket) -> None:
         loop, text = asyncio.get_running_loop(), b""
         with contextlib.suppress(OSError):
             while piece := await loop.sock_recv(control, 65_536):
@@ -176,12 +187,6 @@ class Stem:
                     ended = self._ended.pop(said.get("ended", 0), None)
                     if ended is not None:
                         ended.set_result(os.waitstatus_to_exitcode(said["status"]))
-        self._control = None
-        control.close()
-        await process.wait()
-        for ended in self._ended.values():
-            ended.set_result(None)
-        self._ended.clear()
 
     async def _told(self, leash: socket.socket) -> tuple[int, int]:
         """Read from the leash which processes warden and worker are."""
