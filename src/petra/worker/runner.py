@@ -97,7 +97,7 @@ class Runner:
         try:
             return await self._run(work)
         finally:
-            work.end_all()
+            work.objects = None
 
     async def _run(self, work: Work) -> RunReport:
         given = work.given
