@@ -230,7 +230,7 @@ def test_every_try_of_a_task_has_one_key_and_every_task_its_own() -> None:
     first, *again, other = keys_of(runs)
     assert again == [first, first]
     assert other != first
-    assert str(UUID(first)) == first
+    assert (UUID(first).version, str(UUID(first))) == (5, first)
 
 
 @pytest.mark.spec("S22")
