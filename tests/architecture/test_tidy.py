@@ -57,7 +57,6 @@ LARGE_FILES = {
     "src/petra/testing/store_conformance.py": "a claim per function",
     "src/petra/testing/suite.py": "reading test files and the playbooks they name",
     "src/petra/testing/walk.py": "one walk through a playbook, step by step",
-    "src/petra/testing/words.py": "the grammar of test files, on one page",
     "src/petra/tools/base.py": "the protocol of tools, and the one way to run them",
     "src/petra/tools/ends.py": "an end of a transfer per kind",
     "src/petra/tools/http.py": "one request from fields to outcome",
