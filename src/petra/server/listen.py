@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -46,8 +46,8 @@ class Address:
 @asynccontextmanager
 async def serving(
     service: Service, address: Address, *, grace_s: float = GRACE_S
-) -> AsyncIterator[tuple[Address, Callable[[], None]]]:
-    """Answer requests; give the address it got, and what ends it.
+) -> AsyncIterator[Address]:
+    """Answer requests; give the address it got.
 
     Raises:
         UsageError: it may not, or cannot, listen there.
@@ -65,16 +65,12 @@ async def serving(
     )  # fmt: skip
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
-
-    def end() -> None:
-        service.closing.set()
-        server.should_exit = True
-
     try:
         await server.up.wait()
-        yield got, end
+        yield got
     finally:
-        end()
+        service.closing.set()
+        server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
         listener.close()
