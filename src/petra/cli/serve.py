@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,12 +34,27 @@ ADDRESS = "petra.address"
     "--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once."
 )
 @click.option(
+    "--workers", type=click.IntRange(0, 1), default=1, show_default=True, help="Worker processes here; 0 leaves all runs to workers elsewhere."
+)  # fmt: skip
+@click.option(
+    "--lease", type=click.FloatRange(0.3), default=30.0, show_default=True, help="Seconds of silence after which the runs of a worker go to another."
+)  # fmt: skip
+@click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
 @home_option
 @as_json
 def command(
-    host: str, port: int, prefix: str, *, slots: int, grace: float, home: Path, output: str
+    host: str,
+    port: int,
+    prefix: str,
+    *,
+    slots: int,
+    workers: int,
+    lease: float,
+    grace: float,
+    home: Path,
+    output: str,
 ) -> None:
     """Run executions and answer requests until it is told to end."""
     try:
@@ -47,7 +63,11 @@ def command(
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     address = Address(host, port)
     try:
-        asyncio.run(_serve(address, prefix.rstrip("/"), home, output, slots=slots, grace_s=grace))
+        asyncio.run(
+            _serve(
+                address, prefix.rstrip("/"), home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
+            )
+        )  # fmt: skip
     except HeldError as error:
         at = _address_of(home)
         held = str(error).partition(";")[0]
@@ -58,7 +78,7 @@ def command(
 
 
 async def _serve(
-    address: object, prefix: str, home: Path, output: str, *, slots: int, grace_s: float
+    address: object, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
 ) -> None:
     from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
 
@@ -67,7 +87,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with Local.open(home, slots=slots) as local:
+    async with Local.open(home, **how) as local:
         identity = Identity(home, local.clock)
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
         async with serving(service, address, grace_s=grace_s) as (got, _):
