@@ -78,6 +78,10 @@ class Http(Fields, frozen=True):
     ] = False
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
+    idempotent: Annotated[
+        Flag,
+        says("Send `_task.key` as `Idempotency-Key`: the same for every try and every delivery."),
+    ] = False
     follow_redirects: Annotated[Flag, says("Follow redirects.")] = True
     verify: Annotated[Flag, says("Verify the server's certificate.")] = True
     max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None

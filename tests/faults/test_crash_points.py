@@ -53,7 +53,7 @@ class Victims:
             env={**os.environ, "PYTHONPATH": str(TESTS)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         self.started += 1

@@ -35,15 +35,8 @@ T = TypeVar("T")
 Opened = TypeVar("Opened")
 
 EXIT = {
-    "completed": 0,
-    "partial": 1,
-    "failed": 1,
-    "aborted": 1,
-    "refused": 1,
-    "waiting": 3,
-    "paused": 3,
-    "stuck": 4,
-}
+    "completed": 0, "partial": 1, "failed": 1, "aborted": 1, "refused": 1, "waiting": 3, "paused": 3, "stuck": 4,
+}  # fmt: skip
 INTERRUPTED = 130
 HASTE_S = 3.0
 """Seconds that closing may take before another interruption ends the process."""

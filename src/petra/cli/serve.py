@@ -57,20 +57,18 @@ def command(
     output: str,
 ) -> None:
     """Run executions and answer requests until it is told to end."""
-    try:
-        from petra.server import Address  # noqa: PLC0415 - the framework is for servers only
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is missing; install petra[server]") from None
-    address = Address(host, port)
+    prefix = f"/{prefix.strip('/')}" if prefix.strip("/") else ""
     try:
         asyncio.run(
             _serve(
-                address, prefix.rstrip("/"), home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
+                host, port, prefix, home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
             )
         )  # fmt: skip
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
-        at = _address_of(home)
         held = str(error).partition(";")[0]
+        at = _address_of(home, held)
         there = f"a server answers there at {at}" if at else "wait for it, or stop it"
         raise UsageError(f"{held}; {there}, or choose another --home") from None
     except OSError as error:
@@ -78,11 +76,11 @@ def command(
 
 
 async def _serve(
-    address: object, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
+    host: str, port: int, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
 ) -> None:
+    # the framework is for servers only
     from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
 
-    assert isinstance(address, Address)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -90,20 +88,26 @@ async def _serve(
     async with Local.open(home, **how) as local:
         identity = Identity(home, local.clock)
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
-        async with serving(service, address, grace_s=grace_s) as (got, _):
-            (home / ADDRESS).write_text(f"{got.url}{prefix}\n")
+        async with serving(service, Address(host, port), grace_s=grace_s) as got:
+            (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             _say(f"{got.url}{prefix}", identity.token, identity.new_code(), output)
             await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
         (home / ADDRESS).unlink(missing_ok=True)
 
 
-def _address_of(home: Path) -> str:
-    """Return where the server of a folder answers, if it has one."""
+def _holder() -> str:
+    """Return how the lock of a folder calls this process."""
+    return f"process {os.getpid()} "
+
+
+def _address_of(home: Path, held: str) -> str:
+    """Return where the process that holds a folder answers; a server that was killed left an address that is no more."""
     try:
-        return (home / ADDRESS).read_text().strip()
-    except OSError:
+        url, holder = (home / ADDRESS).read_text().split("\n")[:2]
+    except (OSError, ValueError):
         return ""
+    return url if holder and holder in held else ""
 
 
 async def _either(ended: asyncio.Event, engine: Engine) -> None:

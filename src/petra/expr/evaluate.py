@@ -20,6 +20,7 @@ from petra.errors import ExpressionError
 from petra.expr import tree
 from petra.expr.dates import DATE_FUNCTIONS
 from petra.expr.frame import Frame, Namespace, Undefined, Value
+from petra.expr.keys import task_key
 from petra.expr.limits import MAX_RANGE
 from petra.expr.list_filters import FILTERS
 from petra.expr.methods import HINTS, METHODS, find_method
@@ -100,6 +101,8 @@ class Compiler:
         """Return a function that evaluates the node; a part of what is behind a reference is one with a path."""
         if self._follows:
             match node:
+                case tree.Lookup(root=tree.Name(name="_task")):
+                    return self.compile(node)
                 case tree.Lookup():
                     return self._tracked_lookup(node)
                 case tree.Filter(name="default" | "d"):
@@ -119,6 +122,8 @@ class Compiler:
                 return lambda _frame: value
             case tree.Name():
                 return self._name(node)
+            case tree.Lookup(root=tree.Name(name="_task")) if "_task" not in self._bound:
+                return self._of_task(node)
             case tree.Lookup():
                 return self._lookup(node)
             case tree.Slice():
@@ -193,6 +198,16 @@ class Compiler:
             return value
 
         return run
+
+    def _of_task(self, node: tree.Lookup) -> Run:
+        """``_task`` is the name of a task, and says more when asked: ``_task.name``, ``_task.key``."""
+        match node.parts:
+            case (tree.Part(key=tree.Const(value="key")),):
+                return _placed(task_key, node.start)
+            case (tree.Part(key=tree.Const(value="name")),):
+                return self.compile(node.root)
+            case _:
+                return self._lookup(node)
 
     def _tracked_lookup(self, node: tree.Lookup) -> Run:
         root, written = self.tracked(node.root), self._source[node.start : node.end]

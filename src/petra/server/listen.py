@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -53,8 +53,8 @@ class Address:
 @asynccontextmanager
 async def serving(
     service: Service, address: Address, *, grace_s: float = GRACE_S
-) -> AsyncIterator[tuple[Address, Callable[[], None]]]:
-    """Answer requests; give the address it got, and what ends it.
+) -> AsyncIterator[Address]:
+    """Answer requests; give the address it got.
 
     Raises:
         UsageError: it may not, or cannot, listen there.
@@ -75,16 +75,12 @@ async def serving(
     logging.getLogger("uvicorn.error").addFilter(_is_news)
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
-
-    def end() -> None:
-        service.closing.set()
-        server.should_exit = True
-
     try:
         await server.up.wait()
-        yield got, end
+        yield got
     finally:
-        end()
+        service.closing.set()
+        server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
         listener.close()

@@ -14,6 +14,7 @@ from petra.engine import Engine
 from petra.server.besides import Besides
 from petra.server.identity import Identity
 from petra.server.line import Line
+from petra.server.texts import Texts
 
 API: str = "/api/v1"
 
@@ -33,6 +34,11 @@ class Service:
     besides: Besides = field(default_factory=Besides)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
+    texts: Texts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let playbooks be read beside the loop."""
+        self.texts = Texts(self.besides)
 
     @property
     def engine(self) -> Engine:

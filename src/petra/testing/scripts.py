@@ -14,6 +14,7 @@ from typing import Any
 
 from petra.errors import ExpressionError, PetraError
 from petra.expr import Profile, compile_template
+from petra.expr.keys import KEY
 from petra.pipeline import Run
 from petra.wire import Error, Outcome
 
@@ -106,6 +107,6 @@ def _evaluate(key: str, expression: Any, run: Run) -> Any:
     text = str(expression)
     try:
         template = compile_template(text if "{{" in text else "{{ " + text + " }}", Profile.SERVER)
-        return template.render({**run.scope, "args": run.args})
+        return template.render({**run.scope, "args": run.args, KEY: run.cause})
     except ExpressionError as error:
         raise ScriptError(f"the script of '{key}': {error}") from None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from petra.expr.keys import cause_of_run
 from petra.kernel import Ledger, Program, Record, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
@@ -359,6 +360,9 @@ class Simulation:
             settings=settings,
             jitter=self._jitter(work),
             iter=self.whole(work.execution, iteration.iter) if iteration is not None else None,
+            cause=cause_of_run(
+                work.execution.id, work.given.run, work.path, compensates=work.given.compensate
+            ),
         )
         self._next(work, work.machine.start())
 

@@ -8,7 +8,7 @@ from litestar import Request, Response, Router, get, post, put
 from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
@@ -54,7 +54,7 @@ async def replaced(
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under its path: 201 for a new version, 200 where nothing changed."""
     name = path.lstrip("/")
-    playbook = read(await text_of(request), name).checked()
+    playbook = await service.texts.read(await text_of(request), name)
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
@@ -66,7 +66,7 @@ async def applied(
     service: TheService, who: Who, request: AnyHttpRequest
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under the path that its text names."""
-    playbook = read(await text_of(request), "the playbook").checked()
+    playbook = await service.texts.read(await text_of(request), "the playbook")
     return await _applied(service, who, playbook, None)
 
 
