@@ -12,7 +12,6 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra.desk import Principal
-from petra.server.gate import BODY_MAX
 from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.parameters import refuse_unknown
 from petra.server.problems import told
@@ -63,7 +62,6 @@ def build(service: Service) -> Litestar:
         before_request=refuse_unknown,
         request_max_body_size=None,  # the gate bounds bodies
         openapi_config=_openapi(service.prefix, service.version),
-        request_max_body_size=BODY_MAX,  # as the gate has it; the framework's own bound is lower
         logging_config=None,
         debug=False,
     )
