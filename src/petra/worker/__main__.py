@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 
 from petra.collector import leave_what_is_loaded, look_less_often
-from petra.objects import LocalObjects
+from petra.objects import open_objects
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport
 from petra.worker.worker import Offer
@@ -54,7 +54,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--beat-s", type=float, default=BEAT_S, help="seconds between heartbeats")
     parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
-    parser.add_argument("--objects", type=Path, help="folder for large results")
+    parser.add_argument("--objects", help="folder or bucket for large results")
     parser.add_argument(
         "--refuse-private",
         action="store_true",
@@ -86,7 +86,7 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
     await work(
         connect,
         offer,
-        objects=LocalObjects(options.objects) if options.objects else None,
+        objects=open_objects(options.objects) if options.objects else None,
         credentials=options.credentials,
         refuse_private=options.refuse_private,
     )
