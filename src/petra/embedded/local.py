@@ -89,13 +89,8 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-<<<<<<< HEAD
         kept = starter(
-            "--slots", str(slots), "--objects", str(folder.objects),
-=======
-        workers = starter(
             "--slots", str(slots), "--objects", folder.objects,
->>>>>>> main
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
