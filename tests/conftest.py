@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from ordeal.tally import Tally
 from thoroughness import few
-
-from petra.testing.ordeal.tally import Tally
 
 ROOT = Path(__file__).parents[1]
 
