@@ -14,8 +14,8 @@ from petra.desk import (
     Apply,
     Ask,
     Begin,
-    Branch,
     ForbiddenError,
+    ForkRequest,
     Kind,
     May,
     Move,
@@ -130,7 +130,7 @@ def test_who_may_nothing_gets_nothing() -> None:
             requests = (
                 Ask(id="1", execution="x", command=c.Pause(now=0.0)),
                 Begin(id="2", execution="y", playbook=text),
-                Branch(id="3", execution="y", origin="x", at=1),
+                ForkRequest(id="3", execution="y", origin="x", at=1),
                 Move(id="4", execution="x", playbook=text),
                 Apply(id="5", execution="", playbooks=[text]),
                 Remove(id="6", execution="", executions=["x"]),

@@ -14,7 +14,7 @@ from engine.test_sizes import child, seen
 from engine_support import local, playbook
 
 from petra.cli.held_against import Again, Stored, decided_again, definitions, on_net
-from petra.desk import Branch, Move
+from petra.desk import ForkRequest, Move
 from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.kernel import events as e
@@ -93,8 +93,8 @@ def text(workflow: str) -> str:
     return to_yaml(playbook(workflow, workload="{n: 1}"))
 
 
-def branch(name: str, origin: str, **given: Any) -> Branch:
-    return Branch(id=name, execution=name, origin=origin, **given)
+def branch(name: str, origin: str, **given: Any) -> ForkRequest:
+    return ForkRequest(id=name, execution=name, origin=origin, **given)
 
 
 async def finished(petra: Local, execution: str, step: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from engine_support import local, until
 
 from petra.clock import FakeClock, SystemClock
-from petra.desk import Branch
+from petra.desk import ForkRequest
 from petra.desk.resting import OVER
 from petra.embedded import Local
 from petra.engine import Engine
@@ -162,7 +162,7 @@ def test_a_fork_is_a_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
     async def use(petra: Local) -> None:
         await petra.run(LATER, execution="x")
         monkeypatch.delenv("PETRA_TEST_SECRET")
-        reply = await petra.carry_out(Branch(id="b", execution="y", origin="x", step="second"))
+        reply = await petra.carry_out(ForkRequest(id="b", execution="y", origin="x", step="second"))
         assert reply.refused == MISSED
         assert await stored(petra) == 1
 

@@ -9,7 +9,7 @@ import pytest
 from engine_support import local, playbook
 
 from petra.clock import SystemClock
-from petra.desk import Ask, Begin, Branch, Reply
+from petra.desk import Ask, Begin, ForkRequest, Reply
 from petra.embedded import Local, open_item
 from petra.errors import UsageError
 from petra.kernel import commands as c
@@ -94,15 +94,15 @@ def test_an_id_that_was_used_for_something_else_is_refused() -> None:
 def test_a_fork_is_made_once_and_knows_where_it_comes_from() -> None:
     async def use(petra: Local) -> None:
         await begun(petra)
-        branch = Branch(id="f", execution="y", origin="x", at=2)
+        branch = ForkRequest(id="f", execution="y", origin="x", at=2)
         first = await petra.carry_out(branch)
         assert await petra.carry_out(branch) == first
         assert (await petra.engine.entries.load("y")).state.origins == ["x"]
-        again = Branch(id="g", execution="z", origin="y", step="ask")
+        again = ForkRequest(id="g", execution="z", origin="y", step="ask")
         assert (await petra.carry_out(again)).result is not None
         assert (await petra.engine.entries.load("z")).state.origins == ["x"]
         with pytest.raises(UsageError, match="never started"):
-            await petra.carry_out(Branch(id="h", execution="w", origin="x", step="pay"))
+            await petra.carry_out(ForkRequest(id="h", execution="w", origin="x", step="pay"))
 
     engine(use)
 

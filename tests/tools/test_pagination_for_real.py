@@ -14,7 +14,7 @@ from support.stub_http import Asked, reply_json, serving
 from petra.embedded import Local
 from petra.engine.codec import from_row
 from petra.kernel import events as e
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Machine, NextAttempt, Settings
 from petra.playbook import read
 from petra.playbook.model import Playbook
 from petra.tools.base import ToolContext
@@ -113,7 +113,7 @@ async def play(registry: Registry, book: Playbook, endpoint: str) -> Report:
         iter={"endpoint": endpoint, "index": 0, "parent": None},
     )
     move = machine.start()
-    while isinstance(move, Run):
+    while isinstance(move, NextAttempt):
         context = ToolContext(args=move.args, scope=move.scope, spec=move.spec)
         move = machine.advance(await registry.attempt(move.task.kind, move.fields, context), 1.0)
     assert isinstance(move, Finished)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from petra.control import GoneError, call
-from petra.desk import AnyRequest, Begin, Branch, Reply
+from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
 from petra.embedded import BUCKET, DATABASE, STORE, Folder, Local, Result, home_objects
 from petra.engine.entries import Entries, Entry
@@ -171,7 +171,7 @@ async def requested(home: Path, given: AnyRequest) -> Reply:
         except PetraError as error:
             return Reply(error=str(error))
 
-    only = [] if isinstance(given, Begin | Branch) else [given.execution]
+    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
     return await either(home, here, lambda: call(home, given), only=only)
 
 

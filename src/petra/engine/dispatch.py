@@ -35,7 +35,16 @@ from petra.engine.limits import (
 from petra.engine.manners import BreachError
 from petra.engine.mint import Mint
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, remember
+from petra.engine.workers import (
+    ALONE,
+    Lease,
+    Link,
+    Seen,
+    WaitingAssignment,
+    WorkerSeen,
+    is_of,
+    remember,
+)
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -64,8 +73,8 @@ class Dispatcher:
         self._clock = clock
         self._expired = expired
         self.lease_s = lease_s
-        self._waiting: dict[str, deque[Offer]] = {}
-        self._offers: dict[tuple[str, str], list[Offer]] = {}
+        self._waiting: dict[str, deque[WaitingAssignment]] = {}
+        self._offers: dict[tuple[str, str], list[WaitingAssignment]] = {}
         self._workers: dict[Link, WorkerSeen] = {}
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
@@ -89,7 +98,7 @@ class Dispatcher:
         self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
-        offer = Offer(row, given, program)
+        offer = WaitingAssignment(row, given, program)
         pool = self._pool_of(row)
         waiting = self._waiting.setdefault(pool, deque())
         if len(waiting) >= OFFERS_MAX and self.pages is not None:
@@ -155,7 +164,7 @@ class Dispatcher:
                 if not waiting or not await self._fill(worker, waiting):
                     break
 
-    async def _refill(self, pool: str, waiting: deque[Offer]) -> None:
+    async def _refill(self, pool: str, waiting: deque[WaitingAssignment]) -> None:
         """Take up rows that there was no room for; those who look meanwhile do with what there is."""
         self._more.discard(pool)
         assert self.pages is not None, "rows are read from somewhere"
@@ -188,11 +197,11 @@ class Dispatcher:
         ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: WorkerSeen, waiting: deque[Offer]) -> bool:
+    async def _fill(self, worker: WorkerSeen, waiting: deque[WaitingAssignment]) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         size = 0
-        kept: list[Offer] = []
+        kept: list[WaitingAssignment] = []
         if waiting[0].given is None:
             await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
@@ -236,13 +245,13 @@ class Dispatcher:
             worker.link.send(one)
         return lean, size
 
-    async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
+    async def _read_ahead(self, waiting: deque[WaitingAssignment], most: int) -> None:
         """Read the executions of the next offers at once, as after a restart, when none is in memory."""
         some = [one.row.execution for one in itertools.islice(waiting, most) if one.given is None]
         with contextlib.suppress(UnavailableError):
             await self._entries.warm(some)
 
-    async def _made(self, offer: Offer) -> bool:
+    async def _made(self, offer: WaitingAssignment) -> bool:
         """Make an assignment from the state as it is; False where that cannot be done now.
 
         A state that is ahead of what is durable is not shown: then the offer waits for the commit.
@@ -266,7 +275,7 @@ class Dispatcher:
             offer.given = assignment(entry.program, entry.state, pending.run, pending.chunk)
         return True
 
-    def _leased(self, worker: WorkerSeen, offer: Offer) -> Assignment | None:
+    def _leased(self, worker: WorkerSeen, offer: WaitingAssignment) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
         key = (row.execution, row.pending.run)

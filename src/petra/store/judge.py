@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from petra.errors import UsageError
-from petra.store.base import Fate, Outcome
+from petra.store.base import ChangeFate, Fate
 from petra.store.rows import (
     Answer,
     Batch,
@@ -102,7 +102,7 @@ def judge(
     owned: bool,
     known: Mapping[str, Answer],
     stored_hash: bytes | None,
-) -> Outcome:
+) -> ChangeFate:
     """Decide the fate of a change.
 
     ``known`` holds stored answers by command; ``stored_hash`` the hash stored at the change's last
@@ -123,10 +123,10 @@ def judge(
         return _outcome(change, Fate.CONFLICT, head)
     if _reopens(change.row, head):
         return _outcome(change, Fate.CONFLICT, head)
-    return Outcome(execution=change.execution, fate=Fate.APPLIED, version=change.version)
+    return ChangeFate(execution=change.execution, fate=Fate.APPLIED, version=change.version)
 
 
-def must_write(change: Change, outcome: Outcome, head: Head) -> bool:
+def must_write(change: Change, outcome: ChangeFate, head: Head) -> bool:
     """Whether an applied change is new, and not one that an earlier commit stored."""
     return outcome.fate is Fate.APPLIED and change.expected_version == head.version
 
@@ -137,8 +137,10 @@ def _reopens(row: ExecutionRow | None, head: Head) -> bool:
     return row.ended != head.ended or row.status != head.status
 
 
-def _outcome(change: Change, fate: Fate, head: Head, answers: tuple[Answer, ...] = ()) -> Outcome:
-    return Outcome(execution=change.execution, fate=fate, version=head.version, answers=answers)
+def _outcome(
+    change: Change, fate: Fate, head: Head, answers: tuple[Answer, ...] = ()
+) -> ChangeFate:
+    return ChangeFate(execution=change.execution, fate=fate, version=head.version, answers=answers)
 
 
 def judge_answers(

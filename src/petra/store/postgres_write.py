@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from petra.store.base import Committed, Outcome
+from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -31,7 +31,7 @@ from petra.store.rows import (
     Change,
     Credential,
     ExecutionRow,
-    Playbook,
+    PlaybookRow,
     WorkItemRow,
     shard_of,
 )
@@ -152,7 +152,7 @@ class BatchWriter:
             row[0]: Answer(command=row[0], request=row[1], body=row[2], at=row[3]) for row in rows
         }
 
-    async def _changes(self, changes: Sequence[Change], outcomes: Sequence[Outcome]) -> None:
+    async def _changes(self, changes: Sequence[Change], outcomes: Sequence[ChangeFate]) -> None:
         write = [
             change
             for change, outcome in zip(changes, outcomes, strict=True)
@@ -213,7 +213,7 @@ class BatchWriter:
             values = (change.version, end, change.records[-1].at, stream)
             self._rows["move"].append(values)
 
-    async def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
+    async def _playbooks(self, playbooks: Iterable[PlaybookRow]) -> None:
         for p in playbooks:
             if p.applied:  # else one that was applied stays
                 await self._connection.execute(_SQL["delete_playbook"], p.digest)

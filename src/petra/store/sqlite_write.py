@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
-from petra.store.base import Committed, Outcome
+from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -34,7 +34,7 @@ from petra.store.rows import (
     Change,
     Credential,
     ExecutionRow,
-    Playbook,
+    PlaybookRow,
     WorkItemRow,
     shard_of,
 )
@@ -145,7 +145,7 @@ class BatchWriter:
         batch: Batch,
         epochs: Mapping[int, int],
         known: Mapping[str, Answer],
-    ) -> Outcome:
+    ) -> ChangeFate:
         stream, head = self._heads.get(change.execution) or self._head(change.execution)
         stored_hash = None
         if (
@@ -242,7 +242,7 @@ class BatchWriter:
         words = [(word, number) for word in offers(item)]
         self._connection.executemany(self._sql["insert_offer"], words)
 
-    def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
+    def _playbooks(self, playbooks: Iterable[PlaybookRow]) -> None:
         for p in playbooks:
             if p.applied:  # else one that was applied stays
                 self._connection.execute(self._sql["delete_playbook"], (p.digest,))
