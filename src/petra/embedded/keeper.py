@@ -2,8 +2,8 @@
 
 Rule 1: a worker beats. One that has not for ``HUNG_S``, whose loop has not moved for so long, or that says it drains
 is not given more work: another one stands in for it at once. It finishes what it has and leaves.
-Rule 2: one that hangs (``petra.embedded.pulse``) while it has runs of more than one execution is killed with everything it has
-started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
+Rule 2: one that hangs, or whose loop is blocked (``petra.embedded.pulse``), while it has runs of more than one execution is killed with
+everything it has started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
 Rule 3: each of these runs then gets a worker of its own, a cell: which of them was to blame shows, and the others get done.
 Rule 4: one that breaks the protocol is killed too.
 Rule 5: a worker that cannot be started, or dies soon, is tried again, each time later; what is wrong is always to be seen.
@@ -21,7 +21,7 @@ from typing import Final
 
 from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end, how_ended
-from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_hung
+from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_blocked, why_hung
 from petra.engine import Engine
 from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
@@ -209,6 +209,25 @@ class Keeper:
         if before is not None and now is not None and (why := why_hung(before, now)):
             hand.kill(f"nothing was heard of it for {silent_s:.1f} s: {why}")
 
+    def _look_at_loop(self, hand: Hand, stalled_s: float) -> None:
+        """See to a worker that beats, and whose loop may not move: what has ended there is not reported either."""
+        if stalled_s == 0.0 or hand.cell:
+            hand.stalled = None
+            return
+        now, found = self._clock.monotonic(), pulse(hand.child.pid)
+        if hand.stalled is None and found is not None:
+            hand.stalled = now, found
+        if stalled_s <= LOOP_S:
+            return
+        self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
+        dispatcher, link = self._engine.dispatcher, hand.child.transport
+        dispatcher.drain(link)
+        if hand.stalled is None or found is None or dispatcher.executions_at(link) < SEVERAL:
+            return
+        since, before = hand.stalled
+        if why := why_blocked(before, found, hand.child.pid, now - since):
+            hand.kill(f"its loop has not moved for {stalled_s:.1f} s: {why}")
+
     # Cells
 
     async def _furnish(self, start: Start) -> None:
@@ -289,9 +308,8 @@ class Keeper:
         match frame:
             case f.Hello():
                 hand.greeted = True
-            case f.Heartbeat(stalled_s=stalled_s) if stalled_s > LOOP_S and not hand.cell:
-                self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
-                self._engine.dispatcher.drain(hand.child.transport)
+            case f.Heartbeat(stalled_s=stalled_s):
+                self._look_at_loop(hand, stalled_s)
             case f.Drain():
                 hand.leave("it drains")
             case f.Bye():
