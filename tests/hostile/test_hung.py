@@ -270,7 +270,8 @@ def test_only_a_worker_that_hangs_while_others_wait_is_killed(
             child: Any = Silent()
             hand = Hand(child, 0.0)
             hand.greeted = True
-            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: executions)
+            waiting = {str(one) for one in range(executions)}
+            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
             when = 0.0
 
             def seen(_: int) -> Pulse:
@@ -324,7 +325,8 @@ def test_only_a_worker_whose_loop_is_blocked_while_others_wait_is_killed(
             keeper = Keeper(engine, clock)
             child: Any = Silent()
             hand = Hand(child, 0.0)
-            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: executions)
+            waiting = {str(one) for one in range(executions)}
+            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
             began = clock.monotonic()
 
             def seen(_: int) -> Pulse:
@@ -351,10 +353,11 @@ def test_a_loop_that_moves_again_is_judged_anew(monkeypatch: pytest.MonkeyPatch)
             child: Any = Silent()
             hand = Hand(child, 0.0)
             monkeypatch.setattr(kept, "pulse", lambda _: Pulse())
-            keeper._heard(hand, Heartbeat(leases=[], stalled_s=0.7))
-            assert hand.stalled is not None
-            keeper._heard(hand, Heartbeat(leases=[]))
-            assert hand.stalled is None
+            noticed = []
+            for stalled_s in (0.7, 0.0):
+                keeper._heard(hand, Heartbeat(leases=[], stalled_s=stalled_s))
+                noticed.append(hand.stalled is not None)
+            assert noticed == [True, False]
             assert not hand.leaves
 
     asyncio.run(scenario())

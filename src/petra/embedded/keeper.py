@@ -222,7 +222,8 @@ class Keeper:
         self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
         dispatcher, link = self._engine.dispatcher, hand.child.transport
         dispatcher.drain(link)
-        if hand.stalled is None or found is None or dispatcher.executions_at(link) < SEVERAL:
+        others_wait = len(dispatcher.executions_at(link)) >= SEVERAL
+        if hand.stalled is None or found is None or not others_wait:
             return
         since, before = hand.stalled
         if why := why_blocked(before, found, hand.child.pid, now - since):
