@@ -103,7 +103,9 @@ def test_a_reader_that_leaves_does_not_stop_the_execution(tmp_path: Path) -> Non
         PAY.replace("kind: human, assignees: {users: [ada]}", "kind: noop")
     )
     command = f"{sys.executable} -m petra run pay.yaml | head -1"
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, check=True, capture_output=True, timeout=300
+    )
     assert json.loads(petra(tmp_path, "ps", "-o", "json"))[0]["status"] == "completed"
 
 

@@ -52,7 +52,7 @@ def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_p
             ("b", [1], "stderr", "three"), ("b", [1], "stdout", "two"),
         ]  # fmt: skip
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def test_a_file_is_bounded_and_says_once_that_it_is_full(tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_the_log_goes_away_with_its_execution(tmp_path: Path) -> None:
             await removed.wait()
             assert not path.exists()
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))

@@ -46,7 +46,7 @@ def test_results_that_no_frame_can_hold_are_stored_in_pieces_and_read_as_one_lis
             whole = await LocalObjects(tmp_path / "objects").get(read_reference(done.result))
             assert [one["n"] for one in whole] == list(range(2_000))
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def peak_mb(pid: int) -> float:

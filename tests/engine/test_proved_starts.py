@@ -50,7 +50,7 @@ WRONG = "the join 'meet' cannot complete"
 def engine(use: Callable[[Local], Awaitable[None]]) -> None:
     async def using() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as found:
-            await asyncio.wait_for(use(found), 60)
+            await asyncio.wait_for(use(found), 300)
 
     asyncio.run(using())
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import msgspec
 import pytest
+from support.generate import RECORDS_MAX, TooLongError, random_path, unleash
 from thoroughness import few
 
 from petra.kernel.decide import Decision
 from petra.playbook import read
 from petra.testing import Simulation
-from petra.testing.generate import RECORDS_MAX, TooLongError, random_path, unleash
 from petra.testing.simulation import Execution
 
 STRATEGIES = ("fifo", "priority", "name", "hash", "random")

@@ -36,7 +36,7 @@ def reports(objects: Any, items: list[Any], **given: Any) -> list[Report]:
         found.extend(one.report for one in (await desk.chunk()).iterations)
 
     found: list[Report] = []
-    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(echo=echo), objects=objects), 30))
+    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(echo=echo), objects=objects), 300))
     return found
 
 

@@ -39,7 +39,7 @@ def done(tool: str, scope: dict[str, Any], folder: Path, *, more: str = "", **gi
             await registry.close()
 
     found: list[Report] = []
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
     return found if "items" in given else found[0]
 
 
@@ -174,7 +174,7 @@ def test_what_is_added_to_a_large_value_is_seen_by_the_next_task_and_iteration(
 
     found: list[Report] = []
     scope = scope_of(tmp_path)
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
     more = seen - 3_000
     assert [one.result or one.error for one in found] == [seen, seen + more]
 

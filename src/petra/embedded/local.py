@@ -86,7 +86,7 @@ class Local:
         learn_plug_ins()
         look_less_often()
         workers = starter(
-            "--slots", str(slots), "--objects", str(folder.objects),
+            "--slots", str(slots), "--objects", folder.objects,
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (

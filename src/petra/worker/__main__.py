@@ -22,7 +22,7 @@ from random import SystemRandom  # noqa: TID251 - the spread of retries, not a d
 from petra.collector import leave_what_is_loaded, look_less_often
 from petra.keychain import FileCredentials, Keychain
 from petra.keychain.providers import plug_ins
-from petra.objects import LocalObjects
+from petra.objects import open_objects
 from petra.tools.base import ToolSettings
 from petra.tools.registry import Registry, learn_plug_ins
 from petra.worker.stream import Stream
@@ -73,7 +73,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--beat-s", type=float, default=BEAT_S, help="seconds between heartbeats")
     parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
-    parser.add_argument("--objects", type=Path, help="folder for large results")
+    parser.add_argument("--objects", help="folder or bucket for large results")
     parser.add_argument(
         "--refuse-private",
         action="store_true",
@@ -110,7 +110,7 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
         ),
         registry=registry,
         keychain=keychain,
-        objects=LocalObjects(options.objects) if options.objects else None,
+        objects=open_objects(options.objects) if options.objects else None,
         jitter=SystemRandom().random,
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.drain)

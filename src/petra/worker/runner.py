@@ -98,7 +98,7 @@ class Runner:
         try:
             return await self._run(work)
         finally:
-            work.objects = None
+            work.end_all()
 
     async def _run(self, work: Work) -> RunReport:
         given = work.given

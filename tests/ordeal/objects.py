@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal.plan import Plan
 from petra.errors import ObjectError, PetraError
 from petra.objects.base import checked, checked_key, decode, encode, inside, verified
 from petra.references import (
@@ -25,7 +26,6 @@ from petra.references import (
     read_reference,
     resolved,
 )
-from petra.testing.ordeal.plan import Plan
 
 STORE = "disk"
 BLOCK = 10_000
