@@ -37,7 +37,6 @@ class Local(tzinfo):
 
     def dst(self, _at: datetime | None) -> None:
         """Return nothing: the offset says it all."""
-        return None
 
 
 def in_zone(at: datetime, zone: ZoneInfo) -> datetime:
