@@ -28,6 +28,7 @@ from petra.objects import (
     open_objects,
     store_if_large,
 )
+from petra.objects.base import encode
 from petra.objects.bucket import BucketObjects
 
 T = TypeVar("T")
@@ -359,6 +360,21 @@ def test_a_file_is_stored_and_read_block_by_block(place: Place, tmp_path: Path) 
             [block async for block in mine.blocks(stored)]
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S18")
+def test_a_file_is_kept_under_the_key_that_its_content_has_and_under_no_other(
+    place: Place, tmp_path: Path
+) -> None:
+    key, checksum, content = encode("e1", [1, 2, 3])
+    file, other = tmp_path / "given", tmp_path / "other"
+    file.write_bytes(content)
+    other.write_bytes(b"[1]")
+    wait(place.objects.keep(key, file))
+    stored = Reference(store=place.objects.name, key=key, checksum=checksum, size=len(content))
+    assert wait(place.objects.get(stored)) == [1, 2, 3]
+    assert kind_of(place.objects.keep(f"e1/{'0' * 64}.json", other)) == "parse"
+    assert kind_of(place.objects.keep("../e1/x.json", other)) == "parse"
 
 
 LARGE = """

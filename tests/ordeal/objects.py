@@ -66,6 +66,10 @@ class Disk:
         self._content[key] = content
         await self._pause()
 
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under its key."""
+        await self.write(key, await asyncio.to_thread(file.read_bytes))
+
     async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
         """Store the elements of several lists as one."""
         parts = [inside(piece, await self._read(piece)) for piece in pieces]

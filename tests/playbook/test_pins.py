@@ -113,6 +113,7 @@ def test_code_in_a_file_that_cannot_be_compiled_is_told_with_its_line(tmp_path: 
     assert problem.message.startswith("x.py, line 2: the Python code of task 'a_task' cannot be")
 
 
+@pytest.mark.slow
 def test_files_that_are_too_large_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.sql").write_text("SELECT 1 -- " + "x" * 600_000)
     text = f"{HEAD}  - step: a\n    tool:\n" + "      - {kind: duckdb, file: x.sql}\n" * 2

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from petra.clock import Clock
 from petra.engine import Engine
-from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
@@ -83,6 +83,7 @@ class Folder:
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
         only: Collection[str] | None = None,
+        lease_s: float = LEASE_S,
     ) -> AsyncIterator[Engine]:
         """Open the store and give an engine on it that takes up what is left; close both in the end.
 
@@ -92,7 +93,7 @@ class Folder:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
         """
-        engine = await self._engine(clock, shard_lease_s, keep_s, only)
+        engine = await self._engine(clock, shard_lease_s, keep_s, only, lease_s)
         try:
             async with engine:
                 yield engine
@@ -114,6 +115,7 @@ class Folder:
         shard_lease_s: float,
         keep_s: float | None,
         only: Collection[str] | None,
+        lease_s: float,
     ) -> Engine:
         holder = new_name() if self.shared else ""
         store = await self.open_store()
@@ -123,7 +125,7 @@ class Folder:
         if keep_s is not None:
             retention = Retention(store, keep_s, objects=objects, clock=clock)
         return Engine(
-            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+            store, clock=clock, lease_s=lease_s, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
             scope=None if only is None or self.shared else Scope(await family(store, only)),
         )  # fmt: skip

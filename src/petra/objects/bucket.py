@@ -15,7 +15,7 @@ from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, 
 from obstore.store import ObjectStore, from_url
 
 from petra.errors import ObjectError, UsageError
-from petra.objects.base import checked, checked_key, decode, encode, inside, sum_of
+from petra.objects.base import checked, checked_key, decode, encode, inside, sum_in, sum_of
 from petra.references import Reference
 
 
@@ -50,6 +50,16 @@ class BucketObjects:
         """Store content under the key that was made of it; durable when this returns."""
         try:
             await self._bucket.put_async(checked_key(key), content)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under the key that was made of it, in parts."""
+        _, checksum = await asyncio.to_thread(sum_of, file)
+        if checksum != sum_in(key):
+            raise ObjectError("parse", f"{key}: the content does not match its checksum")
+        try:
+            await self._bucket.put_async(key, file)
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
 

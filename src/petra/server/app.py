@@ -12,7 +12,6 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra.desk import Principal
-from petra.server.gate import BODY_MAX
 from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.parameters import refuse_unknown
 from petra.server.problems import told
@@ -22,10 +21,12 @@ from petra.server.resources import (
     branches,
     docs,
     executions,
+    objects,
     people,
     playbooks,
     streams,
     system,
+    workers,
 )
 from petra.server.service import Service, TheService
 
@@ -40,7 +41,17 @@ def build(service: Service) -> Litestar:
             docs.router(service.prefix),
             *(
                 module.router(service.base)
-                for module in (authoring, playbooks, executions, acts, branches, people, streams)
+                for module in (
+                    authoring,
+                    playbooks,
+                    executions,
+                    acts,
+                    branches,
+                    people,
+                    streams,
+                    workers,
+                    objects,
+                )
             ),
         ],
         dependencies={
@@ -49,8 +60,8 @@ def build(service: Service) -> Litestar:
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=refuse_unknown,
+        request_max_body_size=None,  # the gate bounds bodies
         openapi_config=_openapi(service.prefix, service.version),
-        request_max_body_size=BODY_MAX,  # as the gate has it; the framework's own bound is lower
         logging_config=None,
         debug=False,
     )
