@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hostile.harness import PATIENCE_S, Scene, code, play
 from hostile.test_workers import GIL, begun_in, is_alive, told
 
 from petra.clock import FakeClock, settle
+from petra.embedded import judging
 from petra.embedded import keeper as kept
 from petra.embedded.hands import Hand
 from petra.embedded.keeper import Keeper
@@ -255,6 +256,11 @@ class Silent:
         self.killed = True
 
 
+def patch_pulse(monkeypatch: pytest.MonkeyPatch, seen: Callable[[int], Pulse]) -> None:
+    for place in (kept, judging):
+        monkeypatch.setattr(place, "pulse", seen)
+
+
 @pytest.mark.parametrize(
     ("executions", "held", "killed"),
     [(2, True, True), (1, True, False), (2, False, False)],
@@ -277,7 +283,7 @@ def test_only_a_worker_that_hangs_while_others_wait_is_killed(
             def seen(_: int) -> Pulse:
                 return Pulse(turns=int(when * 100) if held else 0, used_s={1: when})
 
-            monkeypatch.setattr(kept, "pulse", seen)
+            patch_pulse(monkeypatch, seen)
             looks = [0.1 * look for look in range(1, 30)]
             fell: list[float] = []
             for when in looks:
@@ -301,7 +307,7 @@ def test_a_worker_that_beats_again_is_judged_anew(monkeypatch: pytest.MonkeyPatc
             child: Any = Silent()
             hand = Hand(child, 0.0)
             hand.greeted = True
-            monkeypatch.setattr(kept, "pulse", lambda _: Pulse())
+            patch_pulse(monkeypatch, lambda _: Pulse())
             keeper._look_at(hand, FAINT_S + 0.05)
             assert hand.faint is not None
             hand.heard = FAINT_S + 0.1
@@ -334,9 +340,9 @@ def test_only_a_worker_whose_loop_is_blocked_while_others_wait_is_killed(
                 had, lacked = {child.pid: passed}, {child.pid: 0.0}
                 return Pulse(used_s=had if works else lacked, late_s=lacked if works else had)
 
-            monkeypatch.setattr(kept, "pulse", seen)
+            patch_pulse(monkeypatch, seen)
             for stalled_s in (0.0, 0.0, 0.7, 1.0, 1.3, 1.6):
-                assert not hand.leaves or stalled_s > kept.LOOP_S
+                assert not hand.leaves or stalled_s > judging.LOOP_S
                 keeper._heard(hand, Heartbeat(leases=[], stalled_s=stalled_s))
                 await clock.advance(0.3)
             assert hand.leaves
@@ -352,7 +358,7 @@ def test_a_loop_that_moves_again_is_judged_anew(monkeypatch: pytest.MonkeyPatch)
             keeper = Keeper(engine, clock)
             child: Any = Silent()
             hand = Hand(child, 0.0)
-            monkeypatch.setattr(kept, "pulse", lambda _: Pulse())
+            patch_pulse(monkeypatch, lambda _: Pulse())
             noticed = []
             for stalled_s in (0.7, 0.0):
                 keeper._heard(hand, Heartbeat(leases=[], stalled_s=stalled_s))

@@ -21,7 +21,8 @@ from typing import Final
 
 from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end, how_ended
-from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_blocked, why_hung
+from petra.embedded.judging import kill_if_blocked, kill_if_hung, others_wait, stalled
+from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
 from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
@@ -35,12 +36,9 @@ POOL: Final = "default"
 """The pool of the workers that are kept."""
 LOOK_S: Final = 0.1
 """How often the keeper looks whether workers are well."""
-LOOP_S: Final = 1.2
-"""Seconds in which the loop of a worker has not moved, while it beats, after which another worker stands in."""
 CELLS_SOON: Final = 4
 CELLS_MAX: Final = 32
 """Workers for one run at a time: so many are started at once, and further ones while all of them stay at work."""
-SEVERAL: Final = 2
 CELL_S: Final = 10.0
 """Seconds after which a cell that nobody needs is given up."""
 NOTICE_S: Final = 2.0
@@ -192,7 +190,8 @@ class Keeper:
         elif silent_s > HUNG_S:
             if not hand.cell:
                 self._replace(hand, f"nothing was heard of it for {silent_s:.1f} s")
-                self._kill_if_hung(hand, silent_s)
+                if others_wait(self._engine, hand):
+                    kill_if_hung(hand, silent_s)
         elif silent_s > FAINT_S:
             hand.faint = hand.faint or pulse(hand.child.pid)
         else:
@@ -200,34 +199,14 @@ class Keeper:
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
                 self.trouble = self._engine.dispatcher.troubles[POOL] = ""
 
-    def _kill_if_hung(self, hand: Hand, silent_s: float) -> None:
-        """Kill a worker that hangs if others wait for that; what is long in C code and alone has the time of its lease."""
-        if len(self._engine.dispatcher.executions_at(hand.child.transport)) < SEVERAL:
-            return
-        now = pulse(hand.child.pid)
-        before = hand.faint = hand.faint or now
-        if before is not None and now is not None and (why := why_hung(before, now)):
-            hand.kill(f"nothing was heard of it for {silent_s:.1f} s: {why}")
-
     def _look_at_loop(self, hand: Hand, stalled_s: float) -> None:
         """See to a worker that beats, and whose loop may not move: what has ended there is not reported either."""
-        if stalled_s == 0.0 or hand.cell:
-            hand.stalled = None
-            return
-        now, found = self._clock.monotonic(), pulse(hand.child.pid)
-        if hand.stalled is None and found is not None:
-            hand.stalled = now, found
-        if stalled_s <= LOOP_S:
+        if hand.cell or not stalled(hand, stalled_s, self._clock.monotonic()):
             return
         self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
-        dispatcher, link = self._engine.dispatcher, hand.child.transport
-        dispatcher.drain(link)
-        others_wait = len(dispatcher.executions_at(link)) >= SEVERAL
-        if hand.stalled is None or found is None or not others_wait:
-            return
-        since, before = hand.stalled
-        if why := why_blocked(before, found, hand.child.pid, now - since):
-            hand.kill(f"its loop has not moved for {stalled_s:.1f} s: {why}")
+        self._engine.dispatcher.drain(hand.child.transport)
+        if others_wait(self._engine, hand):
+            kill_if_blocked(hand, stalled_s, self._clock.monotonic())
 
     # Cells
 
