@@ -24,7 +24,7 @@ from petra.desk import (
     carry_out,
     owner,
 )
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.news import Topic
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -77,7 +77,7 @@ def test_roles_and_powers_are_not_for_the_request_to_say() -> None:
             ADA.signed(command(c.Act, **more))
 
 
-async def events(petra: Local, kind: type[e.Event]) -> list[Any]:
+async def events(petra: Home, kind: type[e.Event]) -> list[Any]:
     return [one.event for one in await petra.records("x") if isinstance(one.event, kind)]
 
 

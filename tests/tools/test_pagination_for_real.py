@@ -11,7 +11,7 @@ import pytest
 from support.attempts import good, with_tools
 from support.stub_http import Asked, reply_json, serving
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.pipeline import Finished, Machine, NextAttempt, Settings
@@ -176,7 +176,7 @@ def test_the_same_in_an_execution_with_a_worker_process(postgres_url: str, tmp_p
         )
         async with (
             serving(dict.fromkeys(ENDPOINTS, shop)) as stub,
-            Local.open(tmp_path) as petra,
+            Home.open(tmp_path) as petra,
         ):
             book = read(BOOK.replace("delay: 2.0", "delay: 0.01")).checked()
             workload = {

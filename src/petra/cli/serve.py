@@ -14,7 +14,7 @@ import click
 from petra import __version__
 from petra.cli.home import home_option
 from petra.cli.output import as_json
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
@@ -85,7 +85,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with Local.open(home, **how) as local:
+    async with Home.open(home, **how) as local:
         identity = Identity(home, local.clock)
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
         async with serving(service, Address(host, port), grace_s=grace_s) as got:
