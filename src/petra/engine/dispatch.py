@@ -35,7 +35,7 @@ from petra.engine.limits import (
 from petra.engine.manners import BreachError
 from petra.engine.mint import Mint
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, remember
+from petra.engine.workers import ALONE, AWAY, Lease, Link, Offer, Seen, WorkerSeen, is_of, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -56,6 +56,8 @@ class Dispatcher:
         hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self.secure: Callable[[Link, list[Assignment]], None] | None = None
+        """Writes the leases of a worker elsewhere down, and sends it the assignments then (``placed``)."""
         self.unfit: Callable[[Link, frames.RunReport], None] | None = None
         """Takes the report of what no frame can hold, as if the worker had given it."""
         self._parcels = Parcels()
@@ -212,14 +214,62 @@ class Dispatcher:
             lean, bytes_ = own
             worker.credit -= 1
             if made and size + bytes_ > FRAME_BYTES:
-                worker.link.send(frames.Assign(assignments=made))
+                self._send(worker, made)
                 made, size = [], 0
             made.append(lean)
             size += bytes_
         waiting.extend(kept)
         if made:
-            worker.link.send(frames.Assign(assignments=made))
+            self._send(worker, made)
         return not kept
+
+    def _send(self, worker: WorkerSeen, made: list[Assignment]) -> None:
+        if worker.session and self.secure is not None:
+            self.secure(worker.link, made)
+        else:
+            worker.link.send(frames.Assign(assignments=made))
+
+    def unplaced(self, made: Sequence[Assignment]) -> list[PendingRow]:
+        """Return what is to be written down before a worker elsewhere gets these assignments."""
+        leases = [self._leases[one.lease] for one in made if one.lease in self._leases]
+        return [msgspec.structs.replace(one.row, lease=one.id) for one in leases]
+
+    def placed(self, link: Link, made: Sequence[Assignment], written: Collection[str]) -> None:
+        """Send assignments whose leases are written down; what was stopped meanwhile is not sent, and the rest is not its own."""
+        going = [one for one in made if one.lease in written and one.lease in self._leases]
+        for one in made:
+            if one.lease not in written:
+                self.reported(one.lease)
+        if going:
+            link.send(frames.Assign(assignments=going))
+
+    def take_back(self, made: Sequence[Assignment]) -> None:
+        """Put assignments up again whose leases could not be written down."""
+        for one in made:
+            lease = self._leases.get(one.lease)
+            if lease is not None:
+                self.reported(one.lease)
+                self.offer(lease.row)
+
+    def adopt(self, row: PendingRow) -> None:
+        """Take over a run that a worker elsewhere had from an engine that is gone: it is its own until its lease runs out."""
+        away = WorkerSeen(_Nowhere(), AWAY, row.pending.pool, 0)
+        expires = self._clock.monotonic() + self.lease_s
+        self._leases[row.lease] = Lease(row.lease, row, away, expires, adopted=True)
+        away.leases.add(row.lease)
+        self._by_run.setdefault((row.execution, row.pending.run), set()).add(row.lease)
+
+    async def know_again(self, link: Link) -> None:
+        """Send a worker what it may lack of the chunks that were adopted with it."""
+        worker = self._workers.get(link)
+        for lease in [self._leases[one] for one in worker.leases] if worker is not None else ():
+            if lease.adopted and lease.row.pending.chunk:
+                offer = Offer(lease.row, None, None)
+                if not await self._made(offer) or offer.given is None or not offer.given.more:
+                    continue
+                lease.more, lease.out = True, {one.path: one for one in offer.given.iterations}
+                for frame in further_frames(lease.id, offer.given.iterations, more=True):
+                    link.send(frame)
 
     def _fits(self, worker: WorkerSeen, given: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
@@ -300,7 +350,11 @@ class Dispatcher:
 
     def out(self) -> Counter[int]:
         """Count the runs that are with workers, by shard."""
-        return Counter(shard_of(row.execution) for row in self.held())
+        return Counter(
+            shard_of(lease.row.execution)
+            for lease in self._leases.values()
+            if lease.reporter is None
+        )
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop, or was to do it; its leases end here."""
@@ -481,8 +535,12 @@ class Dispatcher:
                 lease.out.pop(one.path, None)
 
     def held(self) -> list[PendingRow]:
-        """Return what workers have now and have not reported."""
-        return [lease.row for lease in self._leases.values() if lease.reporter is None]
+        """Return what workers have now and have not reported, and what ends with us: not what workers elsewhere have."""
+        return [
+            lease.row
+            for lease in self._leases.values()
+            if lease.reporter is None and not (lease.worker.session or lease.adopted)
+        ]
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""
@@ -565,6 +623,13 @@ class Dispatcher:
             self._mint.end(lease_id, lease.row)
             self._parcels.end(lease_id)
         return lease
+
+
+class _Nowhere:
+    """The connection of a worker that has not come back."""
+
+    def send(self, frame: frames.AnyFrame) -> None:
+        """Send nothing."""
 
 
 def _state(worker: WorkerSeen) -> str:

@@ -22,6 +22,10 @@ ALONE: Final = " (alone)"
 """What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
 
 
+AWAY: Final = "a worker that has not come back yet"
+"""What is said of who has a run that was taken over."""
+
+
 class Link(Protocol):
     """The engine's end of a connection to a worker."""
 
@@ -84,6 +88,9 @@ class Lease(msgspec.Struct, eq=False):
     """Who has reported the last part of it, which is not durable yet; then it cannot run out."""
     last: int = 0
     """The number of that part."""
+
+    adopted: bool = False
+    """An engine that is gone gave it, to a worker elsewhere."""
 
     claim: frames.RunReport | None = None
     """That part itself: it is of what this is the right to, which need not be asked again."""
