@@ -33,6 +33,18 @@ class Link(Protocol):
         """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """A worker as others are told of it."""
+
+    name: str
+    pool: str
+    slots: int
+    busy: int
+    """Runs that it has."""
+    state: str
+    """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
+
+
 @dataclass(slots=True, eq=False)
 class WorkerSeen:
     """A worker as the engine sees it."""
@@ -59,17 +71,10 @@ class WorkerSeen:
     heard: float = math.inf
     """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
 
-
-class Seen(msgspec.Struct, frozen=True):
-    """A worker as others are told of it."""
-
-    name: str
-    pool: str
-    slots: int
-    busy: int
-    """Runs that it has."""
-    state: str
-    """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
+    def seen(self) -> Seen:
+        """Say what others are told of it."""
+        state = "drains" if self.drains else "silent" if self.silent else "ready"
+        return Seen(self.name, self.pool, self.slots, len(self.leases), state)
 
 
 class Lease(msgspec.Struct, eq=False):
@@ -128,3 +133,9 @@ def remember(known: OrderedDict[str, None], one: str) -> None:
     known[one] = None
     if len(known) > REMEMBERED_MAX:
         known.popitem(last=False)
+
+
+def mark(row: PendingRow) -> str:
+    """Return the name of a delivery."""
+    pending = row.pending
+    return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"
