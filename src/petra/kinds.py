@@ -323,6 +323,7 @@ _KNOWN: dict[str, type[Fields]] = {
     "human": Human,
     "wait": Wait,
 }
+BUILT_IN = frozenset(_KNOWN)
 KINDS: Mapping[str, type[Fields]] = MappingProxyType(_KNOWN)
 """The kinds that are known: the built-in ones, and those of plug-ins once a shell has found them."""
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.forks import run_petra
+
 PETRA = (sys.executable, "-m", "petra")
 _running: list[subprocess.Popen[str]] = []
 """What this test has started; a fixture ends what is left of it."""
@@ -22,9 +24,7 @@ _running: list[subprocess.Popen[str]] = []
 
 def petra(folder: Path, *arguments: str, code: int | None = 0) -> str:
     """Run a verb to its end; its exit code is checked, and that no traceback was shown."""
-    done = subprocess.run(
-        [*PETRA, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=300
-    )
+    done = run_petra(folder, *arguments)
     assert code is None or done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout or done.stderr

@@ -33,6 +33,7 @@ def texts(path: Path) -> list[str]:
     return [json.loads(raw)["text"] for raw in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Local.open(tmp_path) as petra:
@@ -106,6 +107,7 @@ def test_a_disk_that_fails_costs_lines_and_nothing_else(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_the_log_goes_away_with_its_execution(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = file_of(tmp_path / LOGS, "e1")

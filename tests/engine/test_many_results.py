@@ -24,6 +24,7 @@ BOOK = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9", "S18")
 def test_results_that_no_frame_can_hold_are_stored_in_pieces_and_read_as_one_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -101,6 +101,7 @@ def ran(folder: Path, *, most: int, monkeypatch: pytest.MonkeyPatch) -> list[tup
     return asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
+@pytest.mark.slow
 def test_frames_are_split_and_one_that_does_not_fit_fails_its_run_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from petra.embedded import Local
 from petra.objects import is_reference
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S18")
 def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference(
     tmp_path: Path,
@@ -35,6 +36,7 @@ def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference
     asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S16", "S18")
 @pytest.mark.parametrize("inherits", [True, False])
 def test_a_child_has_what_its_parent_gave_it_however_large(

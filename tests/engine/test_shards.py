@@ -166,6 +166,7 @@ def test_any_engine_takes_any_command_and_gives_the_answer() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S16")
 def test_children_run_wherever_their_shard_is() -> None:
     async def scenario() -> None:

@@ -287,6 +287,7 @@ def test_a_gathering_worker_that_is_lost_is_replaced_and_one_that_cannot_store_f
     assert loop.state.error.kind == "limit"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9")
 def test_in_a_test_file_a_long_local_loop_runs_to_its_end() -> None:
     book = read(HEAD + STEP + LOCAL, "p").checked()

@@ -29,6 +29,7 @@ def dense(size: int, *, join: bool, reach: int = 8) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize("join", [False, True])
 def test_a_dense_playbook_is_judged_with_bounded_work(join: bool) -> None:  # noqa: FBT001

@@ -240,6 +240,7 @@ def test_connections_are_shared_and_cookies_are_not() -> None:
     assert all("cookie" not in asked.headers for asked in stub.asked)
 
 
+@pytest.mark.slow
 def test_many_requests_run_at_once() -> None:
     async def use(registry: Registry) -> tuple[int, int]:
         async with serving({"/": Answer(b"", "hang")}) as stub:

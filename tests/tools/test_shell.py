@@ -127,6 +127,7 @@ def test_what_its_page_says_about_a_program() -> None:
     assert late.more == {}
 
 
+@pytest.mark.slow
 def test_memory_mb_limits_the_program() -> None:
     fields = {"argv": ["python3", "-c", "x = 'x' * (1 << 30)"]}
     assert good(run("shell", fields, spec={"memory_mb": 4096}))["exit_code"] == 0

@@ -77,6 +77,7 @@ def with_child(play: Callable[[Line], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(run(), 300))
 
 
+@pytest.mark.slow
 def test_a_child_says_hello_runs_and_drains_on_sigterm(tmp_path: Path) -> None:
     async def play(line: Line) -> None:
         hello = await line.until(f.Hello)
@@ -112,6 +113,7 @@ def test_a_killed_child_is_noticed_at_once(tmp_path: Path) -> None:
     with_child(play)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocked", [False, True], ids=["idle", "with a thread that never ends"])
 def test_a_child_ends_with_its_parent(tmp_path: Path, blocked: object) -> None:
     """The parent is a process that starts a worker, says its id and dies without a word."""

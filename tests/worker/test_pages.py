@@ -40,6 +40,7 @@ def reports(objects: Any, items: list[Any], **given: Any) -> list[Report]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 7])
 def test_results_beyond_their_room_share_a_page_and_the_others_stay(
     width: int, tmp_path: Path

@@ -298,6 +298,7 @@ def leaking_steps() -> str:
     return "".join(steps)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S20")
 def test_no_surface_ever_shows_the_canary(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

@@ -103,6 +103,7 @@ def test_what_python_names_and_cannot_be_had_is_an_error_outcome(tmp_path: Path)
     assert (report.error.kind, len(report.attempts)) == ("not_found", 1)
 
 
+@pytest.mark.slow
 def test_iterations_in_one_stride_get_the_data_too(tmp_path: Path) -> None:
     tool = '{kind: python, code: \'def main(fetch, iter): return fetch[iter["item"]]["id"]\'}'
     more = "  loop: {in: [], iterator: item}\n"
@@ -179,6 +180,7 @@ def test_what_is_added_to_a_large_value_is_seen_by_the_next_task_and_iteration(
     assert [one.result or one.error for one in found] == [seen, seen + more]
 
 
+@pytest.mark.slow
 def test_a_value_that_a_worker_builds_may_be_large(tmp_path: Path) -> None:
     big = {"rows": [{"id": n, "text": "x" * 90} for n in range(30_000)]}
     patch = 'set_ctx: {half: \'{{ outcome.result | selectattr("id", "lt", 15000) | list }}\'}'
