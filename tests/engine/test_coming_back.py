@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from engine_support import chain, until
@@ -12,7 +12,9 @@ from petra.clock import FakeClock, settle
 from petra.engine import Engine
 from petra.engine.life import Phase
 from petra.engine.workers import AWAY
+from petra.store.errors import UnavailableError
 from petra.store.memory import MemoryStore
+from petra.store.rows import PendingRow
 from petra.wire import Assignment, Report, frames
 
 LEASE_S = 1e6
@@ -180,5 +182,35 @@ def test_a_worker_that_does_not_come_back_loses_its_run_when_its_lease_has_run_o
             assert engine.dispatcher.holders("e", first.given[0].run) == [AWAY]
             await clock.advance(2)
             assert [one.delivery for one in second.given] == [2]
+
+    asyncio.run(scenario())
+
+
+class Away(MemoryStore):
+    """A store that cannot write leases down, the first time that it is asked to."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=lambda: 0.0)
+        self.asked = 0
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        self.asked += 1
+        if self.asked == 1:
+            raise UnavailableError("it is away")
+        return await super().lease(rows)
+
+
+@pytest.mark.spec("S22")
+def test_what_cannot_be_written_down_is_handed_out_later_and_the_worker_has_its_room_still() -> (
+    None
+):
+    async def scenario() -> None:
+        store, line = Away(), Line()
+        async with Engine(store, lease_s=LEASE_S) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.receive(line, hello("s"))
+            await line.some()
+            assert store.asked == 2
+            assert [one.delivery for one in line.given] == [1]
 
     asyncio.run(scenario())

@@ -237,14 +237,21 @@ class Dispatcher:
                 self.reported(one.lease)
         if going:
             link.send(frames.Assign(assignments=going))
+        self._not_sent(link, len(made) - len(going))
 
-    def take_back(self, made: Sequence[Assignment]) -> None:
+    def take_back(self, link: Link, made: Sequence[Assignment]) -> None:
         """Put assignments up again whose leases could not be written down."""
         for one in made:
             lease = self._leases.get(one.lease)
             if lease is not None:
                 self.reported(one.lease)
                 self.offer(lease.row)
+        self._not_sent(link, len(made))
+
+    def _not_sent(self, link: Link, count: int) -> None:
+        """A worker has the room still that was meant for so many assignments."""
+        if link in self._workers:
+            self._workers[link].credit += count
 
     def adopt(self, row: PendingRow) -> None:
         """Take over a run that a worker elsewhere had from an engine that is gone: it is its own until its lease runs out."""
@@ -380,13 +387,8 @@ class Dispatcher:
         if any(self._leases.mint.is_made_up(lease) for lease in lost):
             raise BreachError("it says that it has a lease which nobody gave")
         worker = WorkerSeen(
-            link,
-            hello.worker,
-            hello.pool,
-            hello.credit,
-            slots=hello.slots,
-            session=hello.session,
-        )
+            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session
+        )  # fmt: skip
         self._workers[link] = worker
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]

@@ -450,7 +450,7 @@ class Engine:
         try:
             written = await self.store.lease(self.dispatcher.unplaced(made))
         except (UnavailableError, UncertainError, FullError):
-            self.dispatcher.take_back(made)
+            self.dispatcher.take_back(link, made)
             await self.clock.sleep(RETRY_S)
         else:
             self.dispatcher.placed(link, made, written)
