@@ -13,6 +13,9 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
+from petra.accounts import TooManyError
+from petra.accounts.audit import BusyError
+from petra.accounts.register import TakenError, UnknownAccountError
 from petra.desk import ForbiddenError
 from petra.engine.admit import InputError
 from petra.engine.draft import ReusedError
@@ -56,6 +59,7 @@ CODES: Final[dict[str, Code]] = {
     "invalid-input": Code(422, "Something in it cannot be taken in", "'detail' says where, what and the limit"),
     "key-reused": Code(422, "The idempotency key was used for something else", "use a fresh Idempotency-Key"),
     "unreadable": Code(422, "A value cannot be read", "'detail' says which and why"),
+    "too-many": Code(429, "Too many attempts", "wait for Retry-After seconds; an administrator can set a new password"),
     "internal": Code(500, "The server has a bug", "tell us the request id; its log has the rest"),
     "unavailable": Code(503, "The server cannot answer now", "try again after Retry-After seconds"),
     "busy": Code(503, "Too much is being worked out already", "try again after Retry-After seconds"),
@@ -89,7 +93,10 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
     }
     if refusal.errors:
         body["errors"] = refusal.errors
+    request.state.code = refusal.code
     headers = {"Cache-Control": "no-store"}
+    if isinstance(error, TooManyError):
+        headers["Retry-After"] = str(int(error.wait_s) + 1)
     if code.status == 503:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if code.status == 401:
@@ -99,6 +106,10 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
 
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
     (UnknownExecutionError, "unknown-execution"),
+    (UnknownAccountError, "not-found"),
+    (TakenError, "taken"),
+    (TooManyError, "too-many"),
+    (BusyError, "unavailable"),
     (ForbiddenError, "forbidden"),
     (ReusedError, "key-reused"),
     (InputError, "invalid-input"),

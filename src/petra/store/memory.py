@@ -30,6 +30,7 @@ from petra.store.judge import (
     seeks,
     write_cursor,
 )
+from petra.store.memory_accounts import MemoryAccounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -95,6 +96,7 @@ class MemoryStore:
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
+        self.accounts = MemoryAccounts()
 
     # Writing
 

@@ -17,6 +17,8 @@ from litestar import Router, get
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 from litestar.response import Stream
 
+from petra.desk.letting_in import concerns
+from petra.desk.principal import May, Principal
 from petra.engine.news import (
     Appended,
     Ended,
@@ -31,6 +33,7 @@ from petra.engine.news import (
     Reset,
     Topic,
 )
+from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
 from petra.server.shapes import row_data, work_item
@@ -48,7 +51,7 @@ def _sent(event: str, data: JSONBody[Any], cursor: str = "") -> bytes:
     return f"{head}event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 
-@get("/executions/{execution:str}/stream", media_type="text/event-stream")
+@get("/executions/{execution:str}/stream", media_type="text/event-stream", opt=needs(May.SEE))
 async def followed(
     service: TheService,
     who: Who,
@@ -115,15 +118,18 @@ def _head(head: Head) -> dict[str, Any]:
     return {"version": head.version, "status": head.status, "reason": head.reason}
 
 
-@get("/stream", media_type="text/event-stream")
-async def listened(service: TheService, who: Who, topics: FromQuery[str] = "executions") -> Stream:
+@get("/stream", media_type="text/event-stream", opt=needs(May.SEE, May.DECIDE))
+async def listened(service: TheService, who: Who, topics: FromQuery[str | None] = None) -> Stream:
     """Stream what lists show: executions, work-items, workers."""
     wanted = []
-    for name in topics.split(","):
+    usual = "executions" if May.SEE in who.may else "work-items"
+    for name in (topics or usual).split(","):
         if name not in _TOPICS:
             raise ProblemError(
                 "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
             )
+        if name != Topic.WORK_ITEMS.value:
+            who.must(May.SEE)
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
     return Stream(_quietly(rows, service.closing), media_type="text/event-stream", headers=_HEADERS)
@@ -139,6 +145,8 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                 if isinstance(message, Ended):
                     await heard.put(None)
                     return
+                if isinstance(message, Listed) and not _is_for(who, message.row):
+                    continue
                 for part in _row(message):
                     await heard.put(part)
 
@@ -152,6 +160,10 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
         finally:
             for task in tasks:
                 task.cancel()
+
+
+def _is_for(who: Principal, row: object) -> bool:
+    return concerns(who, row) if isinstance(row, WorkItemRow) else True
 
 
 def _row(message: News) -> list[bytes]:
