@@ -272,4 +272,17 @@ def test_roles_hold_in_their_namespace_and_nowhere_else() -> None:
     assert who.within("c").may == {May.SEE}
     assert somebody("operator@a").within("b").may == frozenset()
     assert somebody("operator@a").may == frozenset()
-    assert somebody("admin@*").within("anything").may == frozenset(May) - {May.ACT_AS}
+    assert somebody("admin@*").within("anything").may == frozenset(May) - {May.ACT_AS, May.WORK}
+
+
+def test_a_worker_has_a_token_for_one_pool() -> None:
+    async def work(world: World) -> None:
+        for more in ({"roles": ["worker"]}, {"roles": ["viewer"], "pool": "etl"}):
+            with pytest.raises(UsageError, match="pool"):
+                await world.register.issue(owner(), **more)  # type: ignore[arg-type]
+        made, secret = await world.register.issue(owner(), roles=["worker"], pool="etl")
+        who = await world.register.by_token(secret)
+        assert who is not None
+        assert (who.name, who.pool, who.may) == (f"token:{made.id}", "etl", {May.WORK})
+
+    run(work)

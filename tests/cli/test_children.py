@@ -25,6 +25,7 @@ def call(path: str) -> str:
     return f"  - {{step: call, tool: {{kind: playbook, path: {path}}}}}\n"
 
 
+@pytest.mark.slow
 def test_check_warns_where_there_is_no_home_yet_and_refuses_where_there_is(
     command: Command,
 ) -> None:

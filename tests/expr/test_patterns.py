@@ -36,6 +36,7 @@ PATTERNS = st.lists(SEQUENCES, min_size=1, max_size=3).map("|".join)
 TEXTS = st.text("abc1 -.\n", min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(PATTERNS, TEXTS, st.lists(st.booleans(), min_size=2, max_size=2))
 def test_a_pattern_finds_what_python_finds(pattern: str, text: str, flags: list[bool]) -> None:

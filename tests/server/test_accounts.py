@@ -212,3 +212,18 @@ def test_acts_log_ins_and_refusals_are_noted(server: Served, api: httpx2.Client)
     assert WORD not in whole.text
     assert server.said["token"] not in whole.text
     assert api.post("/audit/verify").json()["ok"]
+
+
+def test_whoever_reads_a_stream_is_shown_out_when_their_token_is_over(
+    server: Served, api: httpx2.Client
+) -> None:
+    shown, name = started(api, WAITS), user(api, "viewer")
+    with (
+        acting_as(server, api, name) as viewer,
+        viewer.stream("GET", f"/executions/{shown['id']}/stream") as answer,
+    ):
+        lines = answer.iter_lines()
+        while next(lines) != "event: head":
+            pass
+        api.patch(f"/users/{name}", json={"disabled": True})
+        assert "event: bye" in list(lines)

@@ -19,7 +19,7 @@ def with_errands(play: Callable[[Errands], Awaitable[None]]) -> None:
         finally:
             errands.close()
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    asyncio.run(asyncio.wait_for(run(), 300))
 
 
 def test_errands_run_in_order_and_give_back_what_came_of_them() -> None:

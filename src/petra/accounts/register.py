@@ -78,7 +78,7 @@ class Register:
         if found.owner:
             return owner()
         if not found.user:
-            return granted(found.name, Kind.SERVICE, found.grants)
+            return granted(f"token:{found.id}", Kind.SERVICE, found.grants, pool=found.pool or None)
         user = await self.user(found.user)
         return _principal(user) if user is not None and not user.disabled else None
 
@@ -281,16 +281,14 @@ class Register:
             _must_administer(who, grants)
         if expires_s is not None and not 0 < expires_s <= TOKEN_S_MAX:
             raise UsageError(f"a token is good for more than 0 and at most {TOKEN_S_MAX:.0f} s")
-        if pool and [grant.role for grant in grants] != ["worker"]:
-            raise UsageError("a pool is for a token of role 'worker'")
+        if bool(pool) != any(grant.role == "worker" for grant in grants):
+            raise UsageError("a token of role 'worker' is for a pool, and no other one is")
         secret, now = new_token(), self._clock.now()
         key = digest(secret)
         made = Token(
-            id=key[:ID_CHARS], name=name[:100] or f"token:{key[:ID_CHARS]}", user=user, grants=grants, pool=pool,
+            id=key[:ID_CHARS], name=name[:100], user=user, grants=grants, pool=pool,
             created=now, by=who.name, expires=now + expires_s if expires_s is not None else None,
         )  # fmt: skip
-        if not user:
-            made = msgspec.structs.replace(made, name=f"token:{made.name.removeprefix('token:')}")
         await self._add("token", key, made)
         return made, secret
 

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,17 +34,36 @@ ADDRESS = "petra.address"
     "--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once."
 )
 @click.option(
+    "--workers", type=click.IntRange(0, 1), default=1, show_default=True, help="Worker processes here; 0 leaves all runs to workers elsewhere."
+)  # fmt: skip
+@click.option(
+    "--lease", type=click.FloatRange(0.3), default=30.0, show_default=True, help="Seconds of silence after which the runs of a worker go to another."
+)  # fmt: skip
+@click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
 @home_option
 @as_json
 def command(
-    host: str, port: int, prefix: str, *, slots: int, grace: float, home: Path, output: str
+    host: str,
+    port: int,
+    prefix: str,
+    *,
+    slots: int,
+    workers: int,
+    lease: float,
+    grace: float,
+    home: Path,
+    output: str,
 ) -> None:
     """Run executions and answer requests until it is told to end."""
     prefix = f"/{prefix.strip('/')}" if prefix.strip("/") else ""
     try:
-        asyncio.run(_serve(host, port, prefix, home, output, slots=slots, grace_s=grace))
+        asyncio.run(
+            _serve(
+                host, port, prefix, home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
+            )
+        )  # fmt: skip
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
@@ -56,7 +76,7 @@ def command(
 
 
 async def _serve(
-    host: str, port: int, prefix: str, home: Path, output: str, *, slots: int, grace_s: float
+    host: str, port: int, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
 ) -> None:
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
@@ -66,7 +86,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with Local.open(home, slots=slots) as local:
+    async with Local.open(home, **how) as local:
         register = Register(local.engine.store.accounts, local.clock)
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()

@@ -44,6 +44,7 @@ class May(enum.Enum):
     DECIDE = "act on work items"
     ADMINISTER = "act as an administrator"
     ACT_AS = "act as somebody else"
+    WORK = "work for this server"
 
 
 DEFAULT: Final = "default"
@@ -55,8 +56,8 @@ POWERS: Final[Mapping[str, frozenset[May]]] = {
     "operator": frozenset({May.SEE, May.START, May.STEER}),
     "author": frozenset({May.SEE, May.APPLY}),
     "approver": frozenset({May.DECIDE}),
-    "admin": frozenset(May) - {May.ACT_AS},
-    "worker": frozenset(),
+    "admin": frozenset(May) - {May.ACT_AS, May.WORK},
+    "worker": frozenset({May.WORK}),
 }
 """What the roles that Petra knows let somebody do. Every other role is a group that playbooks name: it may decide."""
 
@@ -86,6 +87,8 @@ class Principal:
     may: frozenset[May] = frozenset()
     namespace: str = DEFAULT
     grants: tuple[Grant, ...] = ()
+    pool: str | None = None
+    """The pool whose runs a worker of this name may do; None: any."""
 
     def within(self, namespace: str) -> Principal:
         """Return the same somebody with what holds in a namespace."""
@@ -160,12 +163,20 @@ def powers_of(roles: Iterable[str]) -> frozenset[May]:
     return frozenset(power for role in roles for power in POWERS.get(role, group))
 
 
-def granted(name: str, kind: Kind, grants: Iterable[Grant], *, act_as: bool = False) -> Principal:
+def granted(
+    name: str,
+    kind: Kind,
+    grants: Iterable[Grant],
+    *,
+    act_as: bool = False,
+    pool: str | None = None,
+) -> Principal:
     """Return somebody with the roles that were granted, as they hold in the default namespace."""
     given = tuple(grants)
     roles = roles_in(given, DEFAULT)
     more = frozenset({May.ACT_AS} if act_as else ())
-    return Principal(name, kind, roles=roles, may=powers_of(roles) | more, grants=given)
+    may = powers_of(roles) | more
+    return Principal(name, kind, roles=roles, may=may, grants=given, pool=pool)
 
 
 def _said(powers: frozenset[May]) -> str:

@@ -202,7 +202,7 @@ class Keeper:
 
     def _kill_if_hung(self, hand: Hand, silent_s: float) -> None:
         """Kill a worker that hangs if others wait for that; what is long in C code and alone has the time of its lease."""
-        if self._engine.dispatcher.executions_at(hand.child.transport) < SEVERAL:
+        if len(self._engine.dispatcher.executions_at(hand.child.transport)) < SEVERAL:
             return
         now = pulse(hand.child.pid)
         before = hand.faint = hand.faint or now

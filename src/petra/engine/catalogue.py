@@ -1,7 +1,8 @@
 """The catalogue: the playbooks that a store keeps; those that were applied are found by path and name (S16).
 
 Rule 1: a text is kept under its digest and never changes. Of a path, the one applied last is the current one.
-Rule 2: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
+Rule 2: a text that is kept was checked when it came in, and is not judged again by what is checked today.
+Rule 3: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 
 from petra.clock import Clock
 from petra.engine.codec import playbook_row
+from petra.kernel.program import digest_of
 from petra.library import Gathered
-from petra.playbook import Playbook
+from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
 from petra.store.rows import Batch
@@ -49,6 +51,17 @@ class Catalogue:
                 return Applied(current, unchanged=True)
         await self._store.commit(Batch(playbooks=(row,)))
         return Applied(row, unchanged=False)
+
+    async def sent(self, text: str) -> Playbook:
+        """Read a definition that somebody sent.
+
+        Raises:
+            InvalidPlaybookError: it has errors, and is none of those that are kept.
+        """
+        unchecked = read(text, "the playbook", checks=False).checked()
+        if await self._store.playbook(digest_of(unchecked)) is not None:
+            return unchecked
+        return read(text, "the playbook").checked()
 
     async def keep(self, gathered: Gathered) -> Company | None:
         """Keep what was gathered around a playbook, and return it as company; None where there is none."""

@@ -48,7 +48,7 @@ def may(call: Call, role: str) -> bool:
 
 def access_page() -> str:
     """Return the page: a row per call, a column per role."""
-    roles = [role for role in POWERS if role != "worker"]
+    roles = list(POWERS)
     lines = [
         _INTRODUCTION,
         f"| call | anybody | {' | '.join(roles)} | {GROUP} … |",

@@ -13,7 +13,6 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra.desk import Principal
-from petra.server.gate import BODY_MAX
 from petra.server.needs import admit
 from petra.server.problems import told
 from petra.server.resources import (
@@ -23,15 +22,28 @@ from petra.server.resources import (
     branches,
     docs,
     executions,
+    objects,
     people,
     playbooks,
     streams,
     system,
+    workers,
 )
 from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
-_RESOURCES = (authoring, playbooks, executions, acts, branches, people, streams, accounts)
+_RESOURCES = (
+    authoring,
+    playbooks,
+    executions,
+    acts,
+    branches,
+    people,
+    streams,
+    workers,
+    objects,
+    accounts,
+)
 
 
 def build(service: Service) -> Litestar:
@@ -48,9 +60,9 @@ def build(service: Service) -> Litestar:
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=admit,
+        request_max_body_size=None,  # the gate bounds bodies
         state=State({"service": service}),
         openapi_config=_openapi(service.prefix, service.version),
-        request_max_body_size=BODY_MAX,  # as the gate has it; the framework's own bound is lower
         logging_config=None,
         debug=False,
     )

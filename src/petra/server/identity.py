@@ -22,10 +22,13 @@ from petra.clock import Clock
 from petra.desk import Principal, owner
 from petra.private import append
 from petra.server.problems import ProblemError
+from petra.store.errors import StoreError
 
 COOKIE: Final = "petra_session"
 CSRF_HEADER: Final = "x-csrf-token"
 TOKEN_FILE: Final = "owner-token"  # noqa: S105 - its name, not its content
+AGAIN_S: Final = 5.0
+"""So often it is looked whether those may still be here who stay for long."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -115,6 +118,16 @@ class Identity:
                     "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
                 )
         return found[1] or owner(), secret
+
+    async def is_in(self, asked: Asked) -> bool:
+        """Tell whether somebody who came in may stay: their token or session may be over by now."""
+        try:
+            await self.who(asked)
+        except ProblemError:
+            return False
+        except StoreError:
+            return True  # nobody knows just now; whoever asks for anything new is turned away
+        return True
 
     async def _by_token(self, authorization: str) -> Principal:
         scheme, _, token = authorization.partition(" ")

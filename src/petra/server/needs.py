@@ -78,7 +78,7 @@ async def _admitted(
     service: Service, who: Principal, need: Need, request: Request[Any, Any, Any]
 ) -> Principal:
     execution = request.path_params.get("execution")
-    if isinstance(execution, str) and need.one_of:
+    if isinstance(execution, str) and need.one_of and May.WORK not in need.one_of:
         return await service.desk.admitted(who, need.one_of, execution)
     there = who.within(request.query_params.get("namespace") or DEFAULT)
     if not need.one_of:

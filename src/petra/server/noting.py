@@ -21,6 +21,8 @@ MINUTE_S: Final = 60.0
 PATH_MAX: Final = 500
 _READS: Final = ("/check", "/migrate", "/audit/verify")
 """Calls that only look at what they are sent."""
+_OBJECTS: Final = "/objects/"
+"""Where workers store results of runs that they have: the log says what came of those."""
 _REFUSALS: Final = frozenset({401, 403, 429})
 
 
@@ -41,7 +43,7 @@ class Noting:
         state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
         who: Principal | None = state.get("who")
         is_log_in = path.endswith("/login") or (path.endswith("/session") and method == "POST")
-        act = method not in SAFE and not path.endswith(_READS)
+        act = method not in SAFE and not path.endswith(_READS) and _OBJECTS not in path
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):
             return
         left_out = 0

@@ -50,6 +50,7 @@ CODES: Final[dict[str, Code]] = {
     "method-not-allowed": Code(405, "That cannot be done with it", "the methods of a call are listed in /api/docs"),
     "slow-body": Code(408, "The body did not arrive in time", "send it at once, or less of it"),
     "refused": Code(409, "It was refused", "'detail' says why; GET .../explain says what it waits for"),
+    "no-lease": Code(409, "You hold no lease of that", "a worker reads and stores only for runs that it has; try again once it is connected"),
     "taken": Code(409, "The id is taken", "choose another id, or say 'on_conflict: existing'"),
     "not-ended": Code(409, "The execution has not ended", "wait for it: 'Prefer: wait=30', or follow its stream"),
     "stale": Code(412, "It has changed since you looked", "GET it again and send its ETag in If-Match"),
@@ -61,6 +62,7 @@ CODES: Final[dict[str, Code]] = {
     "unreadable": Code(422, "A value cannot be read", "'detail' says which and why"),
     "too-many": Code(429, "Too many attempts", "wait for Retry-After seconds; an administrator can set a new password"),
     "internal": Code(500, "The server has a bug", "tell us the request id; its log has the rest"),
+    "no-room": Code(507, "There is no room for it", "make room on the server's disk, then try again"),
     "unavailable": Code(503, "The server cannot answer now", "try again after Retry-After seconds"),
     "busy": Code(503, "Too much is being worked out already", "try again after Retry-After seconds"),
 }  # fmt: skip
@@ -78,22 +80,29 @@ class ProblemError(PetraError):
 
 def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
     """Answer with a problem document, whatever was raised."""
+    path = request.scope["path"]
+    status, headers, body = problem(path, error)
+    request.state.code = body["code"]
+    if body["code"] == "internal":
+        _log.error("%s %s", request.method, path, exc_info=error)
+    return Response(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Return the status, the headers and the document that tell of an error."""
     refusal = _refusal(error)
     code = CODES[refusal.code]
-    if refusal.code == "internal":
-        _log.error("%s %s", request.method, request.scope["path"], exc_info=error)
-    body = {
+    body: dict[str, Any] = {
         "type": f"urn:petra:problem:{refusal.code}",
         "title": code.title,
         "status": code.status,
         "code": refusal.code,
         "detail": refusal.detail,
         "hint": code.hint,
-        "instance": request.scope["path"],
+        "instance": path,
     }
     if refusal.errors:
         body["errors"] = refusal.errors
-    request.state.code = refusal.code
     headers = {"Cache-Control": "no-store"}
     if isinstance(error, TooManyError):
         headers["Retry-After"] = str(int(error.wait_s) + 1)
@@ -101,7 +110,7 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if code.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(body, status_code=code.status, media_type=MEDIA_TYPE, headers=headers)
+    return code.status, headers, body
 
 
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Router, get
+from litestar import Request, Router, get
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 from litestar.response import Stream
 
@@ -33,12 +33,15 @@ from petra.engine.news import (
     Reset,
     Topic,
 )
+from petra.server.identity import AGAIN_S, Asked
 from petra.server.needs import needs
+from petra.server.parameters import asked_by
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
 from petra.server.shapes import row_data, work_item
 from petra.store.rows import ExecutionRow, WorkItemRow
 
+AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 _TOPICS = {topic.value: topic for topic in (Topic.EXECUTIONS, Topic.WORK_ITEMS, Topic.WORKERS)}
@@ -55,6 +58,7 @@ def _sent(event: str, data: JSONBody[Any], cursor: str = "") -> bytes:
 async def followed(
     service: TheService,
     who: Who,
+    request: AnyHttpRequest,
     execution: FromPath[str],
     after: FromQuery[int] = 0,
     last: LastEventId = None,
@@ -64,7 +68,7 @@ async def followed(
         after = _number(last)
     await service.desk.get(who, execution)
     return Stream(
-        _quietly(_records(service, who, execution, after), service.closing),
+        _quietly(_records(service, who, execution, after), service, asked_by(request)),
         media_type="text/event-stream",
         headers=_HEADERS,
     )
@@ -119,7 +123,12 @@ def _head(head: Head) -> dict[str, Any]:
 
 
 @get("/stream", media_type="text/event-stream", opt=needs(May.SEE, May.DECIDE))
-async def listened(service: TheService, who: Who, topics: FromQuery[str | None] = None) -> Stream:
+async def listened(
+    service: TheService,
+    who: Who,
+    request: AnyHttpRequest,
+    topics: FromQuery[str | None] = None,
+) -> Stream:
     """Stream what lists show: executions, work-items, workers."""
     wanted = []
     usual = "executions" if May.SEE in who.may else "work-items"
@@ -132,7 +141,8 @@ async def listened(service: TheService, who: Who, topics: FromQuery[str | None] 
             who.must(May.SEE)
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
-    return Stream(_quietly(rows, service.closing), media_type="text/event-stream", headers=_HEADERS)
+    parts = _quietly(rows, service, asked_by(request))
+    return Stream(parts, media_type="text/event-stream", headers=_HEADERS)
 
 
 async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIterator[bytes]:
@@ -182,10 +192,22 @@ def _row(message: News) -> list[bytes]:
             return []
 
 
-async def _quietly(parts: AsyncIterator[bytes], closing: asyncio.Event) -> AsyncIterator[bytes]:
-    """Give on what comes, a comment whenever nothing came for a while, and goodbye when the server closes."""
+async def _watch(service: TheService, asked: Asked) -> None:
+    """Wait until the server closes, or whoever reads may no longer."""
+    closing = asyncio.ensure_future(service.closing.wait())
+    try:
+        while not closing.done() and await service.identity.is_in(asked):
+            await asyncio.wait({closing}, timeout=AGAIN_S)
+    finally:
+        closing.cancel()
+
+
+async def _quietly(
+    parts: AsyncIterator[bytes], service: TheService, asked: Asked
+) -> AsyncIterator[bytes]:
+    """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
     coming: asyncio.Task[bytes] | None = None
-    closes = asyncio.ensure_future(closing.wait())
+    closes = asyncio.ensure_future(_watch(service, asked))
     try:
         while True:
             coming = coming or asyncio.ensure_future(_next(parts))

@@ -13,15 +13,15 @@ from contextvars import ContextVar
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
+from ordeal import oddities
+from ordeal.chance import chance_of
+from ordeal.evidence import Effect, Evidence
+from ordeal.objects import Disk
+from ordeal.plan import Plan
+from ordeal.scenes import ROWS, Scene
 from petra.clock import Clock
 from petra.keychain import Keychain
 from petra.kinds import KINDS, Fields
-from petra.testing.ordeal import oddities
-from petra.testing.ordeal.chance import chance_of
-from petra.testing.ordeal.evidence import Effect, Evidence
-from petra.testing.ordeal.objects import Disk
-from petra.testing.ordeal.plan import Plan
-from petra.testing.ordeal.scenes import ROWS, Scene
 from petra.tools.base import ToolContext
 from petra.wire import Assignment, Error, Outcome
 from petra.worker import Offer, Worker

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from petra.testing.ordeal.world import Ordeal
+from ordeal.world import Ordeal
 
 __all__ = ["Ordeal"]

@@ -7,4 +7,4 @@ from random import Random  # noqa: TID251 - seeded, and only in tests
 
 def chance_of(*parts: str | int) -> Random:
     """Return the numbers that a seed and a purpose give."""
-    return Random("/".join(map(str, parts)))  # noqa: S311 - not for secrets
+    return Random("/".join(map(str, parts)))

@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Callable
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
+from ordeal.evidence import Asked, Evidence
+from ordeal.plan import Plan
+from ordeal.scenes import Scene
+from ordeal.words import Words
 from petra.engine import Answered, Engine
 from petra.engine.admit import InputError
 from petra.errors import PetraError
 from petra.kernel import State
 from petra.kernel import commands as c
-from petra.testing.ordeal.evidence import Asked, Evidence
-from petra.testing.ordeal.plan import Plan
-from petra.testing.ordeal.scenes import Scene
-from petra.testing.ordeal.words import Words
 
 TRIES = 12
 Reach = Callable[[], Awaitable[Engine]]

@@ -12,23 +12,23 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ordeal.chance import chance_of
+from ordeal.clock import JumpingClock
+from ordeal.ear import Ear
+from ordeal.evidence import Evidence, Heard, Witness
+from ordeal.hands import Hand, SeededTools
+from ordeal.listening import note
+from ordeal.loop import Process, VirtualLoop
+from ordeal.network import Connection, End, Weather
+from ordeal.objects import Disk, DiskFaults
+from ordeal.plan import Plan, StoreFaults
+from ordeal.scenes import Scene
 from petra.engine import Engine
 from petra.engine.manners import BreachError
 from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
-from petra.testing.ordeal.chance import chance_of
-from petra.testing.ordeal.clock import JumpingClock
-from petra.testing.ordeal.ear import Ear
-from petra.testing.ordeal.evidence import Evidence, Heard, Witness
-from petra.testing.ordeal.hands import Hand, SeededTools
-from petra.testing.ordeal.listening import note
-from petra.testing.ordeal.loop import Process, VirtualLoop
-from petra.testing.ordeal.network import Connection, End, Weather
-from petra.testing.ordeal.objects import Disk, DiskFaults
-from petra.testing.ordeal.plan import Plan, StoreFaults
-from petra.testing.ordeal.scenes import Scene
 from petra.wire import frames as f
 from petra.worker import Offer
 from petra.worker.transport import ClosedError, LostError, NonsenseError, Transport
@@ -125,7 +125,7 @@ class Host:
             objects=self._disk(unreachable=True),
         )
         self._handed_back = False
-        engine.entries._most = self._plan.entries_most  # noqa: SLF001 - memory for so many executions
+        engine.entries._most = self._plan.entries_most
         engine.feed.attach(Topic.RECORDS, Ear(taken=self._heard))
         try:
             await engine.__aenter__()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
+from ordeal import oddities
+from ordeal.plan import Plan
 from petra.engine.limits import CALLER_NAME_MAX
-from petra.testing.ordeal import oddities
-from petra.testing.ordeal.plan import Plan
 
 MEDIUM = 5_000
 """Bytes of a workload or a ctx that goes to a worker by itself, and stands in the log all the same."""

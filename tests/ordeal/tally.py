@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ordeal.invariants import judge
+from ordeal.world import Ordeal
 from petra.kernel import events as e
-from petra.testing.ordeal.invariants import judge
-from petra.testing.ordeal.world import Ordeal
 
 _NOTED = {
     e.RunRedelivered: "runs handed out again",

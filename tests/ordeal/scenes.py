@@ -13,10 +13,11 @@ from functools import lru_cache
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
+from support.generate import random_path
+from support.structured import structured
+
 from petra.kernel import State
 from petra.playbook import Playbook, read
-from petra.testing.generate import random_path
-from petra.testing.structured import structured
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\n"
 WILD, SOUND = 48, 24

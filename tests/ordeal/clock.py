@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from ordeal.loop import VirtualLoop
 from petra.clock import Timer
-from petra.testing.ordeal.loop import VirtualLoop
 
 EPOCH = 1_767_225_600.0
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from petra.testing.dice import Dice
+from support.dice import Dice
 
 Json = dict[str, Any]
 

@@ -1,6 +1,6 @@
-"""Objects in S3, or anything that speaks like it.
+"""Objects in a bucket: S3 and what speaks like it, Google Cloud, Azure.
 
-S3 acknowledges a write when it is durable, so nothing else is needed before a reference is returned.
+A bucket acknowledges a write when it is durable, so nothing else is needed before a reference is returned.
 """
 
 from __future__ import annotations
@@ -12,17 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import S3Store
+from obstore.store import ObjectStore, from_url
 
-from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode, inside, sum_of
+from petra.errors import ObjectError, UsageError
+from petra.objects.base import checked, checked_key, decode, encode, inside, sum_in, sum_of
 from petra.references import Reference
 
 
-class S3Objects:
-    """Objects in a bucket; the store is made with ``obstore.store.S3Store`` and its credentials."""
+def open_bucket(address: str, name: str) -> BucketObjects:
+    """Return the objects of a bucket; what opens it comes from the environment.
 
-    def __init__(self, bucket: S3Store, *, name: str = "s3") -> None:
+    Raises:
+        UsageError: the address or the environment is not understood.
+    """
+    try:
+        return BucketObjects(from_url(address), name=name)
+    except (BaseError, ValueError) as error:
+        raise UsageError(f"'{address}' cannot be opened: {error}") from None
+
+
+class BucketObjects:
+    """Objects in a bucket; the store is made with one of the classes of ``obstore.store`` and its credentials."""
+
+    def __init__(self, bucket: ObjectStore, *, name: str = "s3") -> None:
         self.name = name
         self._bucket = bucket
 
@@ -38,6 +50,16 @@ class S3Objects:
         """Store content under the key that was made of it; durable when this returns."""
         try:
             await self._bucket.put_async(checked_key(key), content)
+        except (BaseError, OSError) as error:
+            raise _failure(key, error) from error
+
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under the key that was made of it, in parts."""
+        _, checksum = await asyncio.to_thread(sum_of, file)
+        if checksum != sum_in(key):
+            raise ObjectError("parse", f"{key}: the content does not match its checksum")
+        try:
+            await self._bucket.put_async(key, file)
         except (BaseError, OSError) as error:
             raise _failure(key, error) from error
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal.objects import missing, whole
 from petra.engine.codec import from_row
 from petra.engine.letters import decode
 from petra.kernel import Program, Record, State, evolve
@@ -19,7 +20,6 @@ from petra.kernel import commands as c
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
 from petra.store.rows import Batch, ExecutionRow, Pending, WorkItemRow, shard_of
-from petra.testing.ordeal.objects import missing, whole
 from petra.wire import Assignment
 
 
@@ -190,7 +190,7 @@ class Witness:
         return committed
 
     def _look(self, execution: str, epoch: int) -> None:
-        stored = self.inner._streams.get(execution)  # noqa: SLF001 - what a disk holds
+        stored = self.inner._streams.get(execution)
         if stored is None:
             return
         stream = self.evidence.streams.get(execution)

@@ -2,7 +2,7 @@
 
 A storm comes first: processes are killed at any of their callbacks, frozen beyond their leases, cut off; the store
 answers late, refuses, or does what it was asked and says that it does not know; the clock jumps. Then it is calm, and
-everything must come to rest. ``Ordeal(seed).run()`` gives the evidence; ``petra.testing.ordeal.invariants`` judges it.
+everything must come to rest. ``Ordeal(seed).run()`` gives the evidence; ``ordeal.invariants`` judges it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import math
 from functools import lru_cache
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
+from ordeal.chance import chance_of
+from ordeal.clients import Client
+from ordeal.clock import EPOCH, JumpingClock
+from ordeal.evidence import Evidence, Witness
+from ordeal.hands import SLOWEST_S
+from ordeal.host import SHARD_LEASE_S, Host, Seat
+from ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
+from ordeal.memo import remembering
+from ordeal.network import BEATS, HALF, SILENT
+from ordeal.plan import Plan, beset, draw
+from ordeal.scenes import Scene, children, choose
+from ordeal.words import Words
 from petra.kernel import Program
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 from petra.store.memory import MemoryStore
-from petra.testing.ordeal.chance import chance_of
-from petra.testing.ordeal.clients import Client
-from petra.testing.ordeal.clock import EPOCH, JumpingClock
-from petra.testing.ordeal.evidence import Evidence, Witness
-from petra.testing.ordeal.hands import SLOWEST_S
-from petra.testing.ordeal.host import SHARD_LEASE_S, Host, Seat
-from petra.testing.ordeal.loop import Process, RestlessError, StandstillError, virtual_loop
-from petra.testing.ordeal.memo import remembering
-from petra.testing.ordeal.network import BEATS, HALF, SILENT
-from petra.testing.ordeal.plan import Plan, beset, draw
-from petra.testing.ordeal.scenes import Scene, children, choose
-from petra.testing.ordeal.words import Words
 
 RECORDS_MAX = 120
 """Records after which somebody cancels an execution: a random playbook may go round for ever."""

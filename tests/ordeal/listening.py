@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from petra.testing.ordeal.evidence import Acknowledged, Evidence, Extended, Sent
+from ordeal.evidence import Acknowledged, Evidence, Extended, Sent
 from petra.wire import frames as f
 
 

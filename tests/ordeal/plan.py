@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
+from ordeal.network import Weather
 from petra.store.faults import Fault
-from petra.testing.ordeal.network import Weather
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal.plan import Plan
 from petra.errors import ObjectError, PetraError
 from petra.objects.base import checked, checked_key, decode, encode, inside, verified
 from petra.references import (
@@ -25,7 +26,6 @@ from petra.references import (
     read_reference,
     resolved,
 )
-from petra.testing.ordeal.plan import Plan
 
 STORE = "disk"
 BLOCK = 10_000
@@ -65,6 +65,10 @@ class Disk:
         self._faults.write(key, unreachable=self._unreachable)
         self._content[key] = content
         await self._pause()
+
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under its key."""
+        await self.write(key, await asyncio.to_thread(file.read_bytes))
 
     async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
         """Store the elements of several lists as one."""

@@ -1,7 +1,7 @@
 """The invariants, one function each, over what was seen from outside. A function yields what is wrong.
 
 ``judge`` asks them all. They read logs, journal, ledger and frames, and never the engine's memory; those about the
-course of one log are in ``petra.testing.checker``, which keeps books of its own over it.
+course of one log are in ``tests/support/checker.py``, which keeps books of its own over it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from support.checker import Checker
+
+from ordeal.evidence import Asked, Evidence, Stream
 from petra.engine.codec import execution_row, item_row
 from petra.kernel import State, evolve, verify
 from petra.kernel import events as e
@@ -17,8 +20,6 @@ from petra.kernel.on_net import walk
 from petra.kernel.program import Program
 from petra.kernel.state import DELIVERIES_MAX
 from petra.store.rows import Pending
-from petra.testing.checker import Checker
-from petra.testing.ordeal.evidence import Asked, Evidence, Stream
 
 Invariant = Callable[[Evidence], Iterator[str]]
 INVARIANTS: dict[str, Invariant] = {}

@@ -202,14 +202,14 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             StandstillError: it will never be.
             RestlessError: it goes in circles.
         """
-        asyncio._set_running_loop(self)  # noqa: SLF001 - what an event loop does
+        asyncio._set_running_loop(self)
         try:
             task = asyncio.ensure_future(future, loop=self)
             while not task.done():
                 self._run_one()
             return task.result()
         finally:
-            asyncio._set_running_loop(None)  # noqa: SLF001
+            asyncio._set_running_loop(None)
 
     def _run_one(self) -> None:
         if not self._ready:
@@ -217,13 +217,13 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         handle = self._ready.popleft()
         if handle.cancelled():
             return
-        owner = handle._context.get(OWNER)  # type: ignore[attr-defined] # noqa: SLF001
+        owner = handle._context.get(OWNER)  # type: ignore[attr-defined]
         if owner is not None and not owner.lets(handle):
             return
         self.callbacks += 1
         if self.callbacks > CALLBACKS_MAX:
             raise RestlessError(f"{CALLBACKS_MAX:,} callbacks ran, and it goes on")
-        handle._run()  # noqa: SLF001
+        handle._run()
 
     def _jump(self) -> None:
         if not self._timers:
@@ -266,8 +266,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._tasks.clear()
 
     def _run_one_unless_finished(self) -> None:
-        asyncio._set_running_loop(self)  # noqa: SLF001
+        asyncio._set_running_loop(self)
         try:
             self._run_one()
         finally:
-            asyncio._set_running_loop(None)  # noqa: SLF001
+            asyncio._set_running_loop(None)

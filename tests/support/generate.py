@@ -47,7 +47,7 @@ class TooLongError(Exception):
 
 def random_path(seed: int) -> RandomPath:
     """Draw a path; playbooks that the reader refuses are drawn again."""
-    dice = Random(seed)  # noqa: S311 - not for secrets
+    dice = Random(seed)
     while True:
         made = _Drawn(dice).playbook()
         reading = read(json.dumps(made), f"random-{seed}")
@@ -294,10 +294,10 @@ class _Drawn:
 
 def unleash(path: RandomPath, simulation: Simulation, *, acts: int = 8) -> None:
     """Schedule random outside events, among them such that must be refused."""
-    dice = Random(path.seed + 1)  # noqa: S311 - not for secrets
+    dice = Random(path.seed + 1)
     for _ in range(acts):
         at = EPOCH + dice.choice((0, 1, 2, 3, 5, 8, 20, 60, 120, 400))
-        draw = Random(dice.random())  # noqa: S311 - not for secrets
+        draw = Random(dice.random())
         simulation.at(at, WORLD, lambda draw=draw: _act(draw, simulation))  # type: ignore[misc]
 
 
