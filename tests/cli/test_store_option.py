@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from store.conftest import cluster, new_database
-from support.forks import run_petra
+from support import forks
 
 __all__ = ["cluster", "new_database"]
 
@@ -27,7 +27,7 @@ workflow:
 
 
 def _petra(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_petra(Path.cwd(), *arguments)
+    return forks.PETRA.run(Path.cwd(), *arguments)
 
 
 @pytest.mark.slow
