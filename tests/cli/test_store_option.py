@@ -8,10 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store.conftest import cluster, new_database
 from support import forks
-
-__all__ = ["cluster", "new_database"]
 
 BOOK = """\
 apiVersion: petra/v1
