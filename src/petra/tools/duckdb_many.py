@@ -115,8 +115,7 @@ def _is_alike(values: list[Any], takes_floats: bool) -> bool:  # noqa: FBT001 - 
     if int in kinds and any(type(v) is int and not -_INT64 <= v < _INT64 for v in values):
         return False
     return (
-        (len(kinds) == 1
-        and kinds <= {int, float, str, bool})
+        (len(kinds) == 1 and kinds <= {int, float, str, bool})
         or not kinds
         or (takes_floats and kinds == {int, float})
     )
