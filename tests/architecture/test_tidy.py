@@ -49,6 +49,7 @@ LARGE_FILES = {
     "src/petra/playbook/yaml12.py": "one pass over the parser's events",
     "src/petra/store/memory.py": "the reference of the protocol, method by method",
     "src/petra/store/postgres.py": "the protocol, method by method",
+    "src/petra/store/postgres_write.py": "a statement per function",
     "src/petra/store/sqlite.py": "the protocol, method by method",
     "src/petra/store/sqlite_read.py": "a query per function",
     "src/petra/store/sqlite_write.py": "a statement per function",

@@ -15,9 +15,11 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from petra.desk import ForbiddenError
 from petra.engine.admit import InputError
+from petra.engine.catalogue import StaleError
 from petra.engine.draft import ReusedError
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.life import StoppedError
+from petra.engine.proofs import UnsoundError
 from petra.errors import ExpressionError, PetraError, UnreadableError, UsageError
 from petra.playbook import InvalidPlaybookError
 from petra.playbook.problems import problem_data
@@ -115,6 +117,7 @@ _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that f
     (UnreadableError, "unreadable"),
     (StoppedError, "unavailable"),
     (StoreError, "unavailable"),
+    (StaleError, "stale"),
     (UsageError, "refused"),
 )
 
@@ -126,6 +129,9 @@ def _refusal(error: Exception) -> ProblemError:
         case InvalidPlaybookError():
             places = [problem_data(one) for one in error.problems]
             return ProblemError("invalid-playbook", "the playbook has errors", places)
+        case UnsoundError():
+            places = [problem_data(one) for one in error.problems]
+            return ProblemError("invalid-playbook", str(error), places)
         case UnicodeDecodeError():
             return ProblemError("bad-request", "the body is not UTF-8")
         case RecursionError():
