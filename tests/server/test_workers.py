@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from server.conftest import PETRA, Served, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -321,3 +322,23 @@ def _address(served: Served) -> dict[str, Any]:
         "subprotocols": [SUBPROTOCOL],
         "additional_headers": {"Authorization": f"Bearer {served.said['token']}"},
     }
+
+
+def test_a_worker_of_a_token_serves_its_pool_until_the_token_is_revoked(tmp_path: Path) -> None:
+    with serve(tmp_path / ".petra") as served, served.client() as api:
+        made = api.post("/tokens", json={"role": "worker", "pool": "etl"}).json()
+        with worker(served, token=made["token"]) as process:
+            heard(process, "works for")
+            assert run(served, BOOK)["status"] == "completed"
+            headers = {"Authorization": f"Bearer {made['token']}"}
+            for path in ("executions", "playbooks", "users", "work-items", "workers"):
+                seen = httpx2.get(f"{served.url}/api/v1/{path}", headers=headers)
+                assert seen.status_code == 403, path
+            address = {**_address(served), "additional_headers": headers}
+            with connect(**address) as socket:
+                socket.send(FRAMES["another pool"])
+                with pytest.raises(ConnectionClosed, match="pool 'etl'"):
+                    socket.recv(timeout=60)
+            assert api.delete(f"/tokens/{made['id']}").status_code == 204
+            assert process.stderr is not None
+            assert any("token" in line for line in process.stderr)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -93,6 +94,10 @@ class Committed(Row, frozen=True):
 
 class Store(Protocol):
     """Where everything durable lives."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """Who may come in, and what they did."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.

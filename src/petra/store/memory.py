@@ -31,6 +31,7 @@ from petra.store.judge import (
     seeks,
     write_cursor,
 )
+from petra.store.memory_accounts import MemoryAccounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -97,6 +98,7 @@ class MemoryStore:
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
+        self.accounts = MemoryAccounts()
 
     # Writing
 

@@ -56,6 +56,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.sqlite_accounts import SqliteAccounts
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -92,6 +93,7 @@ class SqliteStore:
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = Errands("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+        self.accounts = SqliteAccounts(self._read, self._write)
 
     @classmethod
     async def open(

@@ -37,7 +37,7 @@ from petra.store import (
     shard_of,
 )
 from petra.store.faults import Fault, faulty
-from petra.testing import store_letter_claims, store_query_claims
+from petra.testing import store_account_claims, store_letter_claims, store_query_claims
 from petra.testing.store_rows import (
     CLAIMS,
     Claim,
@@ -59,7 +59,7 @@ from petra.testing.store_rows import (
     what_is_stored,
 )
 
-__all__ = ["CLAIMS", "Claim", "store_letter_claims", "store_query_claims"]
+__all__ = ["CLAIMS", "Claim", "store_account_claims", "store_letter_claims", "store_query_claims"]
 
 
 # The log

@@ -354,3 +354,34 @@ GROUP BY e.stream
 HAVING count(r.seq) <> e.version OR max(r.seq) IS DISTINCT FROM e.version
   OR e.head IS DISTINCT FROM (SELECT hash FROM records h WHERE h.stream = e.stream AND h.seq = e.version)
 LIMIT 100
+
+-- name: account
+SELECT kind, name, version, body, until FROM accounts WHERE kind = $1 AND name = $2
+
+-- name: accounts
+SELECT kind, name, version, body, until FROM accounts WHERE kind = $1 AND name > $2 ORDER BY name LIMIT $3
+
+-- name: insert_account
+INSERT INTO accounts (kind, name, version, body, until) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (kind, name) DO NOTHING RETURNING version
+
+-- name: update_account
+UPDATE accounts SET version = $3, body = $4, until = $5
+WHERE kind = $1 AND name = $2 AND version = $3 - 1 RETURNING version
+
+-- name: forget_account
+DELETE FROM accounts WHERE kind = $1 AND name = $2 RETURNING version
+
+-- name: forget_old_accounts
+DELETE FROM accounts WHERE until < $1 RETURNING version
+
+-- name: note
+INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: audit
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number > $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)
+ORDER BY number LIMIT $2
+
+-- name: audit_end
+SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1

@@ -352,3 +352,30 @@ LIMIT 100
 
 -- name: stream_id
 SELECT id FROM executions WHERE stream = ?
+
+-- name: account
+SELECT kind, name, version, body, until FROM accounts WHERE kind = ? AND name = ?
+
+-- name: accounts
+SELECT kind, name, version, body, until FROM accounts WHERE kind = ? AND name > ? ORDER BY name LIMIT ?
+
+-- name: keep_account
+INSERT INTO accounts (kind, name, version, body, until) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, name) DO UPDATE SET version = excluded.version, body = excluded.body, until = excluded.until
+
+-- name: forget_account
+DELETE FROM accounts WHERE kind = ? AND name = ?
+
+-- name: forget_old_accounts
+DELETE FROM accounts WHERE until < ?
+
+-- name: note
+INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: audit
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number > :after AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
+ORDER BY number LIMIT :limit
+
+-- name: audit_end
+SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1
