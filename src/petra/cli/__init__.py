@@ -71,7 +71,6 @@ _HELP_WIDTH = 52
 _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
-        "start": ("run", "start"),
         "playbooks": ("apply", "playbooks"),
         **{
             verb: ("executions", verb)

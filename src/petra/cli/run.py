@@ -1,4 +1,4 @@
-"""``petra run``, ``petra start`` and ``petra watch``: start a playbook here, or take one up, and follow it."""
+"""``petra run`` and ``petra watch``: start a playbook here, or take one up, and follow it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -25,7 +24,6 @@ from petra.cli.home import (
     either,
     found_id,
     home_option,
-    look,
     request_id,
     result_from,
     shown_data,
@@ -43,14 +41,9 @@ from petra.desk.beside import beside
 from petra.embedded import STORE, Local, Result, new_id
 from petra.errors import UsageError
 from petra.net.proof import Proof
-from petra.playbook import Playbook, read, to_yaml
+from petra.playbook import Playbook, to_yaml
 from petra.playbook.write import to_plain
-from petra.store.base import Store
-from petra.store.rows import Playbook as Row
 from petra.values import digest
-
-_MOST = 1_000
-"""Playbooks, or versions of one, that are looked through."""
 
 
 @click.command("run")
@@ -106,13 +99,13 @@ def command(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
-    starting = _Starting(
+    starting = Starting(
         home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output
     )
-    _start(starting)
+    start_and_follow(starting)
 
 
-def _start(starting: _Starting) -> NoReturn:
+def start_and_follow(starting: Starting) -> NoReturn:
     """Start it, say what came of it and leave."""
     home, output = starting.home, starting.output
     with _interruptible(starting.named):
@@ -120,84 +113,6 @@ def _start(starting: _Starting) -> NoReturn:
     if not starting.detach:
         _finish(home, result, output)
     _finish(home, result, output, code=0, detached=starting.here)
-
-
-@click.command("start")
-@click.argument("path")
-@click.option(
-    "--version", "version", metavar="V", help="A version of it; the one applied last when absent."
-)
-@with_workload
-@click.option("--detach", is_flag=True, help="Start it and leave; 'petra watch' goes on with it.")
-@click.option(
-    "--wait", "waits", is_flag=True, help="Stay while it waits: for a person, a signal, or time."
-)
-@click.option("--only", is_flag=True, help="Leave alone what an earlier process left here.")
-@label_option
-@home_option
-@as_json
-def start(
-    path: str,
-    home: Path,
-    output: str,
-    *,
-    version: str | None,
-    labels: dict[str, str],
-    workload: str,
-    sets: tuple[str, ...],
-    detach: bool,
-    waits: bool,
-    only: bool,
-) -> None:
-    """Start a playbook that is applied here, by its path, and follow it as 'petra run' does.
-
-    PATH is its 'metadata.path', or its name where it has none; 'petra playbooks' lists what is applied. What it calls is
-    found among what is applied. Exit codes are those of 'petra run'.
-    """
-    given = workload_of(workload, sets)
-    source = _applied(home, path, version)
-    playbook = read(source, path, checks=False).checked()
-    for words in unknown_keys(playbook, given):
-        click.echo(f"warning: {words}", err=True)
-    # It was judged when it was applied: who let it in although it is unsound meant that.
-    begin = Begin(
-        id=request_id(), execution="", playbook=source, workload=given, rest=False, allow_unsound=True, labels=labels
-    )  # fmt: skip
-    _start(
-        _Starting(home, begin, playbook, None, detach=detach, waits=waits, only=only, output=output)
-    )
-
-
-def _applied(home: Path, path: str, version: str | None) -> str:
-    """Return the text of a playbook that is applied under a path, or a name; otherwise say what there is."""
-
-    async def asking(store: Store, _: object) -> tuple[list[Row], list[Row]]:
-        return await store.playbook_versions(path, limit=_MOST), await store.playbooks(limit=_MOST)
-
-    try:
-        versions, all_of_them = look(home, asking)
-    except UsageError:
-        versions, all_of_them = [], []
-    if not versions and (named := [one for one in all_of_them if one.name == path]):
-        if len(named) > 1:
-            listed = ", ".join(f"'{one.path}'" for one in named)
-            raise UsageError(f"several playbooks are called '{path}': {listed}; name the path")
-        return _applied(home, named[0].path, version)
-    chosen = next((one for one in versions if version in (None, one.version)), None)
-    if chosen is not None:
-        return chosen.source.decode()
-    if versions:
-        known = (
-            ", ".join(f"'{one.version}'" for one in versions if one.version) or "none with a name"
-        )
-        raise UsageError(f"'{path}' has no version '{version}' here; there is {known}")
-    if Path(path).is_file():
-        raise UsageError(
-            f"'{path}' is a file: 'petra run {path}' starts it, 'petra apply {path}' stores it"
-        )
-    near = get_close_matches(path, [one.path for one in all_of_them], n=1)
-    hint = f"did you mean '{near[0]}'?" if near else "'petra apply FILE' does it"
-    raise UsageError(f"no playbook is applied as '{path}'; {hint}")
 
 
 def _say_detached(home: Path, execution: str) -> None:
@@ -210,7 +125,7 @@ def _say_detached(home: Path, execution: str) -> None:
 
 
 @dataclass(slots=True)
-class _Starting:
+class Starting:
     """Starts an execution with the home open, or in the process that has it open, and follows it.
 
     ``named`` has its id, once there is one: of our engine's own shards, where several engines share a store.
