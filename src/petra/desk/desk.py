@@ -14,6 +14,7 @@ from petra.clock import Clock
 from petra.desk.beside import How
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
+from petra.desk.letting_in import ITEMS, admitted, narrowed
 from petra.desk.principal import May, Principal
 from petra.desk.removing import removed
 from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
@@ -24,6 +25,7 @@ from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
 from petra.engine.news import News, Topic
+from petra.engine.proofs import UnsoundError
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
@@ -42,6 +44,10 @@ class Desk:
         self.engine = engine
         self.clock = clock
         self._resting = Resting(engine.feed, self._entry, clock.now, engine.check)
+
+    async def admitted(self, who: Principal, powers: frozenset[May], execution: str) -> Principal:
+        """Return whoever may do one of some things with an execution; see ``petra.desk.letting_in``."""
+        return await admitted(self.engine.store, who, powers, execution)
 
     # Starting
 
@@ -98,18 +104,25 @@ class Desk:
         )  # fmt: skip
 
     async def apply(
-        self, who: Principal, playbooks: Sequence[Playbook], *, allow_unsound: bool = False
+        self,
+        who: Principal,
+        playbooks: Sequence[Playbook],
+        *,
+        allow_unsound: bool = False,
+        replaces: str | None = None,
     ) -> list[dict[str, Any]]:
         """Make playbooks the current ones of their paths; return what became of each.
 
         Raises:
-            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+            UnsoundError: the net of one is not sound, and that is not allowed; nothing is stored.
+            StaleError: the current one is not the one that it ``replaces``.
         """
         who.must(May.APPLY)
         for one in playbooks if not allow_unsound else ():
-            if why := await self.engine.proofs.fault(self.engine.entries.compiled(one)):
-                raise UsageError(f"playbook '{one.metadata.name}': {why}")
-        return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
+            if found := await self.engine.proofs.problems(self.engine.entries.compiled(one)):
+                raise UnsoundError(one.metadata.name, found)
+        applied = self.engine.catalogue.apply
+        return [applied_data(await applied(one, replaces=replaces)) for one in playbooks]
 
     async def remove(
         self, who: Principal, executions: Sequence[str], *, force: bool = False
@@ -201,8 +214,13 @@ class Desk:
         limit: int = PAGE,
     ) -> Page[WorkItemRow]:
         """List work items by priority, then age."""
-        who.must(May.DECIDE)
-        return await self.engine.store.work_items(wanted, cursor=cursor, limit=limit)
+        who.must_one(ITEMS)
+        return await self.engine.store.work_items(narrowed(who, wanted), cursor=cursor, limit=limit)
+
+    async def count_work_items(self, who: Principal, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        who.must_one(ITEMS)
+        return await self.engine.store.count_work_items(narrowed(who, wanted))
 
     def follow(self, who: Principal, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
@@ -212,7 +230,7 @@ class Desk:
 
     def watch(self, who: Principal, topic: Topic) -> Subscription:
         """Return a queue of what lists show of a topic; to be used in a ``with``."""
-        who.must(May.DECIDE if topic is Topic.WORK_ITEMS else May.SEE)
+        who.must_one(ITEMS if topic is Topic.WORK_ITEMS else frozenset({May.SEE}))
         return self.engine.feed.subscribe(topic)
 
     # Acting

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from petra.clock import Clock
 from petra.engine.codec import playbook_row
+from petra.errors import UsageError
 from petra.kernel.program import digest_of
 from petra.library import Gathered
 from petra.playbook import Playbook, read
@@ -18,6 +21,10 @@ from petra.playbook.company import Company
 from petra.store.base import Store
 from petra.store.rows import Batch
 from petra.store.rows import Playbook as Row
+
+
+class StaleError(UsageError):
+    """Something has changed since whoever wants to replace it looked."""
 
 
 class Applied(NamedTuple):
@@ -43,14 +50,25 @@ class Catalogue:
         self._store = store
         self._clock = clock
 
-    async def apply(self, playbook: Playbook) -> Applied:
-        """Make a playbook the current one of its path; one that is already stays as it is."""
+    async def apply(self, playbook: Playbook, *, replaces: str | None = None) -> Applied:
+        """Make a playbook the current one of its path; one that is already stays as it is.
+
+        Raises:
+            StaleError: the current one is not the one that it ``replaces``.
+        """
         row = playbook_row(playbook, applied=self._clock.now())
-        for current in await self._store.playbook_versions(row.path, limit=1):
-            if current.digest == row.digest:
-                return Applied(current, unchanged=True)
-        await self._store.commit(Batch(playbooks=(row,)))
+        current = await self._current(row.path)
+        if current is not None and current.digest == row.digest:
+            if replaces not in (None, row.digest):
+                raise _stale(row, current)
+            return Applied(current, unchanged=True)
+        row = msgspec.structs.replace(row, replaces=replaces)
+        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+            raise _stale(row, await self._current(row.path))
         return Applied(row, unchanged=False)
+
+    async def _current(self, path: str) -> Row | None:
+        return next(iter(await self._store.playbook_versions(path, limit=1)), None)
 
     async def sent(self, text: str) -> Playbook:
         """Read a definition that somebody sent.
@@ -77,3 +95,8 @@ class Catalogue:
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))
         return company
+
+
+def _stale(row: Row, current: Row | None) -> StaleError:
+    words = f"at {current.digest[:12]}" if current is not None else "not applied"
+    return StaleError(f"'{row.path}' is {words} now")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -76,12 +77,14 @@ class Committed(Row, frozen=True):
     """What became of a batch: an outcome per change, in the order of the batch.
 
     ``answers`` are those now stored for the batch's own commands, ``refused`` the commands whose id was
-    used before for a different request.
+    used before for a different request. ``stale`` are the digests of playbooks that would have replaced another one
+    than they were to.
     """
 
     outcomes: tuple[Outcome, ...] = ()
     answers: tuple[Answer, ...] = ()
     refused: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
     @property
     def applied(self) -> bool:
@@ -91,6 +94,10 @@ class Committed(Row, frozen=True):
 
 class Store(Protocol):
     """Where everything durable lives."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """Who may come in, and what they did."""
 
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.
@@ -149,6 +156,12 @@ class Store(Protocol):
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out, by (execution, run, chunk), beginning behind ``after``."""
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments; return those that are written.
+
+        One whose delivery is not the one that is out any more is not.
+        """
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE

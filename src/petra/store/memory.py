@@ -26,10 +26,12 @@ from petra.store.judge import (
     offers,
     owns,
     read_cursor,
+    replaces,
     search_text,
     seeks,
     write_cursor,
 )
+from petra.store.memory_accounts import MemoryAccounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -65,6 +67,7 @@ class _Stream:
         self.snapshot: Snapshot | None = None
         self.items: dict[str, WorkItemRow] = {}
         self.pending: dict[tuple[str, str], Pending] = {}
+        self.leases: dict[tuple[str, str], tuple[int, str]] = {}
         self.objects: set[str] = set()
         self.commands: set[str] = set()
 
@@ -95,6 +98,7 @@ class MemoryStore:
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
+        self.accounts = MemoryAccounts()
 
     # Writing
 
@@ -105,11 +109,7 @@ class MemoryStore:
         outcomes = tuple(self._apply(change, batch, epochs) for change in batch.changes)
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
-        for playbook in batch.playbooks:
-            if not playbook.applied and playbook.digest in self._playbooks:
-                continue  # one that was applied stays
-            self._playbooks.pop(playbook.digest, None)
-            self._playbooks[playbook.digest] = playbook
+        stale = self._shelve(batch.playbooks)
         for credential in batch.credentials:
             if credential.body is None:
                 self._credentials.pop(credential.name, None)
@@ -119,7 +119,23 @@ class MemoryStore:
         for notice in batch.notices:
             for heard in tuple(self._listeners):
                 heard(notice)
-        return Committed(outcomes=outcomes, answers=answers, refused=refused)
+        return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
+
+    def _shelve(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+        """Keep playbooks; return the digests of those that would replace another one than they were to."""
+        stale = []
+        for playbook in playbooks:
+            current = next(
+                (p.digest for p in reversed(self._applied()) if p.path == playbook.path), ""
+            )
+            if not replaces(playbook, current):
+                stale.append(playbook.digest)
+            elif (
+                playbook.applied or playbook.digest not in self._playbooks
+            ):  # one that was applied stays
+                self._playbooks.pop(playbook.digest, None)
+                self._playbooks[playbook.digest] = msgspec.structs.replace(playbook, replaces=None)
+        return tuple(stale)
 
     def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> Outcome:
         stream = self._streams.get(change.execution)
@@ -244,7 +260,23 @@ class MemoryStore:
             for place, pending in stream.pending.items()
         )
         behind = sorted((place, pending) for place, pending in found if place > after)
-        return [PendingRow(execution=place[0], pending=row) for place, row in behind[:limit]]
+        return [self._out(place[0], row) for place, row in behind[:limit]]
+
+    def _out(self, execution: str, pending: Pending) -> PendingRow:
+        known = self._streams[execution].leases.get((pending.run, pending.chunk), (0, ""))
+        lease = known[1] if known[0] == pending.delivery else ""
+        return PendingRow(execution=execution, pending=pending, lease=lease)
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        written = set()
+        for row in rows:
+            stream, own = self._streams.get(row.execution), row.pending
+            known = stream.pending.get((own.run, own.chunk)) if stream is not None else None
+            if stream is not None and known is not None and known.delivery == own.delivery:
+                stream.leases[own.run, own.chunk] = own.delivery, row.lease
+                written.add(row.lease)
+        return written
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE

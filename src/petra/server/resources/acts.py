@@ -8,9 +8,11 @@ import msgspec
 from litestar import Response, Router, patch, post
 from litestar.params import FromPath, HeaderParameter, JSONBody
 
+from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
@@ -20,6 +22,8 @@ from petra.wire import Error
 
 LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
+VERSION_DIGITS = 12
+"""A version has fewer digits than that."""
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
@@ -94,11 +98,12 @@ async def _accepted(
     asked = command_id(who, key, f"{type(command).__name__} {execution}")
     answered = await service.desk.ask(who, execution, command, request=asked)
     if answered.refused:
-        raise ProblemError("refused", answered.refused)
+        code = "stale" if answered.refused.startswith(c.MOVED_ON) else "refused"
+        raise ProblemError(code, answered.refused)
     return answered.version
 
 
-@post("/executions/{execution:str}/signals/{name:str}", status_code=200)
+@post("/executions/{execution:str}/signals/{name:str}", status_code=200, opt=needs(May.STEER))
 async def signal(
     service: TheService,
     who: Who,
@@ -127,7 +132,7 @@ async def _met(service: TheService, execution: str, name: str, version: int) -> 
     return bool(found) and found[-1].run is not None
 
 
-@post("/executions/{execution:str}/pause", status_code=200)
+@post("/executions/{execution:str}/pause", status_code=200, opt=needs(May.STEER))
 async def pause(
     service: TheService,
     who: Who,
@@ -141,7 +146,7 @@ async def pause(
     return await _asked(service, who, execution, command, key, prefer)
 
 
-@post("/executions/{execution:str}/resume", status_code=200)
+@post("/executions/{execution:str}/resume", status_code=200, opt=needs(May.STEER))
 async def resume(
     service: TheService, who: Who, execution: FromPath[str], key: Key = None, prefer: Prefer = None
 ) -> Execution:
@@ -149,7 +154,7 @@ async def resume(
     return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
 
 
-@post("/executions/{execution:str}/cancel", status_code=200)
+@post("/executions/{execution:str}/cancel", status_code=200, opt=needs(May.STEER))
 async def cancel(
     service: TheService,
     who: Who,
@@ -163,7 +168,15 @@ async def cancel(
     return await _asked(service, who, execution, command, key, prefer)
 
 
-@patch("/executions/{execution:str}/ctx", status_code=200)
+def _version(if_match: str | None) -> int | None:
+    """Return the version that somebody saw; None where any will do."""
+    given = (if_match or "*").strip().strip('"')
+    if given != "*" and not (given.isascii() and given.isdigit() and len(given) <= VERSION_DIGITS):
+        raise ProblemError("stale", f"there is no version {given[:40]}")
+    return int(given) if given != "*" else None
+
+
+@patch("/executions/{execution:str}/ctx", status_code=200, opt=needs(May.STEER))
 async def patch_ctx(
     service: TheService,
     who: Who,
@@ -173,16 +186,14 @@ async def patch_ctx(
     key: Key = None,
 ) -> Response[Execution]:
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
-    if if_match is not None:
-        entry = await service.engine.view(execution)
-        if if_match.strip().strip('"') != str(entry.state.seq):
-            raise ProblemError("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
-    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason)
+    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
     shown = await _asked(service, who, execution, command, key, None)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
 
-@post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
+@post(
+    "/executions/{execution:str}/steps/{step:str}/override", status_code=200, opt=needs(May.STEER)
+)
 async def override(
     service: TheService,
     who: Who,
@@ -205,7 +216,7 @@ async def override(
     return await _asked(service, who, execution, command, key, None)
 
 
-@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
+@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200, opt=needs(May.STEER))
 async def retry(
     service: TheService,
     who: Who,
@@ -219,7 +230,7 @@ async def retry(
     return await _asked(service, who, execution, command, key, None)
 
 
-@post("/executions/{execution:str}/groups/{group:str}", status_code=200)
+@post("/executions/{execution:str}/groups/{group:str}", status_code=200, opt=needs(May.STEER))
 async def change_group(
     service: TheService,
     who: Who,

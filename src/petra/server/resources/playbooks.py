@@ -9,6 +9,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
+from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
@@ -19,23 +20,21 @@ IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)
 AnyHttpRequest = Request[Any, Any, Any]
 
 
-@get("/playbooks")
+@get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, who: Who, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
-    who.must(May.SEE)
     rows = await service.engine.store.playbooks(after=cursor, limit=bounded(limit))
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
-@get("/playbooks/{path:path}")
+@get("/playbooks/{path:path}", opt=needs(May.SEE))
 async def one(
-    service: TheService, who: Who, path: FromPath[str], version: FromQuery[str | None] = None
+    service: TheService, path: FromPath[str], version: FromQuery[str | None] = None
 ) -> Response[dict[str, Any]]:
     """Return a playbook with its text."""
-    who.must(May.SEE)
     name = path.lstrip("/")
     row = await service.engine.store.find_playbook(name, version)
     if row is None:
@@ -44,53 +43,54 @@ async def one(
     return Response(body, headers={"ETag": f'"{row.digest}"'})
 
 
-@put("/playbooks/{path:path}", status_code=200)
+@put("/playbooks/{path:path}", status_code=200, opt=needs(May.APPLY))
 async def replaced(
     service: TheService,
     who: Who,
     request: AnyHttpRequest,
     path: FromPath[str],
+    *,
+    allow_unsound: FromQuery[bool] = False,
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed."""
+    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed.
+
+    One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
+    only if that is the version it replaces.
+    """
     name = path.lstrip("/")
     playbook = await service.texts.read(await text_of(request), name)
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, who, playbook, if_match)
+    return await _applied(service, who, playbook, if_match, allow_unsound=allow_unsound)
 
 
-@post("/playbooks", status_code=201)
+@post("/playbooks", status_code=201, opt=needs(May.APPLY))
 async def applied(
-    service: TheService, who: Who, request: AnyHttpRequest
+    service: TheService,
+    who: Who,
+    request: AnyHttpRequest,
+    *,
+    allow_unsound: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
-    """Apply a playbook under the path that its text names."""
+    """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
     playbook = await service.texts.read(await text_of(request), "the playbook")
-    return await _applied(service, who, playbook, None)
+    return await _applied(service, who, playbook, None, allow_unsound=allow_unsound)
 
 
 async def _applied(
-    service: TheService, who: Who, playbook: Playbook, if_match: str | None
+    service: TheService, who: Who, playbook: Playbook, if_match: str | None, *, allow_unsound: bool
 ) -> Response[dict[str, Any]]:
-    who.must(May.APPLY)
-    path = playbook.metadata.path or playbook.metadata.name
-    if if_match is not None:
-        current = await service.engine.store.find_playbook(path)
-        digest = current.digest if current is not None else ""
-        if if_match.strip().strip('"') != digest:
-            raise ProblemError("stale", f"'{path}' is at {digest[:12] or 'no version'} now")
-    (made,) = await service.desk.apply(who, [playbook])
+    seen = if_match.strip().strip('"') if if_match is not None else None
+    (made,) = await service.desk.apply(who, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 
 
-@get("/definitions/{digest:str}")
-async def definition(
-    service: TheService, who: Who, digest: FromPath[str]
-) -> Response[dict[str, Any]]:
+@get("/definitions/{digest:str}", opt=needs(May.SEE))
+async def definition(service: TheService, digest: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
-    who.must(May.SEE)
     row = await service.engine.store.playbook(digest)
     if row is None:
         raise ProblemError("not-found", f"there is no definition {digest[:80]}")
