@@ -163,6 +163,34 @@ def test_a_worker_that_is_killed_loses_its_lease_and_the_run_goes_to_another(
         assert tell.read_text() == "begun\nbegun\n"
 
 
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_a_worker_goes_on_while_its_server_is_away_and_its_run_is_not_run_again(
+    tmp_path: Path, number: int
+) -> None:
+    tell, go = tmp_path / "tell", tmp_path / "go"
+    os.mkfifo(go)
+    with serve(tmp_path / ".petra", "--workers", "0") as served, worker(served) as process:
+        heard(process, "works for")
+        with served.client() as api:
+            body = {"playbook": {"text": LONG}, "workload": {"tell": str(tell), "go": str(go)}}
+            execution = api.post("/executions", json=body).json()["id"]
+        while not tell.exists():
+            assert process.poll() is None
+        served.end(number)
+        port = served.url.rpartition(":")[2]
+        with serve(tmp_path / ".petra", "--workers", "0", "--port", port) as again:
+            heard(process, "works for")
+            go.write_text("went on")
+            done = ended(again, execution)
+            with again.client() as api:
+                log = api.get(f"/executions/{execution}/records").text
+        assert (done["status"], done["output"]) == ("completed", "went on")
+        assert tell.read_text() == "begun\n"
+        assert "step.done" in log
+        assert "run.redelivered" not in log
+
+
 @pytest.mark.parametrize(
     ("token", "words"),
     [("petra_wrong", "does not know this token"), ("", "a worker needs a token")],

@@ -35,6 +35,7 @@ _VERBS = MappingProxyType(
         "apply": "Store playbooks, for those that call them.",
         "playbooks": "List the playbooks that are applied.",
         "run": "Start a playbook here, durably, and follow it.",
+        "start": "Start a playbook that is applied, by its path.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
         "worker": "Do the runs of a pool for a server elsewhere.",

@@ -157,6 +157,12 @@ class Store(Protocol):
     ) -> list[PendingRow]:
         """List assignments that are out, by (execution, run, chunk), beginning behind ``after``."""
 
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments; return those that are written.
+
+        One whose delivery is not the one that is out any more is not.
+        """
+
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[Letter]:

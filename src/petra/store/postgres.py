@@ -222,6 +222,14 @@ class PostgresStore:
         args = (sorted(shards), holder, float(lease_s))
         return dict(await self._write(lambda c: c.fetch(_SQL["claim_shards"], *args)))
 
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        args = (
+            [row.lease for row in rows], [row.execution for row in rows], [row.pending.run for row in rows],
+            [row.pending.chunk for row in rows], [row.pending.delivery for row in rows],
+        )  # fmt: skip
+        return {row[0] for row in await self._write(lambda c: c.fetch(_SQL["lease"], *args))}
+
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float
     ) -> dict[int, int]:
@@ -390,6 +398,7 @@ class PostgresStore:
             PendingRow(
                 execution=row[0],
                 pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+                lease=row[5],
             )
             for row in await self._fetch("pending", *after, _shards(shards), limit)
         ]

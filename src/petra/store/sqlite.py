@@ -372,6 +372,10 @@ class SqliteStore:
         """Take shards that are free or whose lease ran out."""
         return await self._write(lambda c: writing.claim_shards(c, holder, shards, lease_s))
 
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        return await self._write(lambda c: writing.lease(c, rows))
+
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float
     ) -> dict[int, int]:
