@@ -35,17 +35,7 @@ from petra.engine.limits import (
 )
 from petra.engine.manners import BreachError
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import (
-    ALONE,
-    Lease,
-    Link,
-    Queued,
-    Seen,
-    WorkerSeen,
-    is_of,
-    mark,
-    remember,
-)
+from petra.engine.workers import ALONE, Lease, Link, Queued, Seen, WorkerSeen, is_of, mark, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
