@@ -52,6 +52,7 @@ SHARED = {
     "Limits": NET,
     "Line": "to a worker elsewhere, and of an anchor file: the store knows no worker",
     "Listed": "news of an engine, and a list as recorded: the kernel hears no news",
+    "LogIn": SHAPE,
     "Migration": "of a playbook's text, and of a database's schema",
     "Move": "asked for, and planned: the request and what the kernel makes of it",
     "Name": NODE,
