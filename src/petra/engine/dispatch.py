@@ -43,6 +43,8 @@ from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, Iteration, frames
 
+_replace = msgspec.structs.replace
+
 
 class Dispatcher:
     """Hands assignments to workers and keeps their leases."""
@@ -91,12 +93,18 @@ class Dispatcher:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
         pool = self._pool_of(row)
-        waiting = self._waiting.setdefault(pool, deque())
+        waiting = self._waiting.get(pool)
+        if waiting is None:
+            waiting = self._waiting[pool] = deque()
         if len(waiting) >= OFFERS_MAX and self.pages is not None:
             self._more.add(pool)  # it is a row, and will be found there
             return
         waiting.append(offer)
-        self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
+        key = (row.execution, row.pending.run)
+        if (beside := self._offers.get(key)) is None:
+            self._offers[key] = [offer]
+        else:
+            beside.append(offer)
 
     def waits(self, pool: str) -> int:
         """Return how many assignments wait for a worker of a pool."""
@@ -262,12 +270,14 @@ class Dispatcher:
     def _leased(self, worker: WorkerSeen, offer: Offer) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
-        key = (row.execution, row.pending.run)
+        execution = row.execution
+        key = (execution, row.pending.run)
         beside = self._offers[key]
-        beside.remove(offer)
-        if not beside:
+        if len(beside) == 1:
             del self._offers[key]
-        if offer.gone or given is None or not self._hands_out(row.execution) or self._is_out(row):
+        else:
+            beside.remove(offer)
+        if offer.gone or given is None or not self._hands_out(execution) or self._is_out(row):
             return None
         program = self._entries.latest(given.playbook, offer.program)
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
@@ -275,14 +285,21 @@ class Dispatcher:
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
         lease = self._mint.make()
-        if row.execution not in worker.served:
-            remember(worker.served, row.execution)
-        expires = self._clock.monotonic() + self.lease_s
-        out = {one.path: one for one in given.iterations} if given.more else {}
-        self._leases[lease] = Lease(lease, row, worker, expires, given.more, out)
+        if execution not in worker.served:
+            remember(worker.served, execution)
+        lease_s = self.lease_s
+        expires = self._clock.monotonic() + lease_s
+        if given.more:
+            out = {one.path: one for one in given.iterations}
+            self._leases[lease] = Lease(lease, row, worker, expires, more=True, out=out)
+        else:
+            self._leases[lease] = Lease(lease, row, worker, expires)
         worker.leases.add(lease)
-        self._by_run.setdefault(key, set()).add(lease)
-        return msgspec.structs.replace(given, lease=lease, lease_s=self.lease_s)
+        if (known := self._by_run.get(key)) is None:
+            self._by_run[key] = {lease}
+        else:
+            known.add(lease)
+        return _replace(given, lease=lease, lease_s=lease_s)
 
     def _is_out(self, row: PendingRow) -> bool:
         """Whether a worker has this very delivery already."""
@@ -374,7 +391,7 @@ class Dispatcher:
         worker, lease = self._workers[link], self._leases.get(given.lease)
         if lease is None:
             return self._late(worker, given)
-        if not lease.is_for(given):
+        if not is_of(lease.row, given):
             raise BreachError("it reported something else than what its lease is for")
         if lease.worker is not worker:
             return False
