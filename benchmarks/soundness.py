@@ -32,7 +32,11 @@ from petra.net.pnml import read_pnml, write_pnml
 from petra.net.proof import prove
 from petra.net.soundness import check, read_final
 from petra.playbook import read
-from petra.testing.structured import structured
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.structured import structured  # noqa: E402
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

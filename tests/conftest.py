@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from ordeal.tally import Tally
 from thoroughness import few
-
-from petra.testing.ordeal.tally import Tally
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,13 +21,28 @@ settings.load_profile("untimed")
 
 
 # They start processes by the dozen, or break what runs: too slow to wait for at every change.
-SLOW_FOLDERS = (ROOT / "tests" / "hostile", ROOT / "tests" / "faults")
+SLOW_FOLDERS = ("tests/hostile/", "tests/faults/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if any(item.path.is_relative_to(folder) for folder in SLOW_FOLDERS):
+        if item.nodeid.startswith(SLOW_FOLDERS):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from ten thousand tests, which all stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

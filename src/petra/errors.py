@@ -28,7 +28,7 @@ class ExpressionError(PetraError):
     """An expression could not be compiled or evaluated.
 
     ``kind`` is one of syntax, statement, unknown_filter, unknown_test, unknown_function,
-    unknown_method, limit, undefined, type. ``offset`` counts characters into ``source``; ``place``
+    unknown_method, unknown_zone, limit, undefined, type. ``offset`` counts characters into ``source``; ``place``
     leads to that string when it stands inside a larger value.
     """
 

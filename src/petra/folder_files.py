@@ -12,7 +12,7 @@ import stat
 from pathlib import Path, PurePosixPath
 
 from petra.playbook import Reading, read_bytes
-from petra.playbook.pins import UnreadableFileError
+from petra.playbook.pins import Module, UnreadableFileError
 from petra.playbook.problems import did_you_mean
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
@@ -35,11 +35,18 @@ class FolderFiles:
             self._read[path] = self._text(path)
         return self._read[path]
 
-    def module(self, name: str) -> str | None:
-        """Return the source of a module of the folder, if it has one."""
+    def module(self, name: str) -> Module | None:
+        """Return a module or a package of the folder, if it has one; a folder of modules is a package (``__init__`` or not)."""
         self.was_asked = True
-        path = f"{name}{_PYTHON}"
-        return self.text(path) if (self._folder / path).is_file() else None
+        path = name.replace(".", "/")
+        inner = f"{path}/__init__{_PYTHON}"
+        if (self._folder / inner).is_file():
+            return Module(self.text(inner), is_package=True)
+        if (self._folder / f"{path}{_PYTHON}").is_file():
+            return Module(self.text(f"{path}{_PYTHON}"), is_package=False)
+        if any((self._folder / path).glob(f"*{_PYTHON}")):
+            return Module("", is_package=True)
+        return None
 
     def _text(self, path: str) -> str:
         shown = f"the file {path[:200]!r}"

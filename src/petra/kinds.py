@@ -78,6 +78,10 @@ class Http(Fields, frozen=True):
     ] = False
     auth: Annotated[Text | None, says("A name of the keychain.")] = None
     timeout: Annotated[Timeouts | Number | None, says("Time limits of the request.")] = None
+    idempotent: Annotated[
+        Flag,
+        says("Send `_task.key` as `Idempotency-Key`: the same for every try and every delivery."),
+    ] = False
     follow_redirects: Annotated[Flag, says("Follow redirects.")] = True
     verify: Annotated[Flag, says("Verify the server's certificate.")] = True
     max_bytes: Annotated[Number | None, says("Largest answer that is read.")] = None
@@ -319,6 +323,7 @@ _KNOWN: dict[str, type[Fields]] = {
     "human": Human,
     "wait": Wait,
 }
+BUILT_IN = frozenset(_KNOWN)
 KINDS: Mapping[str, type[Fields]] = MappingProxyType(_KNOWN)
 """The kinds that are known: the built-in ones, and those of plug-ins once a shell has found them."""
 

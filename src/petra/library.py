@@ -131,6 +131,8 @@ class Gathered:
     """The places of those that all of them find by path or name."""
     faulty: tuple[Reading, ...] = ()
     """What is called by name and cannot run."""
+    named: frozenset[str] = frozenset()
+    """The places of those that are called by name: a template may call the others, or never."""
 
     @property
     def playbooks(self) -> dict[str, Playbook]:
@@ -184,6 +186,7 @@ def gather(
         readings={place: good[place] for place in order},
         shelved=frozenset(shelved) & good.keys(),
         faulty=faulty,
+        named=frozenset(named & good.keys()),
     )
 
 

@@ -21,6 +21,12 @@ def report() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def found(report: ModuleType) -> dict[str, list[str]]:
+    markers: dict[str, list[str]] = report.markers(ROOT / "tests")
+    return markers
+
+
 def test_markers_of_modules_functions_and_parameters_are_found(
     report: ModuleType, tmp_path: Path
 ) -> None:
@@ -53,13 +59,15 @@ def test_the_page_tells_what_has_no_test(report: ModuleType) -> None:
     assert text.endswith("## Obligations without a test\n\n`000§1-2`\n")
 
 
-def test_every_marker_names_a_rule_that_exists(report: ModuleType) -> None:
+def test_every_marker_names_a_rule_that_exists(
+    report: ModuleType, found: dict[str, list[str]]
+) -> None:
     if not report.LEDGER.exists():
         pytest.skip("the ledger is not here")
     text = report.LEDGER.read_text("utf-8")
     unknown = [
         rule
-        for rule in report.markers(ROOT / "tests")
+        for rule in found
         if rule.partition(".")[0] not in report.RULES
         and f"| {rule} |" not in text
         and f"| {rule}-" not in text
@@ -67,10 +75,10 @@ def test_every_marker_names_a_rule_that_exists(report: ModuleType) -> None:
     assert unknown == []
 
 
-def test_the_page_is_fresh(report: ModuleType) -> None:
+def test_the_page_is_fresh(report: ModuleType, found: dict[str, list[str]]) -> None:
     if not report.LEDGER.exists():
         pytest.skip("the ledger is not here")
-    wanted = report.page(report.markers(ROOT / "tests"), report.musts(report.LEDGER))
+    wanted = report.page(found, report.musts(report.LEDGER))
     assert report.PAGE.read_text("utf-8") == wanted, "run: python scripts/spec_report.py"
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -47,16 +49,13 @@ LARGE_FILES = {
     "src/petra/playbook/yaml12.py": "one pass over the parser's events",
     "src/petra/store/memory.py": "the reference of the protocol, method by method",
     "src/petra/store/postgres.py": "the protocol, method by method",
+    "src/petra/store/postgres_write.py": "a statement per function",
     "src/petra/store/sqlite.py": "the protocol, method by method",
     "src/petra/store/sqlite_read.py": "a query per function",
     "src/petra/store/sqlite_write.py": "a statement per function",
-    "src/petra/testing/checker.py": "the invariants, one after the other",
-    "src/petra/testing/generate.py": "a construct per function",
-    "src/petra/testing/ordeal/invariants.py": "one invariant per function",
-    "src/petra/testing/runner.py": "triggers, acts and expectations of test files",
     "src/petra/testing/simulation.py": "the shell of the kernel in virtual time",
     "src/petra/testing/store_conformance.py": "a claim per function",
-    "src/petra/testing/suite.py": "the grammar of test files",
+    "src/petra/testing/suite.py": "reading test files and the playbooks they name",
     "src/petra/testing/walk.py": "one walk through a playbook, step by step",
     "src/petra/tools/base.py": "the protocol of tools, and the one way to run them",
     "src/petra/tools/ends.py": "an end of a transfer per kind",
@@ -77,24 +76,43 @@ def name(path: Path) -> str:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+def text(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
 def lines(path: Path) -> int:
-    return len(path.read_text("utf-8").splitlines())
+    return len(text(path).splitlines())
 
 
-def functions(path: Path) -> list[tuple[str, int]]:
-    """Every function of a file with its length; its docstring is free."""
-    found = []
-    for node in ast.walk(parsed(path)):
+class Shape(NamedTuple):
+    """What is kept of a module: the trees of all of them are a million objects."""
+
+    says: str | None
+    functions: list[tuple[str, int]]
+
+
+@cache
+def shape(path: Path) -> Shape:
+    tree = ast.parse(text(path))
+    return Shape(ast.get_docstring(tree), list(functions_of(tree, name(path))))
+
+
+def functions_of(tree: ast.Module, module: str) -> Iterator[tuple[str, int]]:
+    """Every function of a module with its length; its docstring is free."""
+    for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            doc = node.body[0] if ast.get_docstring(node) is not None else None
+            doc = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
             said = (doc.end_lineno or 0) - doc.lineno + 1 if doc is not None else 0
             length = (node.end_lineno or 0) - node.lineno + 1 - said
-            found.append((f"{name(path)}:{node.name}", length))
-    return found
+            yield f"{module}:{node.name}", length
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement under a node: a tenth of what is there."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from statements(inner)
 
 
 def test_no_file_is_large_without_a_reason() -> None:
@@ -107,7 +125,7 @@ def test_no_file_is_over_the_hard_limit() -> None:
 
 
 def test_no_function_is_long_without_a_reason() -> None:
-    long = {key: n for path in SOURCES for key, n in functions(path) if n > FUNCTION_SOFT}
+    long = {key: n for path in SOURCES for key, n in shape(path).functions if n > FUNCTION_SOFT}
     assert set(long) - set(LONG_FUNCTIONS) == set()
     assert {key: n for key, n in long.items() if n > FUNCTION_HARD} == {}
 
@@ -116,7 +134,7 @@ def test_every_reason_is_still_needed() -> None:
     large = {name(path) for path in SOURCES if lines(path) > FILE_SOFT}
     present = {name(path) for path in SOURCES}
     assert (set(LARGE_FILES) & present) - large == set()
-    long = {key for path in SOURCES for key, n in functions(path) if n > FUNCTION_SOFT}
+    long = {key for path in SOURCES for key, n in shape(path).functions if n > FUNCTION_SOFT}
     assert set(LONG_FUNCTIONS) - long == set()
 
 
@@ -125,9 +143,9 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def test_a_module_says_what_it_is() -> None:
-    assert [name(p) for p in SOURCES if not ast.get_docstring(parsed(p))] == []
+    assert [name(p) for p in SOURCES if not shape(p).says] == []
 
 
 def test_a_module_leaves_nothing_to_do() -> None:
     words = ("TO" + "DO", "FIX" + "ME", "X" + "XX")
-    assert [name(p) for p in SOURCES if any(word in p.read_text("utf-8") for word in words)] == []
+    assert [name(p) for p in SOURCES if any(word in text(p) for word in words)] == []

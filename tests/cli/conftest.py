@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cli.processes import end_what_is_left
 from click.testing import CliRunner, Result
 
 from petra.cli import petra
@@ -25,3 +26,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         return result
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    end_what_is_left()

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.forks import run_petra
+
 PETRA = (sys.executable, "-m", "petra")
+_running: list[subprocess.Popen[str]] = []
+"""What this test has started; a fixture ends what is left of it."""
 
 
 def petra(folder: Path, *arguments: str, code: int | None = 0) -> str:
     """Run a verb to its end; its exit code is checked, and that no traceback was shown."""
-    done = subprocess.run(
-        [*PETRA, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = run_petra(folder, *arguments)
     assert code is None or done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout or done.stderr
@@ -34,8 +36,8 @@ def data(folder: Path, *arguments: str, code: int | None = 0) -> Any:
 
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a verb and leave it running."""
-    return subprocess.Popen(
+    """Start a verb and leave it running, until the test is over at the latest."""
+    process = subprocess.Popen(
         [*PETRA, *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -44,6 +46,16 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         # tests that run in the background of a shell ignore ^C, and so would whatever they start
         preexec_fn=_heed_interruptions,  # noqa: PLW1509 - it takes no lock
     )
+    _running.append(process)
+    return process
+
+
+def end_what_is_left() -> None:
+    """End what a test has left running: whatever became of it, the next one is not disturbed."""
+    while _running:
+        process = _running.pop()
+        process.kill()  # nothing happens to one that has ended, also if its number is another's by now
+        process.communicate()
 
 
 def _heed_interruptions() -> None:

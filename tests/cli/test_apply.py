@@ -69,6 +69,7 @@ def test_two_files_cannot_be_the_same_playbook(command: Command) -> None:
     assert (refused.exit_code, "'metadata.path' tells them apart" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_was_only_run_is_not_in_the_list(command: Command) -> None:
     put("a.yaml", "name: a")
     assert command("run", "a.yaml").exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from export.logs import example_logs
 
 from petra.cli.board import Board, duration
@@ -40,6 +41,7 @@ def tree(*events: e.AnyEvent, now: float = 10.0) -> list[str]:
     return [line.plain for line in made.lines(80, 24)]
 
 
+@pytest.mark.slow
 def test_a_board_is_the_same_whoever_began_to_look_when() -> None:
     for name, log in example_logs():
         whole = Board("x")

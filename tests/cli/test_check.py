@@ -197,6 +197,7 @@ def test_a_terminal_of_80_columns_shows_the_golden_text() -> None:
     assert shown == (GOLDEN / "bad.txt").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_colour_is_for_terminals_that_want_it() -> None:
     assert "\x1b[" in terminal(GOLDEN / "bad.yaml", folder=GOLDEN, colour=True)
     assert "\x1b[" not in terminal(GOLDEN / "bad.yaml", folder=GOLDEN, colour=False)

@@ -71,7 +71,7 @@ def test_who_asks_while_a_worker_waits_is_told_why_it_tries_again(tmp_path: Path
     words = f"Try 1 of 2 of task 'one_task' failed (unknown: KeyError: 'price'; {AT}); the next one comes in "
     assert words in told
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
 
 
 def attempt(**error: str) -> Attempt:

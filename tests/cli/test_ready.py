@@ -43,6 +43,7 @@ def test_run_refuses_a_net_with_an_error_and_says_how_to_pass_over_it(
     assert started(command) == 0
 
 
+@pytest.mark.slow
 def test_allow_unsound_passes_over_errors_of_the_net_and_tells_them(
     command: Command, tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_run_starts_nothing_without_its_secrets_and_says_what_to_do(
     assert command("run", "x.yaml").exit_code == 0
 
 
+@pytest.mark.slow
 def test_what_the_proof_leaves_open_is_said_and_the_run_goes_on(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

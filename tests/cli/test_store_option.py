@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from store.conftest import cluster, new_database
+from support.forks import run_petra
 
 __all__ = ["cluster", "new_database"]
 
@@ -27,9 +27,7 @@ workflow:
 
 
 def _petra(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "petra", *arguments], capture_output=True, text=True, check=False
-    )
+    return run_petra(Path.cwd(), *arguments)
 
 
 @pytest.mark.slow
@@ -51,6 +49,7 @@ def test_executions_may_live_in_postgresql(
     assert not (tmp_path / "home" / "petra.db").exists()
 
 
+@pytest.mark.slow
 def test_what_is_no_address_of_a_store_is_said_so(tmp_path: Path) -> None:
     done = _petra("ps", "--home", str(tmp_path), "--store", "mysql://here")
     assert done.returncode == 1

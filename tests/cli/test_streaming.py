@@ -23,12 +23,12 @@ workflow:
   - step: say
     tool:
       kind: shell
-      script: 'echo begun; n=0; while [ ! -e sign ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n+1)); done; [ -e sign ]'
+      script: 'echo begun; n=0; while [ ! -e sign ] && [ $n -lt 6000 ]; do sleep 0.05; n=$((n+1)); done; [ -e sign ]'
 """
 
 
 def ended(process: subprocess.Popen[str]) -> int:
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     return process.returncode
 
 

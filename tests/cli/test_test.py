@@ -176,12 +176,12 @@ def test_json_has_exactly_the_documented_keys(command: Command) -> None:
         ),
         pytest.param(
             b"kind: Test\nplaybook: parcels.yaml\ncases: [{name: x, tools: 3}]\n",
-            "'tools' must be a mapping of steps to outcomes",
+            "'tools' must be a mapping, not the number 3",
             id="wrong type",
         ),
         pytest.param(
             b"kind: Test\nplaybook: parcels.yaml\ncases: [{world: [{at_s: soon, pause: true}]}]\n",
-            "3:25: 'at_s' must be a number of seconds",
+            "3:25: 'at_s' must be a number, not the text 'soon'",
             id="wrong time",
         ),
         pytest.param(
@@ -229,7 +229,8 @@ def test_a_script_with_a_wrong_time_is_an_error_of_the_test(
     (parcels / "parcels.test.yaml").write_text(text, "utf-8")
     (case,) = json.loads(command("test", ".", "-o", "json").stdout)["cases"]
     assert case["result"] == "error"
-    assert case["message"] == "the script of 'weigh': 'after_s' must be a number of seconds"
+    words = "7:37: 'tools.weigh.after_s' must be a number, not the text 'soon'"
+    assert case["message"] == f"parcels.test.yaml:{words} [P103]"
 
 
 @pytest.mark.usefixtures("parcels")

@@ -75,6 +75,6 @@ def test_an_execution_that_ended_without_its_children_keeps_nobody_waiting() -> 
     async def scenario() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as petra:
             parent = playbook(call("nowhere").replace("    tool", many + "    tool"), "parent")
-            assert (await asyncio.wait_for(petra.run(parent), 30)).status == "failed"
+            assert (await asyncio.wait_for(petra.run(parent), 300)).status == "failed"
 
     asyncio.run(scenario())

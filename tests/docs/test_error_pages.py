@@ -132,6 +132,7 @@ def test_check_lists_what_is_stale_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_writing_makes_every_page_fresh(script: dict[str, Any], tmp_path: Path) -> None:
     main: Main = script["main"]
     assert main([], tmp_path) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from petra.testing.ordeal import invariants
+from ordeal import invariants
 
 PAGE = Path("docs/concepts/faults.md")
 

@@ -7,12 +7,19 @@ import os
 import shutil
 import signal
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.processes import data, line_with, petra, started
+from cli.processes import data, end_what_is_left, line_with, petra, started
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    end_what_is_left()
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.forks import run_petra
 
 PAGES = (
     "tutorial/first-hour",
@@ -45,10 +44,7 @@ def printed(folder: Path, command: str) -> str:
     environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
     program, *arguments = shlex.split(command)
     assert program == "petra"
-    done = subprocess.run(
-        [sys.executable, "-m", "petra", *arguments],
-        cwd=folder, env=environ, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_petra(folder, *arguments, environment=environ)
     return done.stdout + done.stderr
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from petra.cli import petra
 from petra.playbook.grammar import fields_of
-from petra.testing import scripts, suite, words
+from petra.testing import words
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -78,13 +78,12 @@ def test_the_reference_of_test_files_has_every_key() -> None:
     page = (ROOT / "docs/reference/test-files.md").read_text("utf-8")
     listed = set(re.findall(r"^\| `(\w+)[:`]", page, re.MULTILINE))
     known = {
-        *suite._ROOT,
-        *suite._CASE,
-        *suite._WORLD,
-        *words.Expect.__struct_fields__,
-        *scripts._ENTRY_WORDS,
-        "after_s",
-    } - {"execution"}
+        *fields_of(words.TestFile),
+        *fields_of(words.TestCase),
+        *fields_of(words.Happening),
+        *fields_of(words.Expect),
+        *fields_of(words.Script),
+    }
     assert known <= listed
     for status in fields_of(words.Expect)["status"].shape.options[0].choices:
         assert f"`{status}`" in page

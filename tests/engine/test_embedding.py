@@ -66,6 +66,7 @@ def test_a_playbook_runs_with_the_files_beside_it_as_they_were_when_it_began(
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S22")
 @pytest.mark.parametrize(
     "task",
@@ -103,6 +104,7 @@ def test_code_takes_the_result_of_a_step_by_its_name(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S22")
 def test_a_failure_names_the_line_that_the_author_sees_now(tmp_path: Path) -> None:
     text = (
@@ -124,6 +126,7 @@ def test_a_failure_names_the_line_that_the_author_sees_now(tmp_path: Path) -> No
     assert 'File "two.yaml", line 11, in main' in second.failures[0]["details"]["traceback"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S18", "S22")
 def test_what_was_downloaded_is_its_value_in_base64_and_only_its_reference_is_kept(
     tmp_path: Path,

@@ -33,6 +33,7 @@ def texts(path: Path) -> list[str]:
     return [json.loads(raw)["text"] for raw in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Local.open(tmp_path) as petra:
@@ -52,7 +53,7 @@ def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_p
             ("b", [1], "stderr", "three"), ("b", [1], "stdout", "two"),
         ]  # fmt: skip
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def test_a_file_is_bounded_and_says_once_that_it_is_full(tmp_path: Path) -> None:
@@ -106,6 +107,7 @@ def test_a_disk_that_fails_costs_lines_and_nothing_else(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_the_log_goes_away_with_its_execution(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = file_of(tmp_path / LOGS, "e1")
@@ -123,4 +125,4 @@ def test_the_log_goes_away_with_its_execution(tmp_path: Path) -> None:
             await removed.wait()
             assert not path.exists()
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))

@@ -24,6 +24,7 @@ BOOK = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9", "S18")
 def test_results_that_no_frame_can_hold_are_stored_in_pieces_and_read_as_one_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -46,7 +47,7 @@ def test_results_that_no_frame_can_hold_are_stored_in_pieces_and_read_as_one_lis
             whole = await LocalObjects(tmp_path / "objects").get(read_reference(done.result))
             assert [one["n"] for one in whole] == list(range(2_000))
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def peak_mb(pid: int) -> float:

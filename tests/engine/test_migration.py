@@ -9,11 +9,12 @@ import pytest
 from engine_support import local, opened, playbook
 
 from petra.desk import Branch, Move
+from petra.engine.codec import playbook_row
 from petra.errors import UsageError
 from petra.kernel import events as e
 from petra.kernel import verify
-from petra.playbook import to_yaml
-from petra.store.rows import ExecutionFilter
+from petra.playbook import InvalidPlaybookError, read_stored, to_yaml
+from petra.store.rows import Batch, ExecutionFilter
 
 pytestmark = pytest.mark.spec("S23")
 
@@ -26,6 +27,12 @@ AFTER = """
   - {step: check, tool: {kind: python, code: "result = 'checked'"}, next: {arcs: [{step: pay}]}}
   - {step: pay, tool: {kind: python, code: "result = 'paid, ' + check", args: {check: "{{ check }}"}}}
 """
+# Its script has a template, which is refused today (P125).
+OLD = (
+    to_yaml(playbook(BEFORE))
+    .replace("kind: python", "kind: shell")
+    .replace("code: result = 'paid'", "script: echo {{ workload.a }}")
+)
 
 
 def move(name: str = "m1", **given: object) -> Move:
@@ -58,6 +65,25 @@ def test_it_goes_on_with_the_new_version_after_a_restart_too(kind: str, tmp_path
         done = [r.event.step for r in records if isinstance(r.event, e.StepDone)]
         assert done == ["ask", "check", "pay"]
         assert verify("e1", records) is None
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S3")
+def test_a_version_that_was_applied_before_a_check_existed_can_still_be_moved_to(
+    tmp_path: Path,
+) -> None:
+    old = read_stored(OLD, "old")
+
+    async def scenario() -> None:
+        async with opened("memory", tmp_path) as store, local(store) as petra:
+            await petra.run(playbook(BEFORE), execution="e1")
+            with pytest.raises(InvalidPlaybookError):
+                await petra.carry_out(move(playbook=OLD))
+            await store.commit(Batch(playbooks=(playbook_row(old, applied=1.0),)))
+            assert (await petra.carry_out(move(playbook=OLD))).refused == ""
+            fork = Branch(id="b1", origin="e1", execution="e2", playbook=OLD, rest=False)
+            assert (await petra.carry_out(fork)).refused == ""
 
     asyncio.run(scenario())
 

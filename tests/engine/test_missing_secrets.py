@@ -86,7 +86,7 @@ def engine(use: Callable[[Local], Awaitable[None]]) -> None:
                 return petra.engine.dispatcher.is_served("default")
 
             await until(there)
-            await asyncio.wait_for(use(petra), 60)
+            await asyncio.wait_for(use(petra), 300)
 
     asyncio.run(using())
 

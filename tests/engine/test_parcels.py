@@ -98,9 +98,10 @@ def ran(folder: Path, *, most: int, monkeypatch: pytest.MonkeyPatch) -> list[tup
             ]
             return [(one.status, one.output) for one in await asyncio.gather(*found)]
 
-    return asyncio.run(asyncio.wait_for(scenario(), 60))
+    return asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
+@pytest.mark.slow
 def test_frames_are_split_and_one_that_does_not_fit_fails_its_run_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

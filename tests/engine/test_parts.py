@@ -63,7 +63,7 @@ def played(play: Callable[[Engine, Link, Assignment], Awaitable[None]]) -> None:
             await play(engine, link, given)
         await store.close()
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    asyncio.run(asyncio.wait_for(run(), 300))
 
 
 @pytest.mark.spec("S9")

@@ -50,7 +50,7 @@ WRONG = "the join 'meet' cannot complete"
 def engine(use: Callable[[Local], Awaitable[None]]) -> None:
     async def using() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as found:
-            await asyncio.wait_for(use(found), 60)
+            await asyncio.wait_for(use(found), 300)
 
     asyncio.run(using())
 
@@ -129,6 +129,7 @@ def test_what_is_applied_is_proved_too() -> None:
     engine(use)
 
 
+@pytest.mark.slow
 def test_python_says_no_before_anything_is_stored(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(to_yaml(playbook(UNSOUND)))

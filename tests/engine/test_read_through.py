@@ -12,6 +12,7 @@ from petra.embedded import Local
 from petra.objects import is_reference
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S18")
 def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference(
     tmp_path: Path,
@@ -32,9 +33,10 @@ def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference
             state = (await petra.engine.entries.load("e1")).state
             assert is_reference(state.latest["fetch"].result)
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S16", "S18")
 @pytest.mark.parametrize("inherits", [True, False])
 def test_a_child_has_what_its_parent_gave_it_however_large(
@@ -60,4 +62,4 @@ def test_a_child_has_what_its_parent_gave_it_however_large(
             )
             assert (result.status, result.output) == ("completed", 19_999), result
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 300))

@@ -67,6 +67,7 @@ def test_who_names_a_file_beside_it_has_what_that_says_now(tmp_path: Path) -> No
         assert f"return {number}" in playbook.workflow[0].tool[0].fields["modules"]["own"]
 
 
+@pytest.mark.slow
 def test_so_many_files_are_remembered_and_no_more(tmp_path: Path) -> None:
     readings = Readings()
     files = [_file(tmp_path, PLAIN, f"{number}.yaml") for number in range(FILES_MAX + 1)]

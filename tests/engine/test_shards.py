@@ -166,6 +166,7 @@ def test_any_engine_takes_any_command_and_gives_the_answer() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S16")
 def test_children_run_wherever_their_shard_is() -> None:
     async def scenario() -> None:
@@ -266,7 +267,7 @@ def test_who_waits_for_an_execution_hears_of_it_when_another_engine_takes_it_ove
                 assert moved
                 for name in names:
                     await one.engine.ask(name, lambda now: c.SendSignal(now=now, name="go"))
-                results = await asyncio.wait_for(asyncio.gather(*ends), 180)
+                results = await asyncio.wait_for(asyncio.gather(*ends), 300)
             assert [result.output for result in results] == [42] * len(names)
 
     asyncio.run(scenario())

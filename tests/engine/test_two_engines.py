@@ -303,7 +303,7 @@ def test_an_engine_goes_on_when_its_database_was_away(tmp_path: Path) -> None:
                 await until(some_done)
                 await asyncio.to_thread(cluster.stop, "immediate")
                 await asyncio.to_thread(cluster.start)
-                results = await asyncio.wait_for(asyncio.gather(*running), 180)
+                results = await asyncio.wait_for(asyncio.gather(*running), 300)
                 assert {result.status for result in results} == {"completed"}
             store = await PostgresStore.open(dsn)
             await _check(store, tmp_path / "ledger")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from petra.errors import ExpressionError
 from petra.expr import Profile, compile_template
+from petra.expr.patterns import compiled
 
 pytestmark = pytest.mark.spec("S6")
 
@@ -36,6 +37,7 @@ PATTERNS = st.lists(SEQUENCES, min_size=1, max_size=3).map("|".join)
 TEXTS = st.text("abc1 -.\n", min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(PATTERNS, TEXTS, st.lists(st.booleans(), min_size=2, max_size=2))
 def test_a_pattern_finds_what_python_finds(pattern: str, text: str, flags: list[bool]) -> None:
@@ -90,3 +92,74 @@ def test_a_replacement_names_groups_that_are_there() -> None:
     with pytest.raises(ExpressionError, match="no group 2"):
         replaced("ab", "(a)", r"\2")
     assert replaced("aaa", "a", "b", count=2) == "bba"
+
+
+MEGABYTE = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "after", "expected"),
+    [
+        ("a", "a" * MEGABYTE, "b", "b" * MEGABYTE),
+        (r"\s+", "a " * (MEGABYTE // 2), "_", "a_" * (MEGABYTE // 2)),
+        ("[^a-z]", "aB" * (MEGABYTE // 2), "", "a" * (MEGABYTE // 2)),
+        ("(a)b", "ab" * 300_000, r"\1", "a" * 300_000),
+        ("foo|ba[rz]+", "foobar " * 100_000, "x", "xx " * 100_000),
+        ("^#+", "#a\n" * 300_000, "", "a\n" * 300_000),
+        ("a{3}b", "a" * MEGABYTE, "", "a" * MEGABYTE),
+    ],
+)
+def test_dense_matches_in_a_megabyte_are_within_the_budget(pattern: str, text: str, after: str, expected: str) -> None:  # fmt: skip
+    assert replaced(text, pattern, after, multiline=True) == expected
+
+
+@pytest.mark.parametrize("pattern", ["a", "a*", r"\w", "(a)"])
+def test_a_dense_replacement_does_not_grow_beyond_what_may_be_built(pattern: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        replaced("a" * MEGABYTE, pattern, "b" * 1000)
+    assert caught.value.kind == "limit"
+
+
+STEADY = [
+    "a",
+    "[ab]",
+    r"\w+",
+    "a*",
+    "a+?",
+    "(a)",
+    "(a)(b)",
+    "a|b",
+    "ab|c+",
+    "(?:a|b)",
+    "^a",
+    "a{2}b",
+    r"a\b",
+    "",
+    "a?",
+]
+TAKES_BACK = [
+    "a+b",
+    r"\s+$",
+    "(a+)+",
+    "(a|b)c",
+    "(a|a)(a|a)b",
+    "(ab)+",
+    "a*b*",
+    "(a+|b)c",
+    "x" * 65,
+    "a{65}",
+    "a{99,}",
+]
+
+
+@pytest.mark.parametrize(("pattern", "steady"), [*((p, True) for p in STEADY), *((p, False) for p in TAKES_BACK)])  # fmt: skip
+def test_only_what_gives_nothing_back_is_left_to_python(pattern: str, steady: bool) -> None:  # noqa: FBT001
+    assert (compiled(pattern).steady is not None) is steady
+
+
+@pytest.mark.parametrize("after", [r"[\g<0>]", r"\\", "x", ""])
+@pytest.mark.parametrize("pattern", STEADY)
+@given(text=TEXTS, count=st.integers(0, 3))
+def test_what_python_is_left_is_what_all_ways_find(pattern: str, after: str, text: str, count: int) -> None:  # fmt: skip
+    wanted = re.sub(pattern, after, text, count=count)
+    assert replaced(text, pattern, after, count=count) == wanted

@@ -344,6 +344,7 @@ def test_a_scope_that_cannot_follow_has_data_that_looks_like_a_reference() -> No
     assert same("{{ own.checksum ~ own.n }}", {"own": own}) == ("value", b'"abc1"')
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_data_and_bombs_do_not() -> None:
     rows: list[Json] = [{"id": n, "ok": n % 2 == 0} for n in range(60_000)]
     source = "{{ rows|selectattr('ok')|map(attribute='id')|map('string')|join(',')|length }}"

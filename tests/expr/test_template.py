@@ -298,6 +298,7 @@ SOURCES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S6")
 @given(st.sampled_from(SOURCES), st.text(max_size=10), st.text(max_size=10))
 def test_values_are_never_rendered_again(source: str, before: str, after: str) -> None:

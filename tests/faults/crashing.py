@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 
 from engine_support import local
+from faults.crash_points import POINTS, arm
 from faults.scenario import CHILD, EXECUTIONS, PARENT, open_store
-
-from petra.engine.crash_points import POINTS, arm
 
 OVER = frozenset({"completed", "partial", "failed", "aborted", "stuck"})
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from faults.crash_points import POINTS, CrashPoint
 from faults.scenario import EXECUTIONS, open_store
+from support.checker import Checker
 
 from petra.engine.codec import from_row
-from petra.engine.crash_points import POINTS, CrashPoint
 from petra.kernel import Program, replay, verify
 from petra.kernel import events as e
 from petra.playbook import read
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
-from petra.testing.checker import Checker
 
 TESTS = Path(__file__).parents[1]
 RARE = ("recovery", "timer", "closing", "loaded", "shards", "looked up", "stopped")
@@ -53,7 +53,7 @@ class Victims:
             env={**os.environ, "PYTHONPATH": str(TESTS)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         self.started += 1

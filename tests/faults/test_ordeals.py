@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-
-from petra.testing.ordeal import Ordeal
-from petra.testing.ordeal.loop import Process, StandstillError, virtual_loop
-from petra.testing.ordeal.tally import Tally
+from ordeal import Ordeal
+from ordeal.loop import Process, StandstillError, virtual_loop
+from ordeal.tally import Tally
 
 BLOCK = 50
 FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "1000"))
@@ -50,11 +50,12 @@ def test_whatever_else_goes_wrong_every_invariant_holds(
     _run(seeds, record_property)
 
 
+TESTS = Path(__file__).parents[1]
 SEEDS = (3, 10, 39, 44, 69, 128)
 
 PROGRAM = """
 import sys
-from petra.testing.ordeal import Ordeal
+from ordeal import Ordeal
 for seed in map(int, sys.argv[1:]):
     ordeal = Ordeal(seed)
     ordeal.run()
@@ -65,7 +66,7 @@ for seed in map(int, sys.argv[1:]):
 def _elsewhere(hash_seed: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, SEEDS)],
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TESTS)},
         capture_output=True,
         text=True,
         check=True,

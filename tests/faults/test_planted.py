@@ -14,6 +14,9 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from ordeal import Ordeal
+from ordeal.invariants import judge
+from ordeal.plan import Plan
 
 from petra.engine import admit, batches, decider, draft
 from petra.engine.cutting import Cutter
@@ -25,9 +28,6 @@ from petra.engine.shelf import Porter
 from petra.kernel.objects import Objects
 from petra.store import memory
 from petra.store.errors import UnavailableError
-from petra.testing.ordeal import Ordeal
-from petra.testing.ordeal.invariants import judge
-from petra.testing.ordeal.plan import Plan
 from petra.wire import frames
 from petra.worker.heart import Heart
 from petra.worker.outbox import Outbox

@@ -87,7 +87,7 @@ def test_a_worker_that_froze_beyond_its_lease_reports_too_late_and_changes_nothi
                 await until(_begun)
                 os.kill(frozen.pid, signal.SIGSTOP)
                 async with _hired(petra) as other:
-                    await asyncio.wait_for(petra.rest("e1"), 60)  # it waits for the signal
+                    await asyncio.wait_for(petra.rest("e1"), 300)  # it waits for the signal
                     os.kill(frozen.pid, signal.SIGCONT)
                     await until(lambda: _rejected(store))
                     await petra.signal("e1", "go")
@@ -145,7 +145,7 @@ def test_a_full_disk_acknowledges_nothing_and_loses_nothing_and_goes_on_when_the
             assert await store.execution("during") is None
             assert await store.execution("before") is not None  # reading goes on
             disk.full = False
-            result = await asyncio.wait_for(during, 60)
+            result = await asyncio.wait_for(during, 300)
             assert result.status == "completed"
         assert await store.verify() == []
         for name in ("before", "during"):
@@ -177,9 +177,9 @@ def test_a_disk_that_cannot_sync_stops_the_engine_and_what_was_acknowledged_is_t
             )
             lying.at = lying.operations + 1
             with pytest.raises(PetraError, match="the engine has stopped"):
-                await asyncio.wait_for(petra.run(chain(2), execution="after"), 60)
+                await asyncio.wait_for(petra.run(chain(2), execution="after"), 300)
             with pytest.raises(PetraError, match="the engine has stopped"):
-                await asyncio.wait_for(rests, 60)  # nobody waits for ever
+                await asyncio.wait_for(rests, 300)  # nobody waits for ever
             with pytest.raises(PetraError, match="the engine has stopped"):
                 await petra.signal("waiting", "go")
         with contextlib.suppress(PetraError):

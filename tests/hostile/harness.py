@@ -46,7 +46,7 @@ from petra.worker import Offer, Transport, Worker, in_process
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 """After so long a case hangs. No case needs a tenth of it, on a machine that has nothing else to do."""
 LEASE_S = 3.0
 HOSTILE = "hostile"

@@ -122,7 +122,7 @@ def test_calls_after_the_end_are_refused_at_once(call: Call) -> None:
         async with local(store) as petra:
             await petra.run(ASK, execution="e1")
         with pytest.raises(StoppedError, match="the engine is closed"):
-            await asyncio.wait_for(call(petra), 30)
+            await asyncio.wait_for(call(petra), 300)
 
     asyncio.run(scenario())
 
@@ -151,7 +151,7 @@ def test_with_the_store_away_the_end_comes_in_time_and_whoever_waits_is_told(cal
         assert not engine.in_order
         for waiting in (calling, resting):
             with pytest.raises(StoppedError, match="closed"):
-                await asyncio.wait_for(waiting, 30)
+                await asyncio.wait_for(waiting, 300)
 
     asyncio.run(scenario())
 
@@ -168,7 +168,7 @@ def test_a_second_caller_of_the_same_command_is_told_too() -> None:
         await clock.run(engine.__aexit__())
         for call in calls:
             with pytest.raises(StoppedError):
-                await asyncio.wait_for(call, 30)
+                await asyncio.wait_for(call, 300)
 
     asyncio.run(scenario())
 
@@ -191,7 +191,7 @@ def test_a_part_of_the_engine_that_fails_stops_it_with_its_reason_and_everybody_
         monkeypatch.setattr(store, "letters", broken)
         await clock.advance(5)
         with pytest.raises(StoppedError, match="the engine has stopped: a bug"):
-            await asyncio.wait_for(resting, 30)
+            await asyncio.wait_for(resting, 300)
         with pytest.raises(StoppedError, match="the engine has stopped: a bug"):
             await engine.ask("e1", send("x"))
         await clock.run(engine.__aexit__())
@@ -225,7 +225,7 @@ def test_a_listener_that_fails_once_keeps_nobody_from_resting(kind: str, tmp_pat
             failing = Ear(fail)
             petra.engine.feed.attach("e1", failing)
             petra.engine.feed.attach(Topic.RECORDS, failing)
-            result = await asyncio.wait_for(petra.run(chain(3), execution="e1"), 60)
+            result = await asyncio.wait_for(petra.run(chain(3), execution="e1"), 300)
             assert result.status == "completed"
             assert failing.told == ["this listener failed: ZeroDivisionError()"] * 2
 

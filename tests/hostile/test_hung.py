@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,14 @@ from hostile.harness import PATIENCE_S, Scene, code, play
 from hostile.test_workers import GIL, begun_in, is_alive, told
 
 from petra.clock import FakeClock, settle
+from petra.embedded import judging
 from petra.embedded import keeper as kept
 from petra.embedded.hands import Hand
 from petra.embedded.keeper import Keeper
-from petra.embedded.pulse import FAINT_S, HUNG_S, TURNS, Pulse, pulse, why_hung
+from petra.embedded.pulse import FAINT_S, HUNG_S, TURNS, Pulse, pulse, why_blocked, why_hung
 from petra.engine import Engine
 from petra.store.memory import MemoryStore
+from petra.wire.frames import Heartbeat
 
 HOLDS = {
     "a regular expression": GIL,
@@ -30,6 +32,21 @@ HOLDS = {
     "a stop": "os.kill(os.getpid(), 19)\n",
     "an exit": "os._exit(7)\n",
 }
+ON_LOOP = """
+import ctypes, time
+def block(_):
+    {}
+    return 0
+called = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(block)
+ctypes.pythonapi.Py_AddPendingCall(called, None)  # the thread of the loop does it next
+time.sleep(1000)
+"""
+BLOCKS = {
+    "a sleep on its loop": ON_LOOP.format("time.sleep(1000)"),
+    "short sleeps on its loop": ON_LOOP.format("while True: time.sleep(0.01)"),
+    "work on its loop": ON_LOOP.format("while True: pass"),
+}
+"""The loop does not move, and the heart beats."""
 FOREVER_S = 10_000.0
 """A lease that does not run out while anybody looks: who is waited for is not waited for until then."""
 
@@ -49,7 +66,7 @@ def busy(processes: int) -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.spec("S11")
 @pytest.mark.parametrize("others", [0, 2], ids=["on a quiet machine", "on a busy machine"])
-@pytest.mark.parametrize("name", HOLDS)
+@pytest.mark.parametrize("name", [*HOLDS, *BLOCKS])
 def test_a_run_beside_one_that_hangs_its_worker_does_not_wait_for_the_lease(
     name: str, others: int, tmp_path: Path
 ) -> None:
@@ -58,7 +75,7 @@ def test_a_run_beside_one_that_hangs_its_worker_does_not_wait_for_the_lease(
     waits = told(place) + (
         f"import time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\nresult = 7"
     )
-    lines = HOLDS[name]
+    lines = {**HOLDS, **BLOCKS}[name]
 
     async def case(scene: Scene) -> None:
         await scene.start(code(waits), "neighbour")
@@ -129,6 +146,27 @@ JUDGED: dict[str, tuple[Pulse, bool]] = {
 def test_a_worker_is_judged_by_what_its_threads_did(name: str) -> None:
     now, hangs = JUDGED[name]
     assert bool(why_hung(Pulse(), now)) is hangs
+
+
+LOOP = 7
+MOVED: dict[str, tuple[Pulse, bool]] = {
+    "the loop works": (Pulse(used_s={LOOP: 0.5}, late_s={LOOP: 0.4}), True),
+    "the loop works, and gets little": (Pulse(used_s={LOOP: 0.3}, late_s={LOOP: 0.7}), False),
+    "the loop sleeps": (Pulse(used_s={LOOP: 0.0, 8: 0.1}, late_s={LOOP: 0.1, 8: 0.1}), True),
+    "the loop gets no processor": (Pulse(used_s={LOOP: 0.0}, late_s={LOOP: 0.9}), False),
+    "others have the interpreter": (Pulse(used_s={LOOP: 0.1, 8: 0.4, 9: 0.3}), False),
+    "others wait for a processor with it": (
+        Pulse(used_s={LOOP: 0.1, 8: 0.1}, late_s={LOOP: 0.1, 8: 0.6}),
+        False,
+    ),
+    "nothing is known of it": (Pulse(used_s={8: 1.0}), False),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_loop_is_judged_by_the_time_that_nothing_kept_it(name: str) -> None:
+    now, blocked = MOVED[name]
+    assert bool(why_blocked(Pulse(), now, LOOP, 1.0)) is blocked
 
 
 THREADS = """
@@ -218,6 +256,11 @@ class Silent:
         self.killed = True
 
 
+def patch_pulse(monkeypatch: pytest.MonkeyPatch, seen: Callable[[int], Pulse]) -> None:
+    for place in (kept, judging):
+        monkeypatch.setattr(place, "pulse", seen)
+
+
 @pytest.mark.parametrize(
     ("executions", "held", "killed"),
     [(2, True, True), (1, True, False), (2, False, False)],
@@ -233,13 +276,14 @@ def test_only_a_worker_that_hangs_while_others_wait_is_killed(
             child: Any = Silent()
             hand = Hand(child, 0.0)
             hand.greeted = True
-            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: executions)
+            waiting = {str(one) for one in range(executions)}
+            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
             when = 0.0
 
             def seen(_: int) -> Pulse:
                 return Pulse(turns=int(when * 100) if held else 0, used_s={1: when})
 
-            monkeypatch.setattr(kept, "pulse", seen)
+            patch_pulse(monkeypatch, seen)
             looks = [0.1 * look for look in range(1, 30)]
             fell: list[float] = []
             for when in looks:
@@ -263,11 +307,63 @@ def test_a_worker_that_beats_again_is_judged_anew(monkeypatch: pytest.MonkeyPatc
             child: Any = Silent()
             hand = Hand(child, 0.0)
             hand.greeted = True
-            monkeypatch.setattr(kept, "pulse", lambda _: Pulse())
+            patch_pulse(monkeypatch, lambda _: Pulse())
             keeper._look_at(hand, FAINT_S + 0.05)
             assert hand.faint is not None
             hand.heard = FAINT_S + 0.1
             keeper._look_at(hand, FAINT_S + 0.15)
             assert hand.faint is None
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("executions", "works", "killed"),
+    [(2, True, True), (1, True, False), (2, False, False)],
+    ids=["others wait", "nobody else waits", "it has no processor"],
+)
+def test_only_a_worker_whose_loop_is_blocked_while_others_wait_is_killed(
+    executions: int, works: object, killed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        async with Engine(MemoryStore(clock=clock.now), clock=clock) as engine:
+            keeper = Keeper(engine, clock)
+            child: Any = Silent()
+            hand = Hand(child, 0.0)
+            waiting = {str(one) for one in range(executions)}
+            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
+            began = clock.monotonic()
+
+            def seen(_: int) -> Pulse:
+                passed = clock.monotonic() - began
+                had, lacked = {child.pid: passed}, {child.pid: 0.0}
+                return Pulse(used_s=had if works else lacked, late_s=lacked if works else had)
+
+            patch_pulse(monkeypatch, seen)
+            for stalled_s in (0.0, 0.0, 0.7, 1.0, 1.3, 1.6):
+                assert not hand.leaves or stalled_s > judging.LOOP_S
+                keeper._heard(hand, Heartbeat(leases=[], stalled_s=stalled_s))
+                await clock.advance(0.3)
+            assert hand.leaves
+            assert child.killed is killed
+
+    asyncio.run(scenario())
+
+
+def test_a_loop_that_moves_again_is_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        async with Engine(MemoryStore(clock=clock.now), clock=clock) as engine:
+            keeper = Keeper(engine, clock)
+            child: Any = Silent()
+            hand = Hand(child, 0.0)
+            patch_pulse(monkeypatch, lambda _: Pulse())
+            noticed = []
+            for stalled_s in (0.7, 0.0):
+                keeper._heard(hand, Heartbeat(leases=[], stalled_s=stalled_s))
+                noticed.append(hand.stalled is not None)
+            assert noticed == [True, False]
+            assert not hand.leaves
 
     asyncio.run(scenario())

@@ -327,7 +327,7 @@ def with_picky(
             done = await petra.run(chain(3), execution="bystander")
             assert done.status == "completed"
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def explained(petra: Local, execution: str) -> str:

@@ -72,7 +72,7 @@ def test_whoever_keeps_a_worker_stops_when_told_so_while_the_worker_ends() -> No
                 asyncio.get_running_loop().call_later(0.01, child.reaped.set)
             assert len(started) == 1
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 def test_a_worker_that_cannot_be_started_stops_the_engine_with_the_reason() -> None:

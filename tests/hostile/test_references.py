@@ -116,4 +116,4 @@ def test_an_execution_of_any_id_can_have_large_values(tmp_path: Path) -> None:
         finally:
             await store.close()
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 300))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from support.checker import Checker
+from support.generate import RECORDS_MAX, RandomPath, TooLongError, random_path, unleash
 
 from petra.kernel import State, verify
 from petra.kernel.decide import Decision
 from petra.kernel.evolve import evolve
 from petra.kernel.replay import Record
 from petra.testing import Simulation
-from petra.testing.checker import Checker
-from petra.testing.generate import RECORDS_MAX, RandomPath, TooLongError, random_path, unleash
 from petra.testing.simulation import Execution
 
 _decoder = msgspec.json.Decoder(Record)

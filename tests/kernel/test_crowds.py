@@ -10,6 +10,7 @@ import pytest
 from kernel.oracle.compare import difference
 from kernel.oracle.draw import draw
 from kernel.paths import Watch, walk
+from support.net_conformance import violations
 from thoroughness import few
 
 from petra.export.firings import firings_xes
@@ -25,7 +26,6 @@ from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
 from petra.playbook.model import BRANCHES_MAX
 from petra.testing import Simulation
-from petra.testing.conformance import violations
 from petra.testing.story import told
 from petra.wire import Report
 

@@ -88,6 +88,7 @@ def test_the_final_step_gets_them() -> None:
     assert [one["index"] for one in started.token.args["failures"]] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9")
 def test_very_many_failures_are_counted_and_only_the_first_have_details() -> None:
     simulation = ran(BEST + LOOP, list(range(3000)), BAD)

@@ -23,6 +23,7 @@ workflow:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17")
 def test_a_snapshot_of_any_prefix_goes_on_as_if_nothing_had_happened() -> None:
     for seed in range(few(60)):

@@ -99,6 +99,7 @@ def test_a_list_is_what_was_added_to_it_whatever_the_sizes(sizes: list[int], red
             assert made.whole(part_of(found, index)) == expected[index]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S18")
 @pytest.mark.parametrize("reducer", ["append", "extend"])
 def test_what_growing_lists_store_is_linear_in_their_size(reducer: str) -> None:

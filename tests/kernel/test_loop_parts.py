@@ -287,6 +287,7 @@ def test_a_gathering_worker_that_is_lost_is_replaced_and_one_that_cannot_store_f
     assert loop.state.error.kind == "limit"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9")
 def test_in_a_test_file_a_long_local_loop_runs_to_its_end() -> None:
     book = read(HEAD + STEP + LOCAL, "p").checked()
@@ -343,7 +344,7 @@ def test_large_results_do_not_wait_in_memory_for_the_end_of_the_loop() -> None:
         loop.report([one.path for one in given.iterations], result="x" * 2000, more=given.more)
         (run,) = loop.state.runs.values()
         assert run.loop is not None
-        most = max(most, sum(one is not None for one in run.loop.results))
+        most = max(most, len(run.loop.held))
     assert most < 1200  # of 3,000: 2 MB of 6
     seen: list[Any] = []
     while not loop.state.terminal:
@@ -360,3 +361,21 @@ def test_large_results_do_not_wait_in_memory_for_the_end_of_the_loop() -> None:
     assert loop.state.terminal == "completed"
     assert seen == ["x" * 2000] * 3000
     assert loop.largest() < EVENT_MAX
+
+
+def most_held(rows: int) -> int:
+    """Return how many rows the state of a loop has had something of at most, counted after each report."""
+    loop, most = Loop(LOCAL, {"n": rows}, window=64), 0
+    while not loop.given().gather:
+        given = loop.given()
+        loop.report([one.path for one in given.iterations], result="x" * 20_000, more=given.more)
+        (run,) = loop.state.runs.values()
+        assert run.loop is not None
+        out = sum(len(chunk.paths) for chunk in run.chunks.values())
+        most = max(most, len(run.loop.held) + len(run.loop.active) + out)
+    return most
+
+
+@pytest.mark.spec("S9", "S18")
+def test_what_is_held_of_a_loop_does_not_grow_with_its_rows() -> None:
+    assert most_held(2_000) == most_held(10_000) < 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from support.generate import RECORDS_MAX, TooLongError, random_path, unleash
 
 from petra.kernel import commands as c
 from petra.kernel.decide import Decision
@@ -12,7 +13,6 @@ from petra.kernel.effects import Notify
 from petra.kernel.notices import notices
 from petra.playbook import read
 from petra.testing import Simulation
-from petra.testing.generate import RECORDS_MAX, TooLongError, random_path, unleash
 from petra.testing.simulation import Execution
 
 ASKED = """

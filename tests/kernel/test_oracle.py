@@ -12,11 +12,11 @@ from kernel.oracle.compare import difference, shrunk
 from kernel.oracle.draw import Plan, draw
 from kernel.oracle.text import playbook
 from kernel.oracle.world import Kernel, TooLongError
+from support.net_conformance import violations
 
 from petra.kernel import admission, fan_in, merge, pairing, routing, verdict
 from petra.kernel.state import State
 from petra.net import compile as compile_net
-from petra.testing.conformance import violations
 
 NESTED = int(os.environ.get("PETRA_NESTED", "600"))
 SHARDS = 20

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import msgspec
 import pytest
+from support.generate import RECORDS_MAX, TooLongError, random_path, unleash
 from thoroughness import few
 
 from petra.kernel.decide import Decision
 from petra.playbook import read
 from petra.testing import Simulation
-from petra.testing.generate import RECORDS_MAX, TooLongError, random_path, unleash
 from petra.testing.simulation import Execution
 
 STRATEGIES = ("fifo", "priority", "name", "hash", "random")
@@ -49,6 +49,7 @@ def random_story(seed: int, selection: str, name: str) -> list[str]:
     return story(simulation)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17")
 @pytest.mark.parametrize("selection", STRATEGIES)
 def test_random_playbooks_fire_in_the_same_order_whatever_the_execution_is_called(
@@ -81,10 +82,11 @@ executor: {spec: {resources: {one: 2}}}
 @pytest.mark.spec("S17")
 @pytest.mark.parametrize("selection", STRATEGIES)
 def test_fifty_executions_of_one_playbook_make_one_sequence_of_firings(selection: str) -> None:
+    book = read(WIDE, "wide").checked()
     found = set()
     for number in range(50):
         simulation = Simulation(
-            read(WIDE, "wide").checked(), tools={"d": {"ok": 1, "after_s": 3}}, seed=5,
+            book, tools={"d": {"ok": 1, "after_s": 3}}, seed=5,
             selection=selection, execution=f"execution-{number}",
         )  # fmt: skip
         simulation.start({})

@@ -6,10 +6,10 @@ import os
 
 import pytest
 from kernel.paths import walk
+from support.net_conformance import violations
 from thoroughness import few
 
 from petra.net import compile as compile_net
-from petra.testing.conformance import violations
 
 PATHS = int(os.environ.get("PETRA_PATHS", "2000"))
 SHARDS = 20

@@ -188,6 +188,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", [*RULES, _ids_are_derived_otherwise])
 def test_a_changed_rule_is_found(mutant: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     worlds = _recorded()

@@ -93,6 +93,7 @@ def test_keys_and_values_of_data_are_cleaned_at_any_depth() -> None:
     assert made.clean(data) == {"a": [{"***": ["x ***", 1, None]}], "b": True}
 
 
+@pytest.mark.slow
 def test_old_secrets_are_forgotten_before_memory_grows() -> None:
     made = Scrubber()
     for number in range(2_100):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.dice import Dice
 
 from petra.net import Net, Transition, compile, prove  # noqa: A004
 from petra.net.budget import Budget, SpentError
@@ -10,7 +11,6 @@ from petra.net.independent import is_plainly_sound
 from petra.net.prove import dead_steps, search
 from petra.net.soundness import Limits, check
 from petra.playbook import read
-from petra.testing.dice import Dice
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: dense}\nworkflow:\n"
 
@@ -29,6 +29,7 @@ def dense(size: int, *, join: bool, reach: int = 8) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize("join", [False, True])
 def test_a_dense_playbook_is_judged_with_bounded_work(join: bool) -> None:  # noqa: FBT001

@@ -313,6 +313,7 @@ def test_every_example_is_proved_sound_and_survives_pnml(path: Path) -> None:
     assert read_pnml(write_pnml(net)).digest() == net.digest()
 
 
+@pytest.mark.slow
 def test_the_search_of_every_order_agrees() -> None:
     for path in PLAYBOOKS:
         net = compile(read_file(path).checked())

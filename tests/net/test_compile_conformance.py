@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.net_conformance import firings, violations
+from support.structured import structured
 from texts import model, workflow
 from thoroughness import few
 
@@ -19,8 +21,6 @@ from petra.kernel.program import Program
 from petra.kernel.state import State
 from petra.net import compile  # noqa: A004
 from petra.playbook import read
-from petra.testing.conformance import firings, violations
-from petra.testing.structured import structured
 from petra.wire import Error, Report
 
 STEPS_MAX = 200

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.structured import DEFECTS, planted, structured
 
 from petra.net import compile, prove  # noqa: A004
 from petra.net.prove import search
 from petra.playbook import read
 from petra.playbook.problems import headline
-from petra.testing.structured import DEFECTS, planted, structured
 
 pytestmark = pytest.mark.slow
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from thoroughness import QUICK
 
 from petra.errors import NetError
 from petra.net import (
@@ -248,16 +250,19 @@ for strategy in (Fifo(), Priority(), ByName(), ByHash(3), Random(4)):
 """
 
 
+HASH_SEEDS = ("0", "1") if QUICK else ("0", "1", "2", "42", "4294967295")
+
+
 @pytest.mark.spec("S17", "003§7.3.1-1", "003§7.3.1-5")
-def test_receipts_are_the_same_bytes_under_five_hash_seeds() -> None:
+def test_receipts_are_the_same_bytes_under_any_hash_seed() -> None:
     outputs = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT],
-            env={"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
             check=True,
             capture_output=True,
         ).stdout
-        for seed in ("0", "1", "2", "42", "4294967295")
+        for seed in HASH_SEEDS
     }
     assert len(outputs) == 1
     (lines,) = outputs

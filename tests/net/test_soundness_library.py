@@ -45,6 +45,7 @@ def test_every_handmade_net_gets_its_verdict() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", sorted(path.stem for path in NETS.glob("ibm_*.csv")))
 def test_every_industrial_net_gets_its_published_verdict(library: str) -> None:
     rows = labels(NETS / f"{library}.csv")

@@ -17,16 +17,19 @@ from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 from support.attempts import bad, good, run
 
-from petra.errors import ObjectError
+import petra
+from petra.errors import ObjectError, UsageError
 from petra.objects import (
     ExecutionObjects,
     LocalObjects,
     Objects,
     Reference,
     is_reference,
+    open_objects,
     store_if_large,
 )
-from petra.objects.s3 import S3Objects
+from petra.objects.base import encode
+from petra.objects.bucket import BucketObjects
 
 T = TypeVar("T")
 
@@ -72,7 +75,7 @@ def s3(address: str, bucket: str) -> Place:
         client_options={"allow_http": True},
     )
     return Place(
-        S3Objects(store),
+        BucketObjects(store),
         lambda key, content: obstore.put(store, key, content),
         lambda key: obstore.delete(store, key),
         lambda: {item["path"] for chunk in obstore.list(store) for item in chunk},
@@ -183,7 +186,7 @@ def test_a_store_that_does_not_answer_is_a_connection_error() -> None:
         client_options={"allow_http": True, "connect_timeout": "1s"},
         retry_config={"max_retries": 0},
     )
-    assert kind_of(S3Objects(bucket).put("e1", 1)) == "connection"
+    assert kind_of(BucketObjects(bucket).put("e1", 1)) == "connection"
 
 
 @pytest.mark.spec("S18")
@@ -357,3 +360,62 @@ def test_a_file_is_stored_and_read_block_by_block(place: Place, tmp_path: Path) 
             [block async for block in mine.blocks(stored)]
 
     asyncio.run(scenario())
+
+
+@pytest.mark.spec("S18")
+def test_a_file_is_kept_under_the_key_that_its_content_has_and_under_no_other(
+    place: Place, tmp_path: Path
+) -> None:
+    key, checksum, content = encode("e1", [1, 2, 3])
+    file, other = tmp_path / "given", tmp_path / "other"
+    file.write_bytes(content)
+    other.write_bytes(b"[1]")
+    wait(place.objects.keep(key, file))
+    stored = Reference(store=place.objects.name, key=key, checksum=checksum, size=len(content))
+    assert wait(place.objects.get(stored)) == [1, 2, 3]
+    assert kind_of(place.objects.keep(f"e1/{'0' * 64}.json", other)) == "parse"
+    assert kind_of(place.objects.keep("../e1/x.json", other)) == "parse"
+
+
+LARGE = """
+apiVersion: petra/v1
+kind: Playbook
+metadata: {name: large}
+workflow:
+  - step: make
+    tool: {kind: python, code: "result = ['row'] * 100000"}
+    next: {arcs: [{step: count}]}
+  - step: count
+    tool: {kind: python, args: {rows: "{{ make }}"}, code: "result = len(rows)"}
+"""
+
+
+@pytest.mark.slow
+def test_large_results_of_an_engine_and_its_worker_go_to_the_bucket_that_the_environment_names(
+    s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = s3(s3_address, "for-an-engine")
+    for name, value in (
+        ("PETRA_OBJECTS", "s3://for-an-engine/some/where"), ("AWS_ENDPOINT_URL", s3_address),
+        ("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test"), ("AWS_REGION", "us-east-1"),
+        ("AWS_ALLOW_HTTP", "true"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    (tmp_path / "large.yaml").write_text(LARGE)
+    result = petra.run(tmp_path / "large.yaml", home=tmp_path / "home")
+    assert (result.status, result.output) == ("completed", 100_000)
+    stored = bucket.keys()
+    assert {key.partition(result.id)[0] for key in stored} == {"some/where/"}
+    assert not (tmp_path / "home" / "objects").exists()
+
+
+@pytest.mark.parametrize("address", ["ftp://somewhere", "s4://bucket"])
+def test_an_address_that_is_none_is_refused_with_those_there_are(address: str) -> None:
+    with pytest.raises(UsageError, match="s3://bucket, gs://bucket or az://container"):
+        open_objects(address)
+
+
+def test_google_and_azure_are_opened_by_their_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "ours")
+    for scheme in ("s3", "gs", "az"):
+        assert open_objects(f"{scheme}://bucket/prefix").name == scheme

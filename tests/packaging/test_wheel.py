@@ -20,7 +20,8 @@ IMPORTS = {
     "duckdb": "duckdb",
     "s3": "obstore",
     "lsp": "pygls",
-    "server": "litestar, uvicorn",
+    "server": "litestar, uvicorn, websockets",
+    "worker": "websockets",
 }
 
 
@@ -82,8 +83,12 @@ def test_a_first_playbook_runs_and_what_is_missing_is_named(empty: Path, tmp_pat
     ):
         done = called(petra, *words, cwd=tmp_path)
         assert done.returncode == 0, (words, done.stdout, done.stderr)
-    for verb, extra in (("serve", "server"), ("lsp", "lsp")):
-        missing = called(petra, verb, cwd=tmp_path)
+    for verb, extra in (
+        (["serve"], "server"),
+        (["lsp"], "lsp"),
+        (["worker", "--server", "http://127.0.0.1:1"], "worker"),
+    ):
+        missing = called(petra, *verb, cwd=tmp_path)
         assert missing.returncode == 1
         assert f"petra[{extra}]" in missing.stderr
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from uuid import UUID
 
 import msgspec
 import pytest
 from pipeline.drive import ON_ERROR, always, bad, machine, noop, ok, play, playbook, task, when
 
 from petra.pipeline import Finished, Machine, Run, Settings
+from petra.playbook.model import Task
 from petra.wire import Report
 
 
@@ -207,3 +209,55 @@ def failure(played: Machine) -> Report:
 def message(report: Report) -> str:
     assert report.error is not None
     return report.error.message
+
+
+KEYED = "{{ _task.key }}"
+
+
+def keys_of(runs: list[Run]) -> list[str]:
+    return [run.fields["json"] for run in runs]
+
+
+def caused(*tasks: Task, cause: str = "e/r//do") -> Machine:
+    scope: dict[str, object] = {"workload": {}, "ctx": {}, "args": {}}
+    return Machine(tasks, scope, settings=Settings(), jitter=lambda: 0.0, cause=cause)
+
+
+@pytest.mark.spec("S22")
+def test_every_try_of_a_task_has_one_key_and_every_task_its_own() -> None:
+    tasks = [task("a", when(ON_ERROR, "retry"), json=KEYED), task("b", json=KEYED)]
+    runs, _ = play(caused(*tasks), bad(), bad(), ok(), ok())
+    first, *again, other = keys_of(runs)
+    assert again == [first, first]
+    assert other != first
+    assert (UUID(first).version, str(UUID(first))) == (5, first)
+
+
+@pytest.mark.spec("S22")
+def test_a_redelivery_finds_the_keys_of_the_first_delivery_and_another_run_does_not() -> None:
+    tasks = [task("a", json=KEYED), task("b", json=KEYED)]
+    first, again, other = (
+        keys_of(play(caused(*tasks, cause=cause), ok(), ok())[0])
+        for cause in ("e/r//do", "e/r//do", "e/s//do")
+    )
+    assert again == first
+    assert not set(other) & set(first)
+
+
+@pytest.mark.spec("S22")
+def test_a_task_that_its_run_comes_back_to_does_another_thing_under_another_key() -> None:
+    more = "{{ outcome.result < 3 }}"
+    paged = task("page", when(ON_ERROR, "retry"), when(more, "jump", to="page"), json=KEYED)
+    runs, _ = play(caused(paged), ok(1), bad(), ok(2), ok(3))
+    one, two, again, three = keys_of(runs)
+    assert again == two
+    assert len({one, two, three}) == 3
+
+
+@pytest.mark.spec("S22", "S6")
+def test_task_is_a_name_that_says_its_key_in_policies_too() -> None:
+    said = task("a", always(set_ctx={"k": "{{ _task.key }}"}), json=KEYED)
+    runs, report = play(caused(said), ok())
+    assert [write.value for write in report.writes] == keys_of(runs)
+    assert runs[0].scope["_task"] == "a"
+    assert not [name for name in runs[0].scope if name.startswith("$")]

@@ -89,6 +89,7 @@ def test_what_is_called_by_name_and_has_errors_is_faulty(tmp_path: Path) -> None
     assert found.company() is None
 
 
+@pytest.mark.slow
 def test_too_many_are_refused_with_a_way_out(tmp_path: Path) -> None:
     parent = put(tmp_path / "p.yaml", "name: p", "{{ workload.which }}")
     for number in range(257):

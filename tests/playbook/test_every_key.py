@@ -161,6 +161,7 @@ def test_nothing_at_all_is_dropped_in_silence(path: Path) -> None:
 RESERVED = {"LoopPolicy.ordering", "LoopPolicy.partitioning", "LoopPolicy.dedupe"}
 
 
+@pytest.mark.slow
 def test_every_field_of_the_model_is_read_by_some_code() -> None:
     read = set()
     for path in (ROOT / "src").rglob("*.py"):

@@ -113,6 +113,7 @@ def test_code_in_a_file_that_cannot_be_compiled_is_told_with_its_line(tmp_path: 
     assert problem.message.startswith("x.py, line 2: the Python code of task 'a_task' cannot be")
 
 
+@pytest.mark.slow
 def test_files_that_are_too_large_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.sql").write_text("SELECT 1 -- " + "x" * 600_000)
     text = f"{HEAD}  - step: a\n    tool:\n" + "      - {kind: duckdb, file: x.sql}\n" * 2
@@ -152,3 +153,64 @@ def test_migrating_leaves_files_where_they_are(tmp_path: Path) -> None:
 def test_what_others_take_along_is_checked_like_any_field() -> None:
     text = f"{HEAD}  - {{step: a, tool: {{kind: python, code: x, modules: {{y: 7}}}}}}\n"
     assert [p.code for p in read(text).problems] == ["P103"]
+
+
+def package(folder: Path) -> None:
+    """Lay a package into a folder: modules that import each other in every way there is."""
+    files = {
+        "shop/__init__.py": "from .prices import total\nNAME = 'shop'\n",
+        "shop/prices.py": "from . import rates\nfrom .deep.taxes import tax\nimport json\n\n"
+        "def total(n):\n    return rates.of(n) + tax(n)\n",
+        "shop/rates.py": "def of(n):\n    return 2 * n\n",
+        "shop/deep/taxes.py": "from ..limits import MOST\n\ndef tax(n):\n    return min(n, MOST)\n",
+        "shop/limits.py": "MOST = 1\n",
+        "shop/unused.py": "raise SystemExit\n",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+PACKED = [
+    "shop.__init__",
+    "shop.deep.__init__",
+    "shop.deep.taxes",
+    "shop.limits",
+    "shop.prices",
+    "shop.rates",
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("kind: python, function: 'shop:total'", PACKED),
+        ("kind: python, function: 'shop.prices:total'", PACKED),
+        ("kind: python, code: 'import shop.limits; result = shop.limits.MOST'", PACKED),
+        ("kind: python, code: 'from shop.deep import taxes; result = 1'", PACKED),
+        ("kind: python, code: 'import shop_, os.path, nowhere.at.all; result = 1'", []),
+    ],
+)
+def test_of_a_package_what_is_imported_is_taken_along(tmp_path: Path, task: str, expected: list[str]) -> None:  # fmt: skip
+    package(tmp_path)
+    found = reading(tmp_path, task).checked().workflow[0].tool[0].fields.get("modules") or {}
+    assert list(found) == expected
+
+
+def test_a_package_that_travels_is_part_of_the_digest(tmp_path: Path) -> None:
+    package(tmp_path)
+    task = "kind: python, function: 'shop:total'"
+    first = reading(tmp_path, task).checked()
+    assert read(to_yaml(first), "elsewhere").checked() == first
+    (tmp_path / "shop/limits.py").write_text("MOST = 2\n")
+    assert digest(to_plain(reading(tmp_path, task).checked())) != digest(to_plain(first))
+
+
+def test_a_link_in_a_package_does_not_lead_out(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    package(folder)
+    (folder / "shop/limits.py").unlink()
+    (tmp_path / "secret.py").write_text("MOST = 3\n")
+    (folder / "shop/limits.py").symlink_to(tmp_path / "secret.py")
+    (problem,) = reading(folder, "kind: python, function: 'shop:total'").problems
+    assert (problem.code, "leads out" in problem.message) == ("P130", True)

@@ -76,3 +76,33 @@ def test_a_slip_in_a_compensation_is_one_problem() -> None:
     )
     found = [code for code in codes(text) if code != "P212"]
     assert found == ["P101"]
+
+
+def post(**more: str) -> str:
+    lines = "".join(f"\n    {key}: {value}" for key, value in more.items())
+    return workflow(f"- step: a\n  tool:\n    kind: http\n    url: http://x{lines}\n")
+
+
+@pytest.mark.spec("S22")
+def test_a_request_has_one_key() -> None:
+    problem = only(post(idempotent="true", headers="{idempotency-key: mine}"))
+    assert (problem.code, problem.severity) == ("P122", "error")
+    assert codes(post(idempotent="false", headers="{Idempotency-Key: mine}")) == []
+    assert codes(post(idempotent="true", headers="{Accept: text/html}")) == []
+
+
+@pytest.mark.spec("S22", "S6")
+@pytest.mark.parametrize(
+    ("template", "hint"),
+    [("{{ _task.id }}", "it has name and key"), ("{{ execution.key }}", "it has id and playbook and started_at")],
+)  # fmt: skip
+def test_a_name_of_the_language_has_its_own_parts_only(template: str, hint: str) -> None:
+    problem = only(post(headers=f"{{X: '{template}'}}"))
+    assert (problem.code, problem.severity, problem.hint) == ("P128", "error", hint)
+
+
+@pytest.mark.spec("S22", "S6")
+def test_the_key_of_a_task_is_read_where_tasks_are() -> None:
+    assert codes(post(headers="{X: '{{ _task.key }} {{ _task.name }} {{ _task }}'}")) == []
+    arc = "- step: a\n  tool: {kind: noop}\n  next: {arcs: [{step: a, when: '{{ _task.key }}'}]}\n"
+    assert "P205" in codes(workflow(arc))

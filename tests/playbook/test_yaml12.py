@@ -274,6 +274,7 @@ def defused() -> Any:
     return json.loads(child.stdout)
 
 
+@pytest.mark.slow
 def test_every_bomb_is_one_problem_in_4_million_calls_and_256_mb(defused: Any) -> None:
     assert {name: codes for name, (codes, *_) in defused.items()} == {
         name: [code] for name, (_, code) in BOMBS.items()
@@ -288,6 +289,7 @@ def test_a_document_may_have_64_levels_and_no_more() -> None:
     assert fault("[" * (DEPTH_MAX + 1) + "]" * (DEPTH_MAX + 1)) == ("P003", 1, DEPTH_MAX + 1)
 
 
+@pytest.mark.slow
 def test_a_document_may_have_50000_nodes_and_no_more() -> None:
     assert len(tree("[" + "1," * (NODES_MAX - 1) + "]")) == NODES_MAX - 1
     assert fault("[" + "1," * NODES_MAX + "]")[0] == "P003"

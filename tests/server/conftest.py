@@ -32,7 +32,7 @@ class Served:
 
     def client(self, **more: object) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self.said['token']}"}
-        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60, **more)  # type: ignore[arg-type]
+        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=300, **more)  # type: ignore[arg-type]
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -7,13 +7,17 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
 import pytest
-from server.books import ADDS, WAITS
+from server.books import ADDS, WAITS, book
 from server.conftest import PETRA, serve
 from server.test_executions import started
+from store.conftest import cluster, new_database
+
+__all__ = ["cluster", "new_database"]
 
 pytestmark = pytest.mark.slow
 
@@ -85,3 +89,93 @@ def test_whoever_reads_a_stream_is_told_that_the_server_closes(tmp_path: Path) -
             served.process.terminate()
             assert "event: bye" in list(lines)
         assert served.process.wait() == 0
+
+
+def test_an_address_that_a_killed_server_left_is_not_given_out(tmp_path: Path) -> None:
+    home = tmp_path / ".petra"
+    with serve(home) as served:
+        assert served.end(signal.SIGKILL) == -signal.SIGKILL
+    assert served.url in (home / "petra.address").read_text()
+    holds = (
+        "import asyncio, sys, petra\n"
+        "async def main():\n"
+        "    async with petra.open(sys.argv[1]):\n"
+        "        print('open', flush=True)\n"
+        "        await asyncio.Event().wait()\n"
+        "asyncio.run(main())"
+    )
+    command = [sys.executable, "-c", holds, str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "open\n"
+            second = subprocess.run(
+                [PETRA, "serve", "--port", "0", "--home", str(home)],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        finally:
+            holder.terminate()
+    assert second.returncode == 1
+    assert f"process {holder.pid}" in second.stderr
+    assert served.url not in second.stderr
+
+
+def test_everything_lies_behind_a_prefix(tmp_path: Path) -> None:
+    with serve(tmp_path / ".petra", "--prefix", "/flows/") as served:
+        assert served.url.endswith("/flows")
+        root = served.url.removesuffix("/flows")
+        assert httpx2.get(f"{served.url}/livez").status_code == 200
+        assert httpx2.get(f"{root}/livez").status_code == 404
+        with served.client() as api:
+            shown = api.post("/executions", json={"playbook": {"text": ADDS}})
+            assert shown.status_code == 201
+            assert httpx2.get(f"{root}{shown.headers['location']}").status_code == 401
+            assert api.get(f"{root}{shown.headers['location']}").status_code == 200
+        with httpx2.Client(follow_redirects=True) as browser:
+            assert browser.get(served.said["login_url"]).status_code == 200
+            assert browser.get(f"{served.url}/api/v1/me").status_code == 200
+            (cookie,) = browser.cookies.jar
+            assert cookie.path == "/flows"
+
+
+def test_a_workload_of_ten_megabytes_comes_and_goes(tmp_path: Path) -> None:
+    text = book("  - {step: one, tool: {kind: noop}}\n", name="large").replace(
+        "workflow:", "executor: {spec: {output: '{{ workload.rows }}'}}\nworkflow:", 1
+    )
+    rows = ["x" * 1_000] * 10_000
+    with serve(tmp_path / ".petra") as served, served.client() as api:
+        body = {"playbook": {"text": text}, "workload": {"rows": rows}}
+        made = api.post("/executions", json=body, headers={"Prefer": "wait=60"})
+        assert made.status_code == 201, made.text[:500]
+        assert api.get(f"/executions/{made.json()['id']}/result").json() == rows
+        assert served.end() == 0
+
+
+@pytest.mark.spec("S17")
+def test_a_server_on_postgresql_goes_on_where_another_one_was_killed(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    store = ("--store", new_database())
+    with serve(tmp_path / "a", *store) as served, served.client() as api:
+        shown = started(api, WAITS)
+        assert served.end(signal.SIGKILL) == -signal.SIGKILL
+    with serve(tmp_path / "b", *store) as served, served.client() as api:
+        path = f"/executions/{shown['id']}/signals/go"
+        done = api.post(path, headers={"Prefer": "wait=60"}).json()
+        assert done["execution"]["status"] == "completed"
+        assert served.end() == 0
+
+
+def test_a_long_text_is_read_beside_the_loop_and_its_errors_have_places(tmp_path: Path) -> None:
+    steps = "".join(f"  - {{step: s{n}, tool: {{kind: noop}}}}\n" for n in range(300))
+    with serve(tmp_path / ".petra") as served, served.client() as api:
+        text = book(steps, name="long")
+        assert started(api, text)["playbook"] == "long"
+        wrong = text + "  - {step: s0, tool: {kind: nop}}\n"
+        answer = api.post("/executions", json={"playbook": {"text": wrong}})
+        assert answer.status_code == 422
+        assert {one["line"] for one in answer.json()["errors"] if one["severity"] == "error"} == {
+            305
+        }
+        assert api.post("/playbooks", json={"text": text}).status_code == 201
+        assert api.post("/executions", json={"playbook": "long"}).status_code == 201

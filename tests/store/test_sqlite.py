@@ -68,6 +68,7 @@ def test_a_second_owner_is_told_who_holds_the_file(tmp_path: Path) -> None:
     in_file(tmp_path, work_out)
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_all_that_it_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "petra.db"
     with subprocess.Popen(

@@ -7,7 +7,7 @@ import select
 
 
 def ends(pid: int) -> bool:
-    """Tell whether a process has ended, or does so very soon: a signal takes a moment to arrive."""
+    """Tell whether a process has ended, or does so soon: a signal takes its time to arrive on a busy machine."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -15,6 +15,6 @@ def ends(pid: int) -> bool:
     try:
         poll = select.poll()
         poll.register(handle, select.POLLIN)
-        return bool(poll.poll(2000))
+        return bool(poll.poll(60_000))
     finally:
         os.close(handle)

@@ -39,6 +39,7 @@ def read(folder: Path, more: str) -> None:
     [
         "tools: {gret: {ok: 1}}",
         "tools: {get/cal: {ok: 1}}",
+        "tools: {'p:get': {ok: 2}}",  # nothing calls it
         "expect: {never: [raport]}",
         "expect: {done: [get, raport]}",
         "expect: {cancelled: [raport]}",
@@ -57,10 +58,18 @@ def test_a_name_that_nothing_has_is_a_problem_with_a_guess(tmp_path: Path, more:
 
 
 @pytest.mark.parametrize(
+    "word", ["runs: {get/call: 0}", "attempts: {get/call: 0}", "never: [get/call]"]
+)
+def test_steps_are_counted_and_not_tasks(tmp_path: Path, word: str) -> None:
+    with pytest.raises(TestError, match="there is no step 'get/call'"):
+        read(tmp_path, f"expect: {{{word}}}")
+
+
+@pytest.mark.parametrize(
     "more",
     [
         "tools: {get: {ok: 1}}",
-        "tools: {get/call: {ok: 1}, 'p:get': {ok: 2}}",
+        "tools: {get/call: {ok: 1}}",
         "expect: {never: [report], done: [get]}",
         "world: [{at_s: 1, signal: {name: paid}}, {at_s: 2, signal: {name: unheard_of}}]",
     ],

@@ -21,6 +21,7 @@ def test_every_case_of_an_example_passes(file: Path) -> None:
         assert (verdict.name, verdict.message) == (verdict.name, "")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S21")
 def test_every_arc_of_every_example_is_covered() -> None:
     coverage = Coverage()

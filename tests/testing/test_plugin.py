@@ -46,6 +46,7 @@ def test_a_case_can_be_chosen_by_its_name(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE.replace("expect: {status", "expect: {stauts"))
     result = pytester.runpytest_inprocess()

@@ -240,6 +240,7 @@ def test_connections_are_shared_and_cookies_are_not() -> None:
     assert all("cookie" not in asked.headers for asked in stub.asked)
 
 
+@pytest.mark.slow
 def test_many_requests_run_at_once() -> None:
     async def use(registry: Registry) -> tuple[int, int]:
         async with serving({"/": Answer(b"", "hang")}) as stub:
@@ -461,3 +462,21 @@ def test_half_a_secret_is_in_neither_message_nor_details() -> None:
 
 def hide(text: str) -> str:
     return text.replace("hunter22", "***")
+
+
+@pytest.mark.spec("S22")
+def test_an_idempotent_request_carries_the_key_of_its_task() -> None:
+    request = {"url": "/", "method": "POST", "idempotent": True}
+    _, asked = ask_once({"/": reply_json({})}, request, cause="e/r/1/t")
+    assert asked.headers["idempotency-key"] == ToolContext(cause="e/r/1/t").key()
+    _, other = ask_once({"/": reply_json({})}, request, cause="e/r/2/t")
+    assert other.headers["idempotency-key"] != asked.headers["idempotency-key"]
+
+
+@pytest.mark.spec("S22")
+def test_a_request_has_no_key_unless_it_is_idempotent_and_its_own_one_goes_first() -> None:
+    _, asked = ask_once({"/": reply_json({})}, {"url": "/"}, cause="e/r/1/t")
+    assert "idempotency-key" not in asked.headers
+    own = {"url": "/", "idempotent": True, "headers": {"Idempotency-key": "mine"}}
+    _, asked = ask_once({"/": reply_json({})}, own, cause="e/r/1/t")
+    assert asked.headers["idempotency-key"] == "mine"

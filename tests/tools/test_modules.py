@@ -92,3 +92,56 @@ def test_a_function_that_came_along_says_what_it_reads() -> None:
     assert reads is not None
     assert {"rows", "n"} <= reads
     assert registry.reads("python", {"function": "json:dumps"}) is None
+
+
+PACKAGE = {
+    "shop.__init__": "from .prices import total\nNAME = 'shop'\n",
+    "shop.prices": "from . import rates\nfrom .deep.taxes import tax\n\ndef total(n):\n    return rates.of(n) + tax(n)\n",
+    "shop.rates": "def of(n):\n    return 2 * n\n",
+    "shop.deep.__init__": "",
+    "shop.deep.taxes": "from ..limits import MOST\n\ndef tax(n):\n    return min(n, MOST) / (n - 9)\n",
+    "shop.limits": "MOST = 1\n",
+}  # fmt: skip
+
+
+@everywhere
+def test_packages_are_imported_in_every_way_there_is(where: str) -> None:
+    for function in ("shop:total", "shop.prices:total"):
+        assert good(python(where, {"n": 10}, function=function, modules=PACKAGE)) == 21
+    code = """
+import shop.deep.taxes
+import shop.limits as limits
+from shop import rates, NAME
+from shop.deep import taxes
+result = [shop.total(10), limits.MOST, rates.of(1), NAME, taxes is shop.deep.taxes, shop.prices.__package__]
+"""
+    assert good(python(where, code=code, modules=PACKAGE)) == [21, 1, 2, "shop", True, "shop"]
+    assert not [name for name in sys.modules if name.partition(".")[0] == "shop"]
+
+
+def test_a_failure_in_a_package_names_its_file() -> None:
+    outcome = python("thread", {"n": 9}, function="shop.deep.taxes:tax", modules=PACKAGE)
+    assert "shop/deep/taxes.py:4, tax, line 4: min(n, MOST) / (n - 9)" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import shop.nothing", "No module named 'shop.nothing'"),
+        ("from shop import nothing", "cannot import name 'nothing'"),
+        ("from . import shop", "relative import"),
+    ],
+)
+def test_what_a_package_does_not_have_is_an_import_error(code: str, words: str) -> None:
+    assert words in bad(python("thread", code=code, modules=PACKAGE)).message
+
+
+def test_dots_do_not_lead_out_of_a_package() -> None:
+    modules = {"a.__init__": "", "a.b": "from ... import c"}
+    assert "relative import" in bad(python("thread", code="import a.b", modules=modules)).message
+
+
+def test_a_package_says_what_its_functions_read_wherever_they_come_from() -> None:
+    reads = Registry().reads("python", {"function": "shop:total", "modules": PACKAGE})
+    assert reads is not None
+    assert "n" in reads

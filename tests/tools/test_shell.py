@@ -127,6 +127,7 @@ def test_what_its_page_says_about_a_program() -> None:
     assert late.more == {}
 
 
+@pytest.mark.slow
 def test_memory_mb_limits_the_program() -> None:
     fields = {"argv": ["python3", "-c", "x = 'x' * (1 << 30)"]}
     assert good(run("shell", fields, spec={"memory_mb": 4096}))["exit_code"] == 0
@@ -182,7 +183,7 @@ def test_a_program_that_is_cancelled_while_it_starts_leaves_nothing_behind(tmp_p
         )
         await asyncio.sleep(0)  # the program has been forked, and asyncio is not through with it
         cancelled.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             return await running
 
     assert bad(with_tools(use)).kind == "cancelled"

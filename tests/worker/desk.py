@@ -206,7 +206,7 @@ def scenario(
             **offer,
         )
 
-    return asyncio.run(asyncio.wait_for(run(), 20))
+    return asyncio.run(asyncio.wait_for(run(), 300))
 
 
 async def with_worker(  # noqa: PLR0913 - the parts of a worker

@@ -13,7 +13,7 @@ TOTAL, WIDTH, ANSWER_S = 2_000, 200, 0.3
 @pytest.mark.slow
 @pytest.mark.spec("S9")
 def test_many_parallel_calls_stay_within_max_in_flight_memory_and_time() -> None:
-    seen = asyncio.run(asyncio.wait_for(calls(TOTAL, WIDTH, ANSWER_S), 60))
+    seen = asyncio.run(asyncio.wait_for(calls(TOTAL, WIDTH, ANSWER_S), 300))
     assert (seen.ok, seen.calls) == (TOTAL, TOTAL)
     assert WIDTH // 2 < seen.most <= WIDTH
     middle = len(seen.memory_mb) // 2

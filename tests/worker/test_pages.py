@@ -36,10 +36,11 @@ def reports(objects: Any, items: list[Any], **given: Any) -> list[Report]:
         found.extend(one.report for one in (await desk.chunk()).iterations)
 
     found: list[Report] = []
-    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(echo=echo), objects=objects), 30))
+    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(echo=echo), objects=objects), 300))
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 7])
 def test_results_beyond_their_room_share_a_page_and_the_others_stay(
     width: int, tmp_path: Path

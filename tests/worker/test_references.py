@@ -58,7 +58,7 @@ def reports(workflow: str, scope: dict[str, Any], objects: Any, **given: Any) ->
 
     found: list[Report] = []
     tools = ProbeTools(echo=echo)
-    asyncio.run(asyncio.wait_for(with_worker(play, tools, objects=objects), 20))
+    asyncio.run(asyncio.wait_for(with_worker(play, tools, objects=objects), 300))
     return found
 
 

@@ -34,7 +34,7 @@ def report_of(
         sent.append(await (desk.chunk() if "items" in given else desk.report()))
 
     sent = list[f.RunReport]()
-    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(big=big), objects=objects), 20))
+    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(big=big), objects=objects), 300))
     return sent[0]
 
 
@@ -181,7 +181,7 @@ def test_large_details_of_errors_do_not_make_a_report_too_large() -> None:
         sent.append(await desk.single())
 
     sent = list[Report]()
-    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(big=big)), 20))
+    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(big=big)), 300))
     assert len(sent[0].attempts) == 20
     assert len(msgspec.json.encode(sent[0])) < 8_000
     assert sent[0].error is not None

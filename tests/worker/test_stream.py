@@ -23,7 +23,7 @@ def with_pair(play: Callable[[Stream, Stream], Awaitable[None]]) -> None:
             one.close()
             other.close()
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    asyncio.run(asyncio.wait_for(run(), 300))
 
 
 def test_frames_of_many_threads_arrive_whole() -> None:

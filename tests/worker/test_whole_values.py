@@ -39,7 +39,7 @@ def done(tool: str, scope: dict[str, Any], folder: Path, *, more: str = "", **gi
             await registry.close()
 
     found: list[Report] = []
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
     return found if "items" in given else found[0]
 
 
@@ -103,6 +103,7 @@ def test_what_python_names_and_cannot_be_had_is_an_error_outcome(tmp_path: Path)
     assert (report.error.kind, len(report.attempts)) == ("not_found", 1)
 
 
+@pytest.mark.slow
 def test_iterations_in_one_stride_get_the_data_too(tmp_path: Path) -> None:
     tool = '{kind: python, code: \'def main(fetch, iter): return fetch[iter["item"]]["id"]\'}'
     more = "  loop: {in: [], iterator: item}\n"
@@ -174,11 +175,12 @@ def test_what_is_added_to_a_large_value_is_seen_by_the_next_task_and_iteration(
 
     found: list[Report] = []
     scope = scope_of(tmp_path)
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 300))
     more = seen - 3_000
     assert [one.result or one.error for one in found] == [seen, seen + more]
 
 
+@pytest.mark.slow
 def test_a_value_that_a_worker_builds_may_be_large(tmp_path: Path) -> None:
     big = {"rows": [{"id": n, "text": "x" * 90} for n in range(30_000)]}
     patch = 'set_ctx: {half: \'{{ outcome.result | selectattr("id", "lt", 15000) | list }}\'}'

@@ -37,6 +37,7 @@ _VERBS = MappingProxyType(
         "run": "Start a playbook here, durably, and follow it.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
+        "worker": "Do the runs of a pool for a server elsewhere.",
         "ps": "List executions.",
         "get": "Show an execution.",
         "result": "Print the output of an execution.",

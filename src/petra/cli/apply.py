@@ -50,8 +50,9 @@ def command(
     What has been started keeps the version it was started with. Nothing is stored if one of them has errors.
     """
     files = list(_files(paths))
+    shelves = [*library, *_dirs(paths)]
     books = {
-        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=[*library, *_dirs(paths)])[0]
+        file: checked(file, output, home=home, allow_unsound=allow_unsound, library=shelves).reading.checked()
         for file in files
     }  # fmt: skip
     _refuse_twins(books)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 
 from petra.cli.files import library_option, load, playbook_files
 from petra.cli.output import as_json, count, folded, print_json, print_problem
-from petra.library import Library, beside, missing
+from petra.library import Library, beside, calls, gather, missing
 from petra.playbook import Problem, Reading
 from petra.playbook.problems import problem_data
 
@@ -91,6 +92,7 @@ def command(
     files = [path for path in playbook_files(paths) if path.suffix != ".pnml"]
     libraries = {path.parent: beside(path, library) for path in files}
     playbooks = [check_file(path, effort, home, libraries[path.parent]) for path in files]
+    playbooks += broken_callees(playbooks, library, effort)
     nets = _judge_nets(paths, final, effort)
     if not playbooks and not nets:
         raise click.UsageError(
@@ -126,6 +128,44 @@ def check_reading(
     begin = perf_counter()
     proof = prove(reading, budget=budget_of(effort))
     return Checked(reading, proof, (perf_counter() - begin) * 1000, unfound)
+
+
+def broken_callees(
+    callers: Sequence[Checked],
+    shelves: Sequence[Path] = (),
+    effort: float = EFFORT_S,
+    read: Callable[[Path], Reading] = load,
+) -> list[Checked]:
+    """Return what is called by name, and cannot run or has an unsound net, with its errors; but none of the callers."""
+    known = {Path(one.name).resolve() for one in callers}
+    found: list[Checked] = []
+    for caller in callers:
+        playbook = caller.reading.playbook
+        if playbook is None or next(calls(playbook), None) is None:
+            continue
+        around = gather(Path(caller.name), playbook, shelves, read=read)
+        for reading in (
+            *around.faulty,
+            *(around.readings[place] for place in sorted(around.named)),
+        ):
+            if Path(reading.name).resolve() not in known:
+                known.add(Path(reading.name).resolve())
+                found.append(_errors_of(reading, effort))
+    return [one for one in found if one.problems]
+
+
+def _errors_of(reading: Reading, effort: float) -> Checked:
+    """Prove what a playbook calls; its warnings are not its caller's."""
+    errors = tuple(one for one in reading.problems if one.severity == "error")
+    reading = replace(reading, problems=errors)
+    if not reading.ok:
+        return Checked(reading, None, 0.0)
+    from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
+
+    begin = perf_counter()
+    proof = prove(reading, budget=budget_of(effort))
+    wrong = tuple(one for one in proof.problems if one.severity == "error")
+    return Checked(reading, replace(proof, problems=wrong), (perf_counter() - begin) * 1000)
 
 
 def _missing(reading: Reading, library: Library, home: Path) -> tuple[Problem, ...]:

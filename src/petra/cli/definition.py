@@ -11,7 +11,7 @@ from petra.embedded import read_around
 from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.library import Gathered
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
 
 
@@ -39,7 +39,7 @@ async def _version(store: Store, entries: Entries, execution: str, version: str)
         raise UsageError(
             f"there is neither a file '{version}' nor a version '{version}' of '{meta.name}'{shown}"
         )
-    return read(stored.source.decode(), stored.name).checked()
+    return read_stored(stored.source.decode(), stored.name)
 
 
 def own_playbook(home: Path, execution: str) -> Playbook:

@@ -29,7 +29,7 @@ from petra.cli.show import short, status_text, summary, trace_of
 from petra.clock import SystemClock
 from petra.control import GoneError, call
 from petra.desk import Look
-from petra.embedded import OBJECTS, Result, records_of, result_of
+from petra.embedded import Result, home_objects, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.codec import FORKED_FROM
 from petra.engine.entries import Entries, Entry
@@ -39,7 +39,7 @@ from petra.engine.news import Appended
 from petra.errors import ObjectError, UnreadableError, UsageError
 from petra.kernel import Record
 from petra.kernel.events import StepFailed
-from petra.objects import LocalObjects, is_reference, read_reference
+from petra.objects import is_reference, read_reference
 from petra.references import look_through, objects_of, walk
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
@@ -195,7 +195,7 @@ async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any])
     try:
         if not await may_read(store, entry.state, reference.execution):
             raise ObjectError("denied", f"{reference.key} belongs to another execution")
-        return walk(value, await LocalObjects(home / OBJECTS).get(reference))
+        return walk(value, await home_objects(home).get(reference))
     except UnreadableError as error:
         raise UsageError(f"the result cannot be fetched: {error.message}") from None
 

@@ -20,7 +20,7 @@ from petra.kernel.objects import Recalled
 from petra.kernel.on_net import walk
 from petra.kernel.redecide import redecide
 from petra.kernel.replay import BadRecord
-from petra.objects import LocalObjects, read_reference
+from petra.objects import Objects, read_reference
 from petra.references import NeededError
 from petra.store.base import Store
 
@@ -75,9 +75,7 @@ def decided_again(
 class Stored(Recalled):
     """A shelf that reads objects as they are needed, from another thread than that of the loop; it writes none."""
 
-    def __init__(
-        self, objects: LocalObjects, execution: str, loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, objects: Objects, execution: str, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self.store = objects.name
         self._stored, self._execution, self._loop = objects, execution, loop

@@ -21,10 +21,9 @@ import click
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, Branch, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import DATABASE, OBJECTS, STORE, Folder, Local, Result
+from petra.embedded import BUCKET, DATABASE, STORE, Folder, Local, Result, home_objects
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
-from petra.objects import LocalObjects
 from petra.private import refuse_foreign
 from petra.store.base import Store
 from petra.store.errors import HeldError
@@ -35,15 +34,8 @@ T = TypeVar("T")
 Opened = TypeVar("Opened")
 
 EXIT = {
-    "completed": 0,
-    "partial": 1,
-    "failed": 1,
-    "aborted": 1,
-    "refused": 1,
-    "waiting": 3,
-    "paused": 3,
-    "stuck": 4,
-}
+    "completed": 0, "partial": 1, "failed": 1, "aborted": 1, "refused": 1, "waiting": 3, "paused": 3, "stuck": 4,
+}  # fmt: skip
 INTERRUPTED = 130
 HASTE_S = 3.0
 """Seconds that closing may take before another interruption ends the process."""
@@ -52,10 +44,10 @@ PATIENCE_S = 10.0
 _PAUSE_S = 0.1
 
 
-def _use_store(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
-    """Take a store as if it stood in the environment, where everything that opens one looks for it."""
+def _as_if_set(_context: click.Context, option: click.Parameter, address: str | None) -> None:
+    """Take an address as if it stood in the environment, where everything that opens one looks for it."""
     if address:
-        os.environ[STORE] = address
+        os.environ[str(option.envvar)] = address
 
 
 _home = click.option(
@@ -63,14 +55,20 @@ _home = click.option(
     help="Where executions are kept.",
 )  # fmt: skip
 _store = click.option(
-    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_use_store,
+    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_as_if_set,
     help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
+)  # fmt: skip
+
+
+_bucket = click.option(
+    "--objects", metavar="ADDRESS", envvar=BUCKET, show_envvar=True, expose_value=False, callback=_as_if_set,
+    help="Keep large results in a bucket: s3://bucket/prefix, gs://bucket, az://container.",
 )  # fmt: skip
 
 
 def home_option(command: Callable[..., T]) -> Callable[..., T]:
     """Let a verb be told where executions are: in a folder, or in a database."""
-    return _home(_store(command))
+    return _home(_store(_bucket(command)))
 
 
 def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
@@ -282,7 +280,7 @@ def whole_result(home: Path, result: Result) -> Result:
 
     async def asking(store: Store, entries: Entries) -> Result:
         entry = await entries.read(result.id)
-        return await whole(result, entry.state, store, LocalObjects(home / OBJECTS))
+        return await whole(result, entry.state, store, home_objects(home))
 
     return look(home, asking)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -87,7 +88,7 @@ def diagnostics(document: Document) -> list[lsp.Diagnostic]:
     return [_diagnostic(document, problem, starts) for problem in document.problems()]
 
 
-def _diagnostic(document: Document, problem: Problem, starts: list[int]) -> lsp.Diagnostic:
+def _diagnostic(document: Document, problem: Problem, starts: Sequence[int]) -> lsp.Diagnostic:
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
     return lsp.Diagnostic(
         range=document.range(*extent(document.text, problem, starts)),

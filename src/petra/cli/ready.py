@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from petra.cli.check import HOME, check_file
+from petra.cli.check import HOME, Checked, broken_callees, check_file
 from petra.cli.files import load
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem
@@ -34,12 +35,14 @@ def ready(
     library: Sequence[Path] = (),
 ) -> tuple[Playbook, Proof, Gathered]:
     """Read a playbook that may be started, with its proof and what it may call; otherwise say why not and leave."""
-    playbook, proof = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
-    around = gather(file, playbook, library, read=load)
-    for reading in around.faulty:
-        errors = [one for one in reading.problems if one.severity == "error"]
-        _refuse(reading, errors, output, of_net=False)
-    return playbook, proof, around
+    found = checked(file, output, home=home, allow_unsound=allow_unsound, library=library)
+    once = cache(load)
+    for one in broken_callees([found], library, read=once):
+        if one.proof is None or not allow_unsound:
+            _refuse(one.reading, one.problems, output, of_net=one.proof is not None)
+    playbook, proof = found.reading.checked(), found.proof
+    assert proof is not None  # it may be started
+    return playbook, proof, gather(file, playbook, library, read=once)
 
 
 def checked(
@@ -49,7 +52,7 @@ def checked(
     home: Path = HOME,
     allow_unsound: bool = False,
     library: Sequence[Path] = (),
-) -> tuple[Playbook, Proof]:
+) -> Checked:
     """Read a playbook that may be started, and prove it; otherwise say why not and leave.
 
     The engine asks for a proof too: here it speaks of the lines that the author wrote, and there it holds.
@@ -64,7 +67,7 @@ def checked(
     _warn([one for one in found.problems if one not in errors], found.reading)
     if found.proof.note:
         click.echo(f"{found.reading.name}: {found.proof.note}", err=True)
-    return playbook, found.proof
+    return found
 
 
 def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: bool) -> NoReturn:

@@ -19,11 +19,10 @@ from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Remove, Reply
 from petra.desk.removing import refuse_live
-from petra.embedded import LOGS, OBJECTS, Local
+from petra.embedded import LOGS, Local, home_objects
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.removal import family_of, remove
 from petra.errors import PetraError, UsageError
-from petra.objects import LocalObjects
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter, ExecutionRow
 
@@ -157,7 +156,7 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
         families = [await family_of(store, execution) for execution in await left(store)]
         refuse_live(families)
         members = dict.fromkeys(member for family in families for member in family.members)
-        gone = await remove(store, LocalObjects(home / OBJECTS), members)
+        gone = await remove(store, home_objects(home), members)
         logs = RunLogs(LogFiles(home / LOGS, SystemClock()))
         await logs.remove(gone)
         await logs.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text
+from petra.desk import marking
 from petra.embedded import records_of
 from petra.engine.codec import status_then
 from petra.engine.entries import Entries, Entry
@@ -82,13 +82,6 @@ def as_data(program: Program, state: State, records: Sequence[Record]) -> dict[s
         "hash": record.hash,
         "previous": record.previous,
     }  # fmt: skip
-
-
-def marking(state: State) -> dict[str, int]:
-    """Count the tokens of every place that has some."""
-    places = Counter(f"{token.step}.ready" for token in state.ready.values())
-    places.update(f"{run.step}.running" for run in state.runs.values())
-    return dict(sorted(places.items()))
 
 
 def _stack(stack: tuple[Any, ...]) -> list[list[Any]]:

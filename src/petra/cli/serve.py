@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,24 +34,41 @@ ADDRESS = "petra.address"
     "--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once."
 )
 @click.option(
+    "--workers", type=click.IntRange(0, 1), default=1, show_default=True, help="Worker processes here; 0 leaves all runs to workers elsewhere."
+)  # fmt: skip
+@click.option(
+    "--lease", type=click.FloatRange(0.3), default=30.0, show_default=True, help="Seconds of silence after which the runs of a worker go to another."
+)  # fmt: skip
+@click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
 @home_option
 @as_json
 def command(
-    host: str, port: int, prefix: str, *, slots: int, grace: float, home: Path, output: str
+    host: str,
+    port: int,
+    prefix: str,
+    *,
+    slots: int,
+    workers: int,
+    lease: float,
+    grace: float,
+    home: Path,
+    output: str,
 ) -> None:
     """Run executions and answer requests until it is told to end."""
+    prefix = f"/{prefix.strip('/')}" if prefix.strip("/") else ""
     try:
-        from petra.server import Address  # noqa: PLC0415 - the framework is for servers only
+        asyncio.run(
+            _serve(
+                host, port, prefix, home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
+            )
+        )  # fmt: skip
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
-    address = Address(host, port)
-    try:
-        asyncio.run(_serve(address, prefix.rstrip("/"), home, output, slots=slots, grace_s=grace))
     except HeldError as error:
-        at = _address_of(home)
         held = str(error).partition(";")[0]
+        at = _address_of(home, held)
         there = f"a server answers there at {at}" if at else "wait for it, or stop it"
         raise UsageError(f"{held}; {there}, or choose another --home") from None
     except OSError as error:
@@ -58,32 +76,38 @@ def command(
 
 
 async def _serve(
-    address: object, prefix: str, home: Path, output: str, *, slots: int, grace_s: float
+    host: str, port: int, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
 ) -> None:
+    # the framework is for servers only
     from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
 
-    assert isinstance(address, Address)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with Local.open(home, slots=slots) as local:
+    async with Local.open(home, **how) as local:
         identity = Identity(home, local.clock)
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
-        async with serving(service, address, grace_s=grace_s) as (got, _):
-            (home / ADDRESS).write_text(f"{got.url}{prefix}\n")
+        async with serving(service, Address(host, port), grace_s=grace_s) as got:
+            (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             _say(f"{got.url}{prefix}", identity.token, identity.new_code(), output)
             await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
         (home / ADDRESS).unlink(missing_ok=True)
 
 
-def _address_of(home: Path) -> str:
-    """Return where the server of a folder answers, if it has one."""
+def _holder() -> str:
+    """Return how the lock of a folder calls this process."""
+    return f"process {os.getpid()} "
+
+
+def _address_of(home: Path, held: str) -> str:
+    """Return where the process that holds a folder answers; a server that was killed left an address that is no more."""
     try:
-        return (home / ADDRESS).read_text().strip()
-    except OSError:
+        url, holder = (home / ADDRESS).read_text().split("\n")[:2]
+    except (OSError, ValueError):
         return ""
+    return url if holder and holder in held else ""
 
 
 async def _either(ended: asyncio.Event, engine: Engine) -> None:

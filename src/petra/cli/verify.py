@@ -23,7 +23,7 @@ from petra.cli.held_against import (
 )
 from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json
-from petra.embedded import OBJECTS
+from petra.embedded import home_objects
 from petra.engine.authority import may_read
 from petra.engine.codec import DamagedError, proved
 from petra.engine.entries import Entries, Entry
@@ -31,7 +31,7 @@ from petra.engine.references import references_of
 from petra.errors import ObjectError, UsageError
 from petra.kernel import Record, verify
 from petra.kernel.replay import BadRecord
-from petra.objects import LocalObjects, Reference, read_reference
+from petra.objects import Objects, Reference, read_reference
 from petra.store.anchor import Lost
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -126,7 +126,7 @@ async def _held_against(
         walked, bad = await asyncio.to_thread(on_net, records, programs)
         one = msgspec.structs.replace(one, bad=bad, net=walked)
     if again and one.bad is None:
-        objects = LocalObjects(home / OBJECTS)
+        objects = home_objects(home)
         shelf = Stored(objects, one.execution, asyncio.get_running_loop())
         made, bad = await asyncio.to_thread(decided_again, one.execution, records, programs, shelf)
         one = msgspec.structs.replace(one, bad=bad, again=made)
@@ -173,7 +173,7 @@ async def _proved(
             bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
     if bad is None and held:
         entry = await entries.read(chosen)
-        bad = await _objects(LocalObjects(home / OBJECTS), store, entry, held)
+        bad = await _objects(home_objects(home), store, entry, held)
     accepted = await store.accepted() if isinstance(store, SqliteStore) else []
     return Finding(
         execution=chosen,
@@ -193,7 +193,7 @@ def _noting(rows: Iterable[Row], held: dict[str, tuple[int, Reference]]) -> Iter
 
 
 async def _objects(
-    objects: LocalObjects, store: Store, entry: Entry, held: dict[str, tuple[int, Reference]]
+    objects: Objects, store: Store, entry: Entry, held: dict[str, tuple[int, Reference]]
 ) -> BadRecord | None:
     """Name the first record that refers to an object that is missing, broken or somebody else's."""
     allowed: dict[str, bool] = {}

@@ -188,9 +188,15 @@ class Client:
             if cursor is None:
                 return
 
-    async def apply(self, file: Path) -> dict[str, Any]:
-        """Apply a playbook: it is the current one of its path from then on."""
-        made: dict[str, Any] = await self._call("POST", "/playbooks", _text(file), key=_key())
+    async def apply(self, file: Path, *, allow_unsound: bool = False) -> dict[str, Any]:
+        """Apply a playbook: it is the current one of its path from then on.
+
+        A net that is sure to get stuck or to pile up is refused, unless ``allow_unsound``.
+        """
+        how = {"allow_unsound": "true"} if allow_unsound else None
+        made: dict[str, Any] = await self._call(
+            "POST", "/playbooks", _text(file), params=how, key=_key()
+        )
         return made
 
     # Calling

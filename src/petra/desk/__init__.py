@@ -28,6 +28,7 @@ from petra.desk.resting import FOLLOWED_S
 from petra.desk.result import (
     REST,
     Result,
+    marking,
     records_of,
     refusal,
     result_data,
@@ -56,6 +57,7 @@ __all__ = [
     "Result",
     "carry_out",
     "login_name",
+    "marking",
     "meant_item",
     "new_id",
     "open_item",

@@ -16,7 +16,6 @@ from petra.errors import UsageError
 from petra.kernel.commands import Fork, at
 from petra.kernel.fork import fork, rerun
 from petra.kernel.migration import UnfitError, examined, forked
-from petra.playbook import read
 
 
 async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
@@ -31,7 +30,7 @@ async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
     program = await engine.entries.definition(state)
     target = None
     if request.playbook:
-        target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
+        target = engine.entries.compiled(await engine.catalogue.sent(request.playbook))
         faults = examined(program, target, state, request.renamed).faults
         if faults:
             raise _unfit(request, "; ".join(faults))

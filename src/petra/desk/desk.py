@@ -24,6 +24,7 @@ from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
 from petra.engine.news import News, Topic
+from petra.engine.proofs import UnsoundError
 from petra.errors import UsageError
 from petra.kernel import Record
 from petra.kernel import commands as c
@@ -98,18 +99,25 @@ class Desk:
         )  # fmt: skip
 
     async def apply(
-        self, who: Principal, playbooks: Sequence[Playbook], *, allow_unsound: bool = False
+        self,
+        who: Principal,
+        playbooks: Sequence[Playbook],
+        *,
+        allow_unsound: bool = False,
+        replaces: str | None = None,
     ) -> list[dict[str, Any]]:
         """Make playbooks the current ones of their paths; return what became of each.
 
         Raises:
-            UsageError: the net of one is not sound, and that is not allowed; nothing is stored.
+            UnsoundError: the net of one is not sound, and that is not allowed; nothing is stored.
+            StaleError: the current one is not the one that it ``replaces``.
         """
         who.must(May.APPLY)
         for one in playbooks if not allow_unsound else ():
-            if why := await self.engine.proofs.fault(self.engine.entries.compiled(one)):
-                raise UsageError(f"playbook '{one.metadata.name}': {why}")
-        return [applied_data(await self.engine.catalogue.apply(one)) for one in playbooks]
+            if found := await self.engine.proofs.problems(self.engine.entries.compiled(one)):
+                raise UnsoundError(one.metadata.name, found)
+        applied = self.engine.catalogue.apply
+        return [applied_data(await applied(one, replaces=replaces)) for one in playbooks]
 
     async def remove(
         self, who: Principal, executions: Sequence[str], *, force: bool = False

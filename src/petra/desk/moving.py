@@ -12,7 +12,6 @@ from petra.engine import Answered, Engine
 from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.kernel.migration import MovedOnError, examined
-from petra.playbook import read
 
 TRIES = 20
 """So often a move is proved anew because the execution has moved on meanwhile."""
@@ -24,7 +23,7 @@ async def move(engine: Engine, who: Principal, request: Move) -> Answered:
     Raises:
         UsageError: it moves on faster than a move can be proved.
     """
-    target = engine.entries.compiled(read(request.playbook, "the playbook").checked())
+    target = engine.entries.compiled(await engine.catalogue.sent(request.playbook))
     company = await engine.catalogue.keep(gathered(request.beside))
     for _ in range(TRIES):
         entry = await engine.view(request.execution)

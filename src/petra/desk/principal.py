@@ -42,6 +42,7 @@ class May(enum.Enum):
     DECIDE = "act on work items"
     ADMINISTER = "act as an administrator"
     ACT_AS = "act as somebody else"
+    WORK = "work for this server"
 
 
 class ForbiddenError(PetraError):
@@ -57,6 +58,8 @@ class Principal:
     roles: tuple[str, ...] = ()
     may: frozenset[May] = frozenset()
     namespace: str = "default"
+    pool: str | None = None
+    """The pool whose runs a worker of this name may do; None: any."""
 
     def must(self, power: May) -> None:
         """Let nobody go on who may not.

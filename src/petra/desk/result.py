@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
@@ -99,6 +100,13 @@ def _asked(state: State, item: WorkItem) -> dict[str, Any]:
         "excluded": excluded(state, item),
         "data": example(item.spec),
     }
+
+
+def marking(state: State) -> dict[str, int]:
+    """Count the tokens of every place that has some."""
+    places = Counter(f"{token.step}.ready" for token in state.ready.values())
+    places.update(f"{run.step}.running" for run in state.runs.values())
+    return dict(sorted(places.items()))
 
 
 def refusal(execution: str, playbook: str, why: str) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from petra.editor.names import Text
@@ -26,7 +27,7 @@ class Edit:
     text: str
 
 
-def extent(text: Text, problem: Problem, starts: list[int]) -> tuple[int, int]:
+def extent(text: Text, problem: Problem, starts: Sequence[int]) -> tuple[int, int]:
     """Return from where to where a problem reaches: its key, its value, or the word that stands there."""
     start = offset_of(text.text, problem, starts)
     entry, is_key = text.at(start)
@@ -42,13 +43,13 @@ def extent(text: Text, problem: Problem, starts: list[int]) -> tuple[int, int]:
     return start, max(start, start + len(text.text[start:end].rstrip()))
 
 
-def offset_of(text: str, problem: Problem, starts: list[int]) -> int:
+def offset_of(text: str, problem: Problem, starts: Sequence[int]) -> int:
     """Return where a problem begins, as an offset."""
     line = min(max(problem.line, 1), len(starts))
     return min(starts[line - 1] + problem.column - 1, len(text))
 
 
-def fix(text: Text, problem: Problem, starts: list[int] | None = None) -> Edit | None:
+def fix(text: Text, problem: Problem, starts: Sequence[int] | None = None) -> Edit | None:
     """Return the edit that a problem's hint describes, where it is one that can be made."""
     start, end = extent(text, problem, starts or line_starts(text.text))
     if found := _NEAR.match(problem.hint) or _SAY.match(problem.hint):

@@ -20,7 +20,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "event": "How the step ended: `name`, `step`, `status`, `result`, `error`, `counts`, `args`.",
         "iter": "The iteration of a loop: the item by its name, `index`, `parent`, and what `set_iter` wrote.",
         "_prev": "The result of the task before.",
-        "_task": "The name of this task.",
+        "_task": "The name of this task; `_task.key` is its idempotency key in this run.",
         "_attempt": "Which try this is, from 1.",
         "results": "The results of the tasks before, by name.",
         "outcome": "What the try came to: `status`, `result`, `error`, `meta`, and what the kind adds.",
@@ -51,6 +51,7 @@ PARTS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
         ("branch",): ("index", "total", "item", "step", "output", "parent"),
         ("_branch",): ("index", "total", "item", "step", "output", "parent"),
         ("iter",): ("index", "parent"),
+        ("_task",): ("name", "key"),
     }
 )
 """What the built-in names hold, where that is fixed."""

@@ -16,11 +16,21 @@ from petra.desk import (
     result_data,
     result_of,
 )
-from petra.embedded.folder import CLOSED, DATABASE, LOGS, OBJECTS, STORE, Folder
+from petra.embedded.folder import (
+    BUCKET,
+    CLOSED,
+    DATABASE,
+    LOGS,
+    OBJECTS,
+    STORE,
+    Folder,
+    home_objects,
+)
 from petra.embedded.local import Local, run_file
 from petra.embedded.reading import read_around, read_file
 
 __all__ = [
+    "BUCKET",
     "CLOSED",
     "DATABASE",
     "FOLLOWED_S",
@@ -31,6 +41,7 @@ __all__ = [
     "Folder",
     "Local",
     "Result",
+    "home_objects",
     "meant_item",
     "new_id",
     "open_item",

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from petra.clock import Clock
 from petra.engine import Engine
-from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.engine.logs import LogFiles
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
-from petra.objects import LocalObjects
+from petra.objects import Objects, open_objects
 from petra.private import make_file, take
 from petra.store.base import Store
 from petra.store.opening import open_store
@@ -35,7 +35,19 @@ CLOSED = "closed-in-order"
 STORE = "PETRA_STORE"
 """The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 
+BUCKET = "PETRA_OBJECTS"
+"""The variable that names where large results are, if not in the folder: the address of a bucket."""
+
 _log = logging.getLogger(__name__)
+
+
+def home_objects(home: Path) -> Objects:
+    """Return the large results of a folder.
+
+    Raises:
+        UsageError: they are said to be where nothing can be.
+    """
+    return open_objects(Folder(home).objects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +58,9 @@ class Folder:
     store: Store | str | None = None
 
     @property
-    def objects(self) -> Path:
-        """Where large results are."""
-        return self.home / OBJECTS
+    def objects(self) -> str:
+        """Where large results are: in the folder, or in a bucket that the environment names."""
+        return os.environ.get(BUCKET) or str(self.home / OBJECTS)
 
     @property
     def shared(self) -> bool:
@@ -71,6 +83,7 @@ class Folder:
         shard_lease_s: float = SHARD_LEASE_S,
         keep_s: float | None = None,
         only: Collection[str] | None = None,
+        lease_s: float = LEASE_S,
     ) -> AsyncIterator[Engine]:
         """Open the store and give an engine on it that takes up what is left; close both in the end.
 
@@ -80,7 +93,7 @@ class Folder:
             HeldError: another process has the folder open.
             UnavailableError: the database cannot be reached.
         """
-        engine = await self._engine(clock, shard_lease_s, keep_s, only)
+        engine = await self._engine(clock, shard_lease_s, keep_s, only, lease_s)
         try:
             async with engine:
                 yield engine
@@ -102,16 +115,17 @@ class Folder:
         shard_lease_s: float,
         keep_s: float | None,
         only: Collection[str] | None,
+        lease_s: float,
     ) -> Engine:
         holder = new_name() if self.shared else ""
         store = await self.open_store()
         in_order = (self.home / CLOSED).exists()
         (self.home / CLOSED).unlink(missing_ok=True)
-        retention, objects = None, LocalObjects(self.objects)
+        retention, objects = None, open_objects(self.objects)
         if keep_s is not None:
             retention = Retention(store, keep_s, objects=objects, clock=clock)
         return Engine(
-            store, clock=clock, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
+            store, clock=clock, lease_s=lease_s, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
             scope=None if only is None or self.shared else Scope(await family(store, only)),
         )  # fmt: skip

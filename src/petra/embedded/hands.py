@@ -82,6 +82,8 @@ class Hand:
         """When a cell was needed last."""
         self.faint: Pulse | None = None
         """What its threads looked like when it had not beaten for a while."""
+        self.stalled: tuple[float, Pulse] | None = None
+        """When its loop was first heard not to move, and what its threads looked like then."""
         self.began = now
         self.heard = now
         self.greeted = False

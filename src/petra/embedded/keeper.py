@@ -2,8 +2,8 @@
 
 Rule 1: a worker beats. One that has not for ``HUNG_S``, whose loop has not moved for so long, or that says it drains
 is not given more work: another one stands in for it at once. It finishes what it has and leaves.
-Rule 2: one that hangs (``petra.embedded.pulse``) while it has runs of more than one execution is killed with everything it has
-started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
+Rule 2: one that hangs, or whose loop is blocked (``petra.embedded.pulse``), while it has runs of more than one execution is killed with
+everything it has started, and so is one that stays silent for a whole lease; only when all of that is dead are its runs handed out again.
 Rule 3: each of these runs then gets a worker of its own, a cell: which of them was to blame shows, and the others get done.
 Rule 4: one that breaks the protocol is killed too.
 Rule 5: a worker that cannot be started, or dies soon, is tried again, each time later; what is wrong is always to be seen.
@@ -21,7 +21,8 @@ from typing import Final
 
 from petra.clock import Clock
 from petra.embedded.hands import Hand, Start, end, how_ended
-from petra.embedded.pulse import FAINT_S, HUNG_S, pulse, why_hung
+from petra.embedded.judging import kill_if_blocked, kill_if_hung, others_wait, stalled
+from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
 from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
@@ -35,12 +36,9 @@ POOL: Final = "default"
 """The pool of the workers that are kept."""
 LOOK_S: Final = 0.1
 """How often the keeper looks whether workers are well."""
-LOOP_S: Final = 1.2
-"""Seconds in which the loop of a worker has not moved, while it beats, after which another worker stands in."""
 CELLS_SOON: Final = 4
 CELLS_MAX: Final = 32
 """Workers for one run at a time: so many are started at once, and further ones while all of them stay at work."""
-SEVERAL: Final = 2
 CELL_S: Final = 10.0
 """Seconds after which a cell that nobody needs is given up."""
 NOTICE_S: Final = 2.0
@@ -192,7 +190,8 @@ class Keeper:
         elif silent_s > HUNG_S:
             if not hand.cell:
                 self._replace(hand, f"nothing was heard of it for {silent_s:.1f} s")
-                self._kill_if_hung(hand, silent_s)
+                if others_wait(self._engine, hand):
+                    kill_if_hung(hand, silent_s)
         elif silent_s > FAINT_S:
             hand.faint = hand.faint or pulse(hand.child.pid)
         else:
@@ -200,14 +199,14 @@ class Keeper:
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
                 self.trouble = self._engine.dispatcher.troubles[POOL] = ""
 
-    def _kill_if_hung(self, hand: Hand, silent_s: float) -> None:
-        """Kill a worker that hangs if others wait for that; what is long in C code and alone has the time of its lease."""
-        if self._engine.dispatcher.executions_at(hand.child.transport) < SEVERAL:
+    def _look_at_loop(self, hand: Hand, stalled_s: float) -> None:
+        """See to a worker that beats, and whose loop may not move: what has ended there is not reported either."""
+        if hand.cell or not stalled(hand, stalled_s, self._clock.monotonic()):
             return
-        now = pulse(hand.child.pid)
-        before = hand.faint = hand.faint or now
-        if before is not None and now is not None and (why := why_hung(before, now)):
-            hand.kill(f"nothing was heard of it for {silent_s:.1f} s: {why}")
+        self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
+        self._engine.dispatcher.drain(hand.child.transport)
+        if others_wait(self._engine, hand):
+            kill_if_blocked(hand, stalled_s, self._clock.monotonic())
 
     # Cells
 
@@ -289,9 +288,8 @@ class Keeper:
         match frame:
             case f.Hello():
                 hand.greeted = True
-            case f.Heartbeat(stalled_s=stalled_s) if stalled_s > LOOP_S and not hand.cell:
-                self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
-                self._engine.dispatcher.drain(hand.child.transport)
+            case f.Heartbeat(stalled_s=stalled_s):
+                self._look_at_loop(hand, stalled_s)
             case f.Drain():
                 hand.leave("it drains")
             case f.Bye():

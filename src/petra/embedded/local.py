@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
 from petra.embedded.folder import CREDENTIALS, Folder
-from petra.embedded.hands import begun, starter
+from petra.embedded.hands import Start, begun, starter
 from petra.embedded.keeper import Keeper
 from petra.embedded.reading import Readings, read_around
 from petra.engine import Engine
-from petra.engine.limits import SHARD_LEASE_S
+from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.engine.news import News
 from petra.errors import UsageError
 from petra.kernel import Record
@@ -34,6 +34,7 @@ from petra.library import Gathered
 from petra.playbook import Playbook
 from petra.store.base import Store
 from petra.tools.registry import learn_plug_ins
+from petra.worker.child import Child
 
 SLOTS = 64
 
@@ -69,12 +70,15 @@ class Local:
         keep_s: float | None = None,
         library: Sequence[Path] = (),
         only: Collection[str] | None = None,
+        workers: int = 1,
+        lease_s: float = LEASE_S,
     ) -> AsyncIterator[Local]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
         With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
         there, and other engines may share it; the folder holds large results only. With ``keep_s``,
-        executions that ended so many seconds ago are deleted.
+        executions that ended so many seconds ago are deleted. Without ``workers``, those elsewhere do all the work; one that
+        is silent for ``lease_s`` loses it.
 
         Raises:
             HeldError: another process has the folder open.
@@ -85,20 +89,20 @@ class Local:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        workers = starter(
-            "--slots", str(slots), "--objects", str(folder.objects),
+        kept = starter(
+            "--slots", str(slots), "--objects", folder.objects,
             "--credentials", str(folder.home / CREDENTIALS),
         )  # fmt: skip
         async with (
-            workers as start,
-            begun(start) as first,
-            folder.opened(clock, shard_lease_s=shard_lease_s, keep_s=keep_s, only=only) as engine,
+            kept as start,
+            _begun(start, workers) as first,
+            folder.opened(
+                clock, shard_lease_s=shard_lease_s, keep_s=keep_s, only=only, lease_s=lease_s
+            ) as engine,
         ):
             local = cls(engine, clock, library=library)
-            async with (
-                local.keeper.keeping(first, start),
-                _heard_by_others(folder, local),
-            ):
+            keeping = local.keeper.keeping(first, start) if first is not None else nullcontext()
+            async with keeping, _heard_by_others(folder, local):
                 yield local
 
     # Using it
@@ -221,9 +225,13 @@ class Local:
         return await carry_out(self.desk, self.who, request)
 
 
-def _heard_by_others(folder: Folder, local: Local) -> contextlib.AbstractAsyncContextManager[None]:
+def _begun(start: Start, workers: int) -> AbstractAsyncContextManager[asyncio.Task[Child] | None]:
+    return begun(start) if workers else nullcontext()
+
+
+def _heard_by_others(folder: Folder, local: Local) -> AbstractAsyncContextManager[None]:
     """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
-    return contextlib.nullcontext() if folder.shared else listening(folder.home, local.carry_out)
+    return nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
 
 def run_file(  # noqa: PLR0913 - each is a choice of its own

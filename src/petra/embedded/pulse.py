@@ -4,6 +4,9 @@ The thread that beats needs the interpreter for a moment. When some other thread
 few milliseconds, finds it taken, and sleeps again: it gets a processor, again and again, and does not beat. On a machine
 that has too much to do the heart gets no processor, or the interpreter goes from thread to thread: then all is well, and slow.
 
+A loop that does not move while the heart beats is judged by the time that nothing kept it: it had a processor itself, or slept
+while no other thread could have had the interpreter. A machine that has too much to do gives it no such time.
+
 Where the system does not tell (it does on Linux), nothing is known, and whoever asks waits for the end of a lease.
 """
 
@@ -27,6 +30,8 @@ SLICE_S: Final = 0.004
 SLICE_SHARE: Final = 0.05
 """A second thread that has used a processor for so long, and for such a share of what the first one has, had the interpreter
 too: so it changes hands."""
+FREE_S: Final = 0.4
+"""A loop that nothing kept from moving for so many seconds, after it had not moved for a while, is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Pulse:
     """How often the heart has had a processor."""
     used_s: Mapping[int, float] = field(default_factory=dict)
     """How long each thread has had one, in seconds."""
+    late_s: Mapping[int, float] = field(default_factory=dict)
+    """How long each thread has waited for one that others had."""
 
 
 def why_hung(before: Pulse, now: Pulse) -> str:
@@ -52,19 +59,33 @@ def why_hung(before: Pulse, now: Pulse) -> str:
     return "something holds its interpreter"
 
 
+def why_blocked(before: Pulse, now: Pulse, loop: int, passed_s: float) -> str:
+    """Say why the loop of a worker, which is this thread, did not move between two moments; nothing: it could not."""
+    if loop not in now.used_s:
+        return ""
+    used = {one: now.used_s[one] - before.used_s.get(one, 0.0) for one in now.used_s}
+    late = {one: now.late_s.get(one, 0.0) - before.late_s.get(one, 0.0) for one in now.used_s}
+    asleep_s = passed_s - used[loop] - late[loop]
+    others_s = sum(used[one] + late[one] for one in used if one != loop)
+    free_s = used[loop] + max(0.0, asleep_s - others_s)
+    return "something blocks its loop" if free_s >= FREE_S else ""
+
+
 def pulse(pid: int) -> Pulse | None:
     """Look at the threads of a worker; None: nothing is known."""
-    turns, stopped, used = -1, False, dict[int, float]()
+    turns, stopped = -1, False
+    used, late = dict[int, float](), dict[int, float]()
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in map(int, os.listdir(f"/proc/{pid}/task")):  # noqa: PTH208 - read often
             here = f"/proc/{pid}/task/{thread}"
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-                used[thread] = int(_read(f"{here}/schedstat").split()[0]) / 1e9
+                ran, waited, _ = _read(f"{here}/schedstat").split()
+                used[thread], late[thread] = int(ran) / 1e9, int(waited) / 1e9
                 if _read(f"{here}/comm").strip() == THREAD_NAME:
                     status = _read(f"{here}/status")
                     stopped = _field(status, "State").startswith("T")
                     turns = int(_field(status, "voluntary_ctxt_switches"))
-    return Pulse(stopped, turns, used) if turns >= 0 else None
+    return Pulse(stopped, turns, used, late) if turns >= 0 else None
 
 
 def _read(path: str) -> str:

@@ -1,21 +1,30 @@
 """The catalogue: the playbooks that a store keeps; those that were applied are found by path and name (S16).
 
 Rule 1: a text is kept under its digest and never changes. Of a path, the one applied last is the current one.
-Rule 2: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
+Rule 2: a text that is kept was checked when it came in, and is not judged again by what is checked today.
+Rule 3: what only lay beside a playbook that was started is kept for it and those it calls, and for nobody else.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from petra.clock import Clock
 from petra.engine.codec import playbook_row
+from petra.errors import UsageError
+from petra.kernel.program import digest_of
 from petra.library import Gathered
-from petra.playbook import Playbook
+from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
 from petra.store.rows import Batch
 from petra.store.rows import Playbook as Row
+
+
+class StaleError(UsageError):
+    """Something has changed since whoever wants to replace it looked."""
 
 
 class Applied(NamedTuple):
@@ -41,14 +50,36 @@ class Catalogue:
         self._store = store
         self._clock = clock
 
-    async def apply(self, playbook: Playbook) -> Applied:
-        """Make a playbook the current one of its path; one that is already stays as it is."""
+    async def apply(self, playbook: Playbook, *, replaces: str | None = None) -> Applied:
+        """Make a playbook the current one of its path; one that is already stays as it is.
+
+        Raises:
+            StaleError: the current one is not the one that it ``replaces``.
+        """
         row = playbook_row(playbook, applied=self._clock.now())
-        for current in await self._store.playbook_versions(row.path, limit=1):
-            if current.digest == row.digest:
-                return Applied(current, unchanged=True)
-        await self._store.commit(Batch(playbooks=(row,)))
+        current = await self._current(row.path)
+        if current is not None and current.digest == row.digest:
+            if replaces not in (None, row.digest):
+                raise _stale(row, current)
+            return Applied(current, unchanged=True)
+        row = msgspec.structs.replace(row, replaces=replaces)
+        if (await self._store.commit(Batch(playbooks=(row,)))).stale:
+            raise _stale(row, await self._current(row.path))
         return Applied(row, unchanged=False)
+
+    async def _current(self, path: str) -> Row | None:
+        return next(iter(await self._store.playbook_versions(path, limit=1)), None)
+
+    async def sent(self, text: str) -> Playbook:
+        """Read a definition that somebody sent.
+
+        Raises:
+            InvalidPlaybookError: it has errors, and is none of those that are kept.
+        """
+        unchecked = read(text, "the playbook", checks=False).checked()
+        if await self._store.playbook(digest_of(unchecked)) is not None:
+            return unchecked
+        return read(text, "the playbook").checked()
 
     async def keep(self, gathered: Gathered) -> Company | None:
         """Keep what was gathered around a playbook, and return it as company; None where there is none."""
@@ -64,3 +95,8 @@ class Catalogue:
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))
         return company
+
+
+def _stale(row: Row, current: Row | None) -> StaleError:
+    words = f"at {current.digest[:12]}" if current is not None else "not applied"
+    return StaleError(f"'{row.path}' is {words} now")

@@ -35,7 +35,7 @@ from petra.engine.limits import (
 from petra.engine.manners import BreachError
 from petra.engine.mint import Mint
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, WorkerSeen, is_of, remember
+from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -120,6 +120,13 @@ class Dispatcher:
         leases = self._by_run.get((execution, run), ())
         return sorted({self._leases[lease].worker.name for lease in leases})
 
+    def seen(self) -> list[Seen]:
+        """Return the workers that are there."""
+        return [
+            Seen(one.name, one.pool, one.slots, len(one.leases), _state(one))
+            for one in sorted(self._workers.values(), key=lambda one: (one.pool, one.name))
+        ]
+
     def is_served(self, pool: str) -> bool:
         """Tell whether a pool has a worker that takes work."""
         return any(one.pool == pool and not one.drains for one in self._workers.values())
@@ -139,10 +146,10 @@ class Dispatcher:
         """Return how many runs are with workers of a pool."""
         return sum(len(one.leases) for one in self._workers.values() if one.pool == pool)
 
-    def executions_at(self, link: Link) -> int:
-        """Return of how many executions a worker has runs."""
+    def executions_at(self, link: Link) -> set[str]:
+        """Return the executions that a worker has runs of."""
         worker = self._workers.get(link)
-        return len({self._leases[one].row.execution for one in worker.leases}) if worker else 0
+        return {self._leases[one].row.execution for one in worker.leases} if worker else set()
 
     async def pump(self) -> None:
         """Send what workers have room for."""
@@ -356,7 +363,14 @@ class Dispatcher:
         lost = [lease for lease in hello.leases if lease not in self._leases]
         if any(self._mint.is_made_up(lease) for lease in lost):
             raise BreachError("it says that it has a lease which nobody gave")
-        worker = WorkerSeen(link, hello.worker, hello.pool, hello.credit, slots=hello.slots)
+        worker = WorkerSeen(
+            link,
+            hello.worker,
+            hello.pool,
+            hello.credit,
+            slots=hello.slots,
+            session=hello.session,
+        )
         self._workers[link] = worker
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]
@@ -369,9 +383,31 @@ class Dispatcher:
                 out = list(lease.out.values())
                 for frame in further_frames(lease_id, out, more=lease.more):
                     link.send(frame)
+        if hello.session:
+            self._back(worker)
         if lost:
             worker.claimed = frozenset(lost)
             link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+
+    def _back(self, worker: WorkerSeen) -> None:
+        """Take leave of the earlier connections of a worker that is back: what it does not name never reached it."""
+        for link in [
+            one.link
+            for one in self._workers.values()
+            if one is not worker and one.session == worker.session
+        ]:
+            self.away(link)
+        for lease in [
+            one
+            for one in self._leases.values()
+            if one.worker is not worker and one.worker.session == worker.session
+        ]:
+            if lease.reporter is None:
+                self._lose(lease.id)
+
+    def away(self, link: Link) -> None:
+        """A connection is gone, and its worker may come back: it keeps its leases until they run out."""
+        self._workers.pop(link, None)
 
     def greeted(self, link: Link) -> bool:
         """Tell whether a worker has said hello on a connection, and not goodbye."""
@@ -546,6 +582,12 @@ class Dispatcher:
             self._mint.end(lease_id, lease.row)
             self._parcels.end(lease_id)
         return lease
+
+
+def _state(worker: WorkerSeen) -> str:
+    if worker.drains:
+        return "drains"
+    return "silent" if worker.silent else "ready"
 
 
 def _mark(row: PendingRow) -> str:

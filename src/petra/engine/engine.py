@@ -398,16 +398,24 @@ class Engine:
             case _:
                 pass
 
+    def away(self, link: Link) -> None:
+        """A connection broke; its worker may come back with another one, and keeps what it has until its leases run out."""
+        if self.life.goes_on():
+            self._left(link)
+            self.dispatcher.away(link)
+
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
         if self.life.goes_on():
             self._gone(link)
 
     def _gone(self, link: Link, *, in_order: bool = False) -> None:
-        name = self.dispatcher.name_of(link)
-        self.keychains.gone(link)
+        self._left(link)
         self.dispatcher.gone(link, in_order=in_order)
-        if name:
+
+    def _left(self, link: Link) -> None:
+        self.keychains.gone(link)
+        if name := self.dispatcher.name_of(link):
             self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
     def _reported(self, link: Link, given: frames.RunReport) -> None:

@@ -67,7 +67,7 @@ def _name(frame: f.AnyFrame) -> str:
 
 
 def _hello(frame: f.Hello) -> None:
-    _texts([frame.worker, frame.pool], "a name")
+    _texts([frame.worker, frame.pool, frame.session], "a name")
     if not frame.pool or not (frame.worker + frame.pool).isprintable():
         raise BreachError("its name or its pool is no name")
     _between(frame.slots, 1, SLOTS_MAX, "the number of slots")

@@ -9,13 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from petra.engine.limits import PROOFS_MAX
+from petra.errors import UsageError
 from petra.kernel import Program
 from petra.net.proof import Proof, prove
-from petra.playbook import Playbook, Reading
+from petra.playbook import Playbook, Problem, Reading
 
 _log = logging.getLogger(__name__)
+
+
+class UnsoundError(UsageError):
+    """The net of a playbook is sure to get stuck or to pile up; ``problems`` say how."""
+
+    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"playbook '{name}': {_said(self.problems[0])}")
 
 
 class Proofs:
@@ -32,14 +42,15 @@ class Proofs:
         while len(self._known) > PROOFS_MAX:
             self._known.popitem(last=False)
 
+    async def problems(self, program: Program) -> tuple[Problem, ...]:
+        """Return what is wrong with the net of a definition whatever guards and data come to."""
+        proof = await self._proof(program)
+        return tuple(one for one in proof.problems if one.severity == "error")
+
     async def fault(self, program: Program) -> str:
         """Say what is wrong with the net of a definition whatever guards and data come to; nothing where nothing is."""
-        proof = await self._proof(program)
-        found = next((one for one in proof.problems if one.severity == "error"), None)
-        if found is None:
-            return ""
-        hint = f"; {found.hint}" if found.hint else ""
-        return f"its net is not sound: {found.message}{hint} [{found.code}]"
+        found = await self.problems(program)
+        return _said(found[0]) if found else ""
 
     async def _proof(self, program: Program) -> Proof:
         digest = program.digest
@@ -59,6 +70,11 @@ class Proofs:
         if proof.verdict == "undecided":
             _log.warning("playbook '%s': %s", program.playbook.metadata.name, proof.note)
         return proof
+
+
+def _said(found: Problem) -> str:
+    hint = f"; {found.hint}" if found.hint else ""
+    return f"its net is not sound: {found.message}{hint} [{found.code}]"
 
 
 def _proved(playbook: Playbook) -> Proof:

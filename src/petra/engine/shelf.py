@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
@@ -31,6 +30,7 @@ from petra.engine.limits import (
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
+from petra.objects.kept import Kept
 from petra.references import NeededError, read_reference, walk
 
 _log = logging.getLogger(__name__)
@@ -41,18 +41,14 @@ class Shelf:
 
     def __init__(self, store: str, most: int = SHELF_BYTES) -> None:
         self.store = store
-        self._most = most
-        self._size = 0
-        self._found: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._found = Kept(most)
 
     def __call__(self, reference: dict[str, Any]) -> Any:
         """Return what a reference leads to, if it is here."""
         key = reference["key"]
-        known = self._found.get(key)
-        if known is None:
+        if key not in self._found:
             raise NeededError(reference)
-        self._found.move_to_end(key)
-        return walk(reference, known[0])
+        return walk(reference, self._found[key])
 
     def has(self, reference: dict[str, Any]) -> bool:
         """Tell whether what a reference leads to is here."""
@@ -60,14 +56,7 @@ class Shelf:
 
     def put(self, reference: dict[str, Any], found: Any) -> None:
         """Keep an object; others make room."""
-        key, size = reference["key"], reference["size"]
-        if key in self._found or size > self._most:
-            return
-        self._found[key] = found, size
-        self._size += size
-        while self._size > self._most:
-            _, (_, freed) = self._found.popitem(last=False)
-            self._size -= freed
+        self._found.put(reference["key"], found, reference["size"])
 
     def pieces(self, reference: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
         """Have a list cut: nobody keeps how it was."""
@@ -79,7 +68,7 @@ class Shelf:
     @property
     def brought(self) -> int:
         """Bytes of what is kept, as it is stored."""
-        return self._size
+        return self._found.size
 
 
 class Hand:

@@ -41,6 +41,8 @@ class WorkerSeen:
     shared: Sent = field(default_factory=Sent)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
+    session: str = ""
+    """By which it is known when it comes back on another connection; nothing, if it cannot come back."""
     served: OrderedDict[str, None] = field(default_factory=OrderedDict)
     """Executions that it has had runs of."""
     claimed: frozenset[str] = frozenset()
@@ -52,6 +54,18 @@ class WorkerSeen:
     """A lease of it ran out, and nothing was heard of it since."""
     heard: float = math.inf
     """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A worker as others are told of it."""
+
+    name: str
+    pool: str
+    slots: int
+    busy: int
+    """Runs that it has."""
+    state: str
+    """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
 
 
 class Lease(msgspec.Struct, eq=False):

@@ -1,9 +1,11 @@
-"""Points in time: read from text, moved, compared and written; in UTC, and by the English names whatever the machine speaks.
+"""Points in time: read from text, moved, compared and written; in UTC or a zone that is named, never in that of the machine.
 
 Rule 1: a date lives inside one evaluation only. Where a value leaves it, a date is its text in ISO 8601.
 Rule 2: so a text beside a date is read as one: ``now() - execution.started_at``, ``now() > ctx.due``.
 Rule 3: a span of time is a number of seconds, as everywhere in a playbook: ``duration('2h')`` is 7200.
-Rule 4: the clock is not asked. ``now()`` is a value of the scope, recorded with the decision or the run it belongs to (S17).
+Rule 4: a date that was put into a zone stays in it when it is moved, and its text has the offset; a text that is read is in UTC.
+Rule 5: names of days and months are English whatever the machine speaks.
+Rule 6: the clock is not asked. ``now()`` is a value of the scope, recorded with the decision or the run it belongs to (S17).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Final
 
 from petra.errors import ExpressionError
 from petra.expr.frame import Frame, Value, kind_of, wrong_type
+from petra.expr.zones import in_zone, of_zone, still_in, zone_of
 
 NOW: Final = "$now"
 """A scope that has this can say what time it is, in seconds since 1970."""
@@ -45,7 +48,7 @@ _WRITE: Final[Mapping[str, Callable[[datetime], str]]] = {
     "u": lambda d: str(d.isoweekday()), "w": lambda d: str(d.isoweekday() % 7),
     "G": lambda d: f"{d.isocalendar().year:04}", "V": lambda d: f"{d.isocalendar().week:02}",
     "F": lambda d: f"{d.year:04}-{d.month:02}-{d.day:02}", "T": lambda d: f"{d.hour:02}:{d.minute:02}:{d.second:02}",
-    "s": lambda d: str(int(d.timestamp())), "z": lambda _: "+0000", "Z": lambda _: "UTC", "%": lambda _: "%",
+    "s": lambda d: str(int(d.timestamp())), "z": lambda d: d.strftime("%z"), "Z": lambda d: d.tzname() or "", "%": lambda _: "%",
 }  # fmt: skip
 _READ: Final = frozenset("YymdHIMSfpjAaBbzZ%")
 """The codes that a date can be read by."""
@@ -58,7 +61,7 @@ _PARTS: Final[Mapping[str, Callable[[datetime], Value]]] = {
 
 
 def written(at: datetime) -> str:
-    """Write a date as it is kept: ISO 8601 in UTC."""
+    """Write a date as it is kept: ISO 8601 with its offset, ``Z`` for none."""
     return at.isoformat().replace("+00:00", "Z")
 
 
@@ -103,7 +106,7 @@ def moved(left: Value, right: Value, sign: int) -> datetime | float:
             hint="a span of time is a number of seconds, such as duration('2h')",
         )  # fmt: skip
     try:
-        return left + timedelta(seconds=sign * right)
+        return still_in(left.tzinfo, left + timedelta(seconds=sign * right))
     except OverflowError:
         raise ExpressionError("dates go from the year 1 to 9999", kind="limit") from None
 
@@ -124,25 +127,28 @@ def same(left: Value, right: Value) -> bool:
 # Functions and filters
 
 
-def now(frame: Frame) -> datetime:
-    """The time of the decision, or of the start of the run."""
+def now(frame: Frame, zone: Value = None) -> datetime:
+    """The time of the decision, or of the start of the run; with a zone, by its clocks."""
     at = frame.scope.get(NOW)
     if type(at) not in (int, float):
         raise ExpressionError("now() is not available here", kind="unknown_function")
-    return as_date(at)
+    return _placed(as_date(at), zone)
 
 
-def date(_frame: Frame, value: Value, format: Value = None) -> datetime:  # noqa: A002 - as in Python
-    """A date read from text, as ISO 8601 or by a format, or from seconds since 1970."""
+def date(_frame: Frame, value: Value, format: Value = None, zone: Value = None) -> datetime:  # noqa: A002 - as in Python
+    """A date read from text, as ISO 8601 or by a format, or from seconds since 1970; with a zone, what its clocks show."""
     if format is None:
-        return as_date(value)
+        return _by_clocks(value, zone)
     if type(value) is not str or type(format) is not str:
         raise wrong_type("a date is read from a text by a format", value)
     _known(format, _READ)
     try:
         if len(value) <= _TEXT_MAX:
             found = datetime.strptime(value.strip(), format)  # noqa: DTZ007 - UTC, unless it says another zone
-            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            if zone is not None and found.tzinfo is None:
+                return of_zone(found, zone_of(zone))
+            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            return _placed(found, zone)
     except (ValueError, OverflowError, re.error):
         pass
     raise ExpressionError(f"{value[:40]!r} is not written as {format[:40]!r}", kind="type")
@@ -167,14 +173,46 @@ def duration(_frame: Frame, value: Value = 0, **parts: Value) -> float:
     return int(total) if total == total // 1 else total
 
 
-def strftime(frame: Frame, value: Value, format: Value = "%Y-%m-%d") -> str:  # noqa: A002 - as in Python
-    """A date written by a format, ``strftime('%d.%m.%Y')``; a text is read as a date first."""
-    at = as_date(value)
+def strftime(
+    frame: Frame,
+    value: Value,
+    format: Value = "%Y-%m-%d",  # noqa: A002 - as in Python
+    zone: Value = None,
+) -> str:
+    """A date written by a format, ``strftime('%d.%m.%Y')``, and by the clocks of a zone; a text is read as a date first."""
+    at = _placed(as_date(value), zone)
     if type(format) is not str:
         raise wrong_type("a format is a string", format)
     frame.make_text(16 * len(format))
     _known(format, frozenset(_WRITE))
     return _CODE.sub(lambda code: _WRITE[code[1]](at), format)
+
+
+def in_named_zone(_frame: Frame, value: Value, zone: Value) -> datetime:
+    """The same point in time by the clocks of a zone, ``zone('Europe/Berlin')``; a text is read as a date first."""
+    return _placed(as_date(value), zone)
+
+
+def _placed(at: datetime, zone: Value) -> datetime:
+    try:
+        return at if zone is None else in_zone(at, zone_of(zone))
+    except OverflowError:
+        raise ExpressionError("dates go from the year 1 to 9999", kind="limit") from None
+
+
+def _by_clocks(value: Value, zone: Value) -> datetime:
+    """Read a date; a text without an offset means what the clocks of a zone show."""
+    at = as_date(value)
+    if (
+        zone is None
+        or type(value) is not str
+        or datetime.fromisoformat(value.strip()).tzinfo is not None
+    ):
+        return _placed(at, zone)
+    try:
+        return of_zone(at, zone_of(zone))
+    except OverflowError:
+        raise ExpressionError("dates go from the year 1 to 9999", kind="limit") from None
 
 
 def _span(text: str) -> float:
@@ -203,4 +241,9 @@ DATE_FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "date": date,
     "duration": duration,
 }
-DATE_FILTERS: Final[Mapping[str, Callable[..., Value]]] = {"strftime": strftime}
+DATE_FILTERS: Final[Mapping[str, Callable[..., Value]]] = {
+    "strftime": strftime,
+    "zone": in_named_zone,
+}
+ZONES: Final[Mapping[str, int]] = {"now": 0, "date": 2, "strftime": 1, "zone": 0}
+"""Functions and filters that take a zone, and at which place."""

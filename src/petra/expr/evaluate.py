@@ -18,14 +18,16 @@ from typing import Final
 
 from petra.errors import ExpressionError
 from petra.expr import tree
-from petra.expr.dates import DATE_FUNCTIONS
+from petra.expr.dates import DATE_FUNCTIONS, ZONES
 from petra.expr.frame import Frame, Namespace, Undefined, Value
+from petra.expr.keys import task_key
 from petra.expr.limits import MAX_RANGE
 from petra.expr.list_filters import FILTERS
 from petra.expr.methods import HINTS, METHODS, find_method
 from petra.expr.operators import ARITHMETIC, COMPARISONS, is_absent, look_up, negative, positive
 from petra.expr.predicates import PREDICATES, find_predicate
 from petra.expr.text_filters import need_int
+from petra.expr.zones import zone_of
 from petra.references import Itself, is_reference, part_of
 
 Run = Callable[[Frame], Value]
@@ -100,6 +102,8 @@ class Compiler:
         """Return a function that evaluates the node; a part of what is behind a reference is one with a path."""
         if self._follows:
             match node:
+                case tree.Lookup(root=tree.Name(name="_task")):
+                    return self.compile(node)
                 case tree.Lookup():
                     return self._tracked_lookup(node)
                 case tree.Filter(name="default" | "d"):
@@ -119,6 +123,8 @@ class Compiler:
                 return lambda _frame: value
             case tree.Name():
                 return self._name(node)
+            case tree.Lookup(root=tree.Name(name="_task")) if "_task" not in self._bound:
+                return self._of_task(node)
             case tree.Lookup():
                 return self._lookup(node)
             case tree.Slice():
@@ -194,6 +200,16 @@ class Compiler:
 
         return run
 
+    def _of_task(self, node: tree.Lookup) -> Run:
+        """``_task`` is the name of a task, and says more when asked: ``_task.name``, ``_task.key``."""
+        match node.parts:
+            case (tree.Part(key=tree.Const(value="key")),):
+                return _placed(task_key, node.start)
+            case (tree.Part(key=tree.Const(value="name")),):
+                return self.compile(node.root)
+            case _:
+                return self._lookup(node)
+
     def _tracked_lookup(self, node: tree.Lookup) -> Run:
         root, written = self.tracked(node.root), self._source[node.start : node.end]
         keys = [self.operand(part.key) for part in node.parts]
@@ -258,6 +274,7 @@ class Compiler:
             raise self._unknown("function", name, (*FUNCTIONS, *HELPERS), node.start)
         if function is not None:
             self._check_arguments(function, node.arguments, node.start, f"{name}()", leading=1)
+            _check_zone(name, node.arguments)
 
         def run(frame: Frame) -> Value:
             positional, named = arguments(frame)
@@ -307,6 +324,7 @@ class Compiler:
             raise self._unknown("filter", name, FILTERS, node.name_start)
         self._check_arguments(function, node.arguments, node.name_start, name, leading=2)
         self._check_named(node)
+        _check_zone(name, node.arguments)
 
         def run(frame: Frame) -> Value:
             value = target(frame)
@@ -534,6 +552,24 @@ def _computed_lookup(root: Run, keys: list[Run], node: tree.Lookup, written: str
         return value
 
     return _placed(run, node.start)
+
+
+def _check_zone(name: str, arguments: tree.Arguments) -> None:
+    """Look up a time zone that is written out, so that a wrong one is found before anything runs."""
+    place = ZONES.get(name)
+    if place is None:
+        return
+    given = [
+        *arguments.positional[place : place + 1],
+        *(node for key, node in arguments.named if key == "zone"),
+    ]
+    for node in given:
+        if isinstance(node, tree.Const) and isinstance(node.value, str):
+            try:
+                zone_of(node.value)
+            except ExpressionError as error:
+                error.offset = node.start
+                raise
 
 
 def _first_undefined(positional: list[Value], named: dict[str, Value]) -> Undefined | None:

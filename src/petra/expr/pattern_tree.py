@@ -191,3 +191,73 @@ def first_of(node: Node) -> frozenset[str] | None:
             return first_of(node.parts[0]) if node.least else None
         case _:
             return None
+
+
+STEADY_MAX: Final = 64
+"""Characters that a steady pattern may look at and then give up."""
+
+
+def least_of(node: Node) -> int:
+    """Return how many characters a match has at least."""
+    match node.kind:
+        case "char":
+            return 1
+        case "sequence" | "group":
+            return sum(map(least_of, node.parts))
+        case "choice":
+            return min(map(least_of, node.parts))
+        case "repeat":
+            return node.least * least_of(node.parts[0])
+        case _:
+            return 0
+
+
+def is_steady(tree: Node) -> bool:
+    """Tell whether trying one way after the other takes a bounded number of steps for each character of any text.
+
+    It does where nothing can be given back: characters in a row, and at the end of a way a repetition of one of them, which
+    takes all it finds. What a way looks at and gives up is no more than what it needs at least.
+    """
+    return _ends_steadily(tree) and _given_up(tree) <= STEADY_MAX
+
+
+def _ends_steadily(node: Node) -> bool:
+    match node.kind:
+        case "choice":
+            return all(map(_ends_steadily, node.parts))
+        case "group":
+            return _ends_steadily(node.parts[0])
+        case "sequence":
+            *before, last = node.parts or (Node("sequence"),)
+            return all(map(_is_fixed, before)) and (
+                _is_fixed(last) or (bool(node.parts) and _ends_steadily(last))
+            )
+        case "repeat":
+            return _is_one(node.parts[0])
+        case _:
+            return True
+
+
+def _is_fixed(node: Node) -> bool:
+    """Tell whether a part matches in one way only, and always as many characters."""
+    if node.kind == "repeat":
+        return node.least == node.most and _is_one(node.parts[0])
+    return node.kind in ("char", "assert") or (
+        node.kind in ("sequence", "group") and all(map(_is_fixed, node.parts))
+    )
+
+
+def _is_one(node: Node) -> bool:
+    """Tell whether a part is a single character, however it is put into groups."""
+    if node.kind in ("group", "sequence"):
+        return len(node.parts) == 1 and _is_one(node.parts[0])
+    return node.kind == "char"
+
+
+def _given_up(node: Node) -> int:
+    """Return how many characters all ways of a pattern together may look at in vain."""
+    if node.kind == "choice":
+        return sum(map(_given_up, node.parts))
+    if node.kind in ("sequence", "group"):
+        return sum(map(_given_up, node.parts))
+    return least_of(node) if node.kind == "repeat" else 1

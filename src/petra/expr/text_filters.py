@@ -25,6 +25,8 @@ _UNRESERVED: Final = frozenset(
 )
 _PLACEHOLDER: Final = re.compile(r"%(?:%|([-+ 0]*)(\d*)(?:\.(\d+))?([sdifeg]))")
 _GROUP: Final = re.compile(r"\\(?:(\d)|g<(\d{1,2})>|\\)")
+_STEADY_CHARS: Final = 4
+"""Characters that one unit of fuel lets ``re`` look at, all of them replaced."""
 _HASHES: Final = frozenset(("md5", "sha1", "sha256", "sha384", "sha512"))
 _TRUE_WORDS: Final = frozenset(("true", "yes", "on", "1"))
 _FALSE_WORDS: Final = frozenset(("false", "no", "off", "0", "", "none", "null"))
@@ -354,6 +356,9 @@ def regex_replace(  # noqa: PLR0913, PLR0917 - as in Ansible
         ignore_case=bool(ignorecase), many_lines=bool(multiline),
     )  # fmt: skip
     pieces, most = _replacement(after, found.groups), need_int(count, "count")
+    if found.steady is not None and _most_made(pieces, string, found.least) <= frame.most:
+        frame.spend(1 + len(string) * (1 + _groups_in(pieces)) // _STEADY_CHARS)
+        return found.steady.sub(_template(pieces), string, count=max(0, most))
     made: list[str] = []
     size = done = position = times = 0
     empty = -1
@@ -372,6 +377,26 @@ def regex_replace(  # noqa: PLR0913, PLR0917 - as in Ansible
     made.append(string[done:])
     frame.make_text(size + len(made[-1]))
     return "".join(made)
+
+
+def _most_made(pieces: list[str | int], string: str, least: int) -> int:
+    """Return how long a text can become at most, when each match has at least so many characters."""
+    literal, taken = sum(len(one) for one in pieces if isinstance(one, str)), _groups_in(pieces)
+    times = len(string) // least if least else len(string) + 1
+    added = literal if taken else max(0, literal - least)
+    return len(string) * max(1, taken) + times * added
+
+
+def _groups_in(pieces: list[str | int]) -> int:
+    return sum(isinstance(piece, int) for piece in pieces)
+
+
+def _template(pieces: list[str | int]) -> str:
+    r"""Write a replacement as ``re`` reads it."""
+    return "".join(
+        piece.replace("\\", r"\\") if isinstance(piece, str) else rf"\g<{piece}>"
+        for piece in pieces
+    )
 
 
 def _replacement(written: str, groups: int) -> list[str | int]:

@@ -147,11 +147,16 @@ class SendSignal(Asked, frozen=True, kw_only=True, tag="signal"):
     key: Any = None
 
 
+MOVED_ON = "it has moved on"
+"""How the refusal begins of a command that was given for another version."""
+
+
 class PatchCtx(Asked, frozen=True, kw_only=True, tag="patch"):
-    """An operator changes ctx."""
+    """An operator changes ctx. ``at`` is the version that they saw; an execution that has moved on refuses."""
 
     values: dict[str, Any]
     reason: str = ""
+    at: int | None = None
 
 
 class Act(Asked, frozen=True, kw_only=True, tag="act"):

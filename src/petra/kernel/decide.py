@@ -393,6 +393,8 @@ def _tick(turn: Turn, _command: c.Tick) -> None:
 
 
 def _patch(turn: Turn, command: c.PatchCtx) -> None:
+    if command.at is not None and command.at != turn.state.seq:
+        raise RefusedError(f"{c.MOVED_ON}: its version is {turn.state.seq}, not {command.at}")
     for key, value in command.values.items():
         declared = turn.program.spec.ctx.get(key)
         if declared is not None and isinstance(declared.schema, dict):

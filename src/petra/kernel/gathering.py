@@ -24,17 +24,17 @@ _encode = msgspec.json.Encoder().encode
 
 def fitting(loop: LoopState, most: int) -> tuple[int, int]:
     """Return up to which index the results that are not stored fit into so many bytes of JSON, and how many they have."""
-    size, index, step, results = 2, loop.stored, _MEASURED, loop.results
-    while index < len(results):
-        own = len(_encode(results[index : index + step]))
-        if size + own <= most or (step == 1 and index == loop.stored):
+    size, place, step, held = 2, 0, _MEASURED, loop.held
+    while place < len(held):
+        own = len(_encode(held[place : place + step]))
+        if size + own <= most or (step == 1 and not place):
             size += own
-            index = min(index + step, len(results))
+            place = min(place + step, len(held))
         elif step > 1:
             step = 1
         else:
-            return index, size
-    return loop.total, size + 5 * (loop.total - index)
+            return loop.stored + place, size
+    return loop.total, size + 5 * (loop.total - loop.stored - place)
 
 
 def to_put_aside(loop: LoopState) -> tuple[int, list[Any]]:
@@ -46,22 +46,22 @@ def to_put_aside(loop: LoopState) -> tuple[int, list[Any]]:
     count = upto - loop.stored
     if loop.nests or count < _SAMPLE:
         return 0, []
-    sample = loop.results[upto - _SAMPLE : upto]
+    sample = loop.held[count - _SAMPLE : count]
     if len(_encode(sample)) * count < PUT_ASIDE_BYTES * _SAMPLE:
         return 0, []
-    return upto, loop.results[loop.stored : upto]
+    return upto, loop.held[:count]
 
 
 def results_of(run: Run) -> list[Any]:
-    """Return the results of all iterations, in index order, null for those that have none."""
+    """Return the results of all iterations, none of which is stored, in index order; null for those that have none."""
     loop = loop_of(run)
-    return [*loop.results, *([None] * (loop.total - len(loop.results)))]
+    return [*loop.held, *([None] * (loop.total - len(loop.held)))]
 
 
 def to_gather(run: Run, upto: int) -> list[Any]:
     """Return what a worker is to store as one: some results, all of them, or the pieces they were stored in."""
     loop = loop_of(run)
     if upto:
-        found = loop.results[loop.stored : upto]
+        found = loop.held[: upto - loop.stored]
         return found + [None] * (upto - loop.stored - len(found))
     return loop.pieces or results_of(run)

@@ -21,6 +21,7 @@ from petra.kinds import SERVER_KINDS
 from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.company import calls_others
 from petra.playbook.model import Arc, Join, JoinWhen, Loop, MOfN, Playbook, Step
+from petra.playbook.pins import PACKAGE
 from petra.playbook.write import to_plain
 from petra.values import digest
 
@@ -545,7 +546,8 @@ def _result_reads(step: Step, steps: Mapping[str, Step]) -> frozenset[str]:
         texts = [text for text in (task.fields.get("code"), *modules.values()) if text]
         for text in texts:
             found.update(name for name in steps if name in text)
-        unknown = function is not None and str(function).partition(":")[0] not in modules
+        module = str(function or "").partition(":")[0]
+        unknown = function is not None and not {module, f"{module}.{PACKAGE}"} & modules.keys()
         if unknown or any("context" in text for text in texts):
             found.add(_ANY)
     return frozenset(found)

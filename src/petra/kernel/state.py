@@ -104,7 +104,8 @@ class LoopState(Struct, gc=False):
     next: int = 0
     chunks: int = 0
     active: dict[int, LoopState | None] = {}
-    results: list[Any] = []
+    held: list[Any] = []
+    """Its results from index ``stored`` on: what is stored is not in memory, however many there are."""
     done: int = 0
     succeeded: int = 0
     failed: int = 0

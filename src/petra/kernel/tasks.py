@@ -15,6 +15,7 @@ from typing import Any
 from petra.errors import UnreadableError
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
+from petra.expr.keys import KEY, cause_of_run, cause_of_task
 from petra.kernel import events as e
 from petra.kernel.chunks import iter_data
 from petra.kernel.commands import ChildEnded, SendSignal
@@ -174,7 +175,14 @@ def _scope(
         "outcome": outcome_data(outcome, attempt=holder.attempt, duration_ms=0.0),
         FOLLOW: turn.objects,
         NOW: turn.now,
+        KEY: _cause(turn, plan, run, chunk),
     }
+
+
+def _cause(turn: Turn, plan: StepPlan, run: Run, chunk: Chunk | None) -> str:
+    """Return from what the idempotency key of the only task is derived (S22)."""
+    of_run = cause_of_run(turn.state.id, run.id, chunk.paths[0] if chunk is not None else ())
+    return cause_of_task(of_run, plan.step.tool[0].name, 1)
 
 
 def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from petra.net.closing import pairs_arcs
 from petra.net.contexts import Contexts
 from petra.net.routes import Option, Routing
-from petra.playbook.checks.flow import closing_joins
+from petra.playbook.fan_outs import closing_joins
 from petra.playbook.model import JoinWhen, Step
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petra.playbook.checks.flow import closing_joins, fans_out
+from petra.playbook.fan_outs import closing_joins, fans_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from petra.net.guards import Boundary, decided, is_handler
-from petra.playbook.checks.flow import is_exhaustive
+from petra.playbook.exhaustive import is_exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

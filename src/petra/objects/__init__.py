@@ -4,12 +4,13 @@ Rule 1: a reference is returned only when what it leads to is durable.
 Rule 2: what is read is verified: size and checksum are part of the reference.
 Rule 3: objects are kept under the id of their execution and go away with it.
 
-``LocalObjects`` is a folder; ``petra.objects.s3`` speaks to S3. ``ExecutionObjects`` is the view of one
+``LocalObjects`` is a folder; ``petra.objects.bucket`` speaks to S3 and its like, ``open_objects`` knows which it is. ``ExecutionObjects`` is the view of one
 execution, which is all that a tool gets.
 """
 
 from petra.objects.base import ExecutionObjects, Objects, as_json, store_if_large
 from petra.objects.local import LocalObjects
+from petra.objects.opening import open_objects
 from petra.references import Reference, is_reference, read_reference
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Reference",
     "as_json",
     "is_reference",
+    "open_objects",
     "read_reference",
     "store_if_large",
 ]

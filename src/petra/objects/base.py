@@ -45,6 +45,13 @@ class Objects(Protocol):
             ObjectError: it could not be stored.
         """
 
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under the key that was made of it, block by block; durable when this returns.
+
+        Raises:
+            ObjectError: it is not what the key says, or could not be stored.
+        """
+
     async def join(self, execution: str, pieces: Sequence[Reference]) -> Reference:
         """Store the elements of several lists as one list, without holding more than one of them in memory.
 
@@ -115,6 +122,15 @@ def sum_of(file: Path) -> tuple[int, str]:
     with file.open("rb") as opened:
         checksum = hashlib.file_digest(opened, "sha256").hexdigest()
         return opened.tell(), checksum
+
+
+def sum_in(key: str) -> str:
+    """Return the checksum that a key names.
+
+    Raises:
+        ObjectError: it is no key.
+    """
+    return checked_key(key).rpartition("/")[2].partition(".")[0]
 
 
 def decode(reference: Reference, content: bytes) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.errors import ObjectError
-from petra.objects.base import checked, checked_key, decode, encode, inside, sum_of
+from petra.objects.base import checked, checked_key, decode, encode, inside, sum_in, sum_of
 from petra.private import FILE, make_folder
 from petra.references import Reference
 
@@ -45,6 +45,17 @@ class LocalObjects:
         """Store content under the key that was made of it; durable when this returns."""
         try:
             await asyncio.to_thread(_write, self._folder / checked_key(key), content)
+        except OSError as error:
+            raise _unstored(key, error) from error
+
+    async def keep(self, key: str, file: Path) -> None:
+        """Store the content of a file under the key that was made of it, block by block."""
+        path = self._folder / checked_key(key)
+        try:
+            _, checksum = await asyncio.to_thread(sum_of, file)
+            if checksum != sum_in(key):
+                raise ObjectError("parse", f"{key}: the content does not match its checksum")
+            await asyncio.to_thread(_copy, path.parent, file, path.suffix)
         except OSError as error:
             raise _unstored(key, error) from error
 
@@ -165,7 +176,7 @@ def _join(folder: Path, pieces: list[tuple[Reference, Path]]) -> tuple[str, int]
     return checksum.hexdigest(), size
 
 
-def _copy(folder: Path, file: Path) -> tuple[int, str]:
+def _copy(folder: Path, file: Path, suffix: str = ".bin") -> tuple[int, str]:
     """Copy a file under the name that its content has; return its size and its checksum."""
     checksum, size = hashlib.sha256(), 0
 
@@ -177,7 +188,7 @@ def _copy(folder: Path, file: Path) -> tuple[int, str]:
                 size += len(block)
                 yield block
 
-    _write_all(folder, blocks(), lambda: folder / f"{checksum.hexdigest()}.bin")
+    _write_all(folder, blocks(), lambda: folder / f"{checksum.hexdigest()}{suffix}")
     return size, checksum.hexdigest()
 
 

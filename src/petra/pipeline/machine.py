@@ -34,6 +34,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
+from petra.expr.keys import KEY, cause_of_task
 from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
 from petra.pipeline.settings import Compiled, Settings
@@ -52,7 +53,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """One try to make: wait ``after_s`` seconds, run the tool, and ``advance`` with its outcome.
 
     ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them, without
-    the keychain; its values are shared with the machine, so a tool that changes things needs a copy.
+    the keychain; its values are shared with the machine, so a tool that changes things needs a copy. From ``cause``
+    the idempotency key of the task is derived (``petra.expr.keys``).
     """
 
     task: Task
@@ -63,6 +65,7 @@ class Run(Struct, frozen=True, kw_only=True):
     scope: dict[str, Any]
     after_s: float = 0.0
     follow: Followed | None = None
+    cause: str = ""
 
 
 class Finished(Struct, frozen=True):
@@ -98,7 +101,8 @@ class Machine:
 
     ``scope`` has workload, execution, ctx, args, branch, step and the results of steps by name; it may have
     a keychain, which only fields and guards can read. ``iter`` is None outside a loop. With ``is_reference``,
-    templates read through references, and the caller is asked to ``Load`` what they lead to.
+    templates read through references, and the caller is asked to ``Load`` what they lead to. ``cause`` is a text
+    that no other run has, and every delivery of this one.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a run
@@ -110,6 +114,7 @@ class Machine:
         jitter: Jitter,
         iter: Mapping[str, Any] | None = None,  # noqa: A002 - spelled as in the playbook
         is_reference: IsReference | None = None,
+        cause: str = "",
     ) -> None:
         self._tasks = tasks
         self._positions = {task.name: index for index, task in enumerate(tasks)}
@@ -134,6 +139,8 @@ class Machine:
         self._loading: tuple[dict[str, Any], ...] = ()
         self._came: tuple[Outcome, float] | None = None
         self._wait = 0.0
+        self._cause = cause
+        self._visits: dict[str, int] = {}
         self._position = 0
         self._attempt = 0
         self._jumps = 0
@@ -210,6 +217,8 @@ class Machine:
                 return self._finish(None)
             if not again:
                 self._attempt += 1
+                if self._attempt == 1:
+                    self._visit(self._tasks[self._position].name)
                 if self._followed is not None:
                     self._followed.try_again()
             again = False
@@ -225,6 +234,11 @@ class Machine:
                 self._wait = wait
                 return self._load(needed)
         return self._finished
+
+    def _visit(self, task: str) -> None:
+        """Come to a task: what it does now is another thing than what it did when the run was here before."""
+        visit = self._visits[task] = self._visits.get(task, 0) + 1
+        self._names[KEY] = cause_of_task(self._cause, task, visit)
 
     def _enter(self, task: Task, wait: float) -> Run | Outcome:
         """Render a task; an outcome when no tool is needed, or none can be run."""
@@ -248,6 +262,7 @@ class Machine:
         scope.pop("keychain", None)
         scope.pop(FOLLOW, None)
         scope.pop(NOW, None)
+        cause = scope.pop(KEY)
         return Run(
             task=compiled.task,
             attempt=self._attempt,
@@ -257,6 +272,7 @@ class Machine:
             scope=scope,
             after_s=wait,
             follow=self._followed,
+            cause=cause,
         )
 
     def _render(self, render: Render, place: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -96,7 +97,7 @@ def found_in(playbook: Playbook, places: Places, text: str, name: str) -> Origin
     return Origins(file=re.split(r"[/\\]", name)[-1], places=found)
 
 
-def _place(lines: list[str], mark: Mark) -> tuple[int, bool]:
+def _place(lines: Sequence[str], mark: Mark) -> tuple[int, bool]:
     """Return the line that a text begins on, and whether each of its lines is one of the file."""
     written = lines[mark.line - 1] if mark.line <= len(lines) else ""
     block = _BLOCK.match(written, mark.column - 1)

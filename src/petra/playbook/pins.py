@@ -6,7 +6,8 @@ elsewhere, or a replay years later, has the same text.
 
 Rule 1: this module opens nothing: ``Files`` does, for whoever reads a playbook from a folder.
 Rule 2: a text that comes without a folder must have its files in it already.
-Rule 3: of modules, only those are taken that lie beside the playbook and are not part of Python. The rest is the worker's.
+Rule 3: of modules and packages, only those are taken that lie beside the playbook, that are imported, and that are not part of
+Python. The rest is the worker's.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from petra.playbook import walk
 from petra.playbook.problems import Mark, Problems
@@ -31,6 +32,10 @@ CONTENT: Mapping[str, str] = MappingProxyType(
 """The field that takes what a file says, by kind."""
 
 
+PACKAGE = "__init__"
+"""The part of its name by which the source of a package is kept."""
+
+
 class UnreadableFileError(Exception):
     """A file cannot be read: what is wrong, and the next move."""
 
@@ -38,6 +43,13 @@ class UnreadableFileError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class Module(NamedTuple):
+    """A Python module: its source, that of ``__init__`` if it is a folder of modules."""
+
+    source: str
+    is_package: bool
 
 
 class Files(Protocol):
@@ -50,8 +62,8 @@ class Files(Protocol):
             UnreadableFileError: it is not there, not text, too large, or not beside the playbook.
         """
 
-    def module(self, name: str) -> str | None:
-        """Return the source of a Python module that lies beside the playbook; None if none does.
+    def module(self, name: str) -> Module | None:
+        """Return a Python module that lies beside the playbook, by its dotted name; None if none does.
 
         Raises:
             UnreadableFileError: it is there, and cannot be read.
@@ -107,32 +119,50 @@ def _modules(task: Map, files: Files, problems: Problems) -> Mark | None:
     if not key:
         return None
     at = task.value_at(key)
-    waiting = list(_imported(task.get("code")))
+    waiting = list(_imported(task.get("code"), ""))
     if key == "function":
-        waiting.append(task["function"].partition(":")[0])
+        waiting += _with_parents(task["function"].partition(":")[0])
     found: dict[str, str] = {}
     seen: set[str] = set()
+    packages: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in seen or name in sys.stdlib_module_names or not name.isidentifier():
+        if name in seen or not _may_be_beside(name, seen, packages):
             continue
         seen.add(name)
         try:
-            source = files.module(name)
+            module = files.module(name)
         except UnreadableFileError as error:
             problems.error("P130", at, error.message, error.hint)
             continue
-        if source is not None:
-            found[name] = source
-            waiting += _imported(source)
+        if module is not None:
+            found[f"{name}.{PACKAGE}" if module.is_package else name] = module.source
+            packages |= {name} if module.is_package else set()
+            package = name if module.is_package else name.rpartition(".")[0]
+            waiting += _imported(module.source, package)
     if not found:
         return None
     task.write("modules", new_map(dict(sorted(found.items())), at), at, at)
     return at
 
 
-def _imported(code: object) -> Iterator[str]:
-    """Yield the names of modules that code imports by one word; what cannot be compiled is told elsewhere."""
+def _may_be_beside(name: str, seen: set[str], packages: set[str]) -> bool:
+    """Tell whether a module can lie beside the playbook: its packages do, and none of them is part of Python."""
+    first, _, rest = name.partition(".")
+    if first in sys.stdlib_module_names or not all(map(str.isidentifier, name.split("."))):
+        return False
+    parent = name.rpartition(".")[0]
+    return not rest or parent not in seen or parent in packages
+
+
+def _with_parents(name: str) -> list[str]:
+    """Return a dotted name and the packages that lead to it, innermost first: who takes from the end has them in order."""
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
+
+
+def _imported(code: object, package: str) -> Iterator[str]:
+    """Yield the names of all that code in a package may import; what cannot be compiled is told elsewhere."""
     if not isinstance(code, str) or "import" not in code:
         return
     try:
@@ -143,6 +173,19 @@ def _imported(code: object) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            for alias in node.names:
+                yield from _with_parents(alias.name)
+        elif isinstance(node, ast.ImportFrom) and (module := _meant(node, package)):
+            for alias in node.names:  # each may be a module of a package
+                yield from _with_parents(f"{module}.{alias.name}")
+
+
+def _meant(node: ast.ImportFrom, package: str) -> str:
+    """Return the module from which something is imported; nothing where dots lead out of everything."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".") if package else []
+    base = parts[: len(parts) - node.level + 1]
+    if not base or node.level > len(parts):
+        return ""
+    return ".".join([*base, *([node.module] if node.module else [])])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -109,15 +110,19 @@ class InvalidPlaybookError(PlaybookError):
         super().__init__("\n".join(render(p, text, name) for p in self.problems))
 
 
-def lines_of(text: str) -> list[str]:
+@lru_cache(
+    maxsize=2
+)  # a test file is asked once for each of the hundred playbooks that stand in it
+def lines_of(text: str) -> tuple[str, ...]:
     """Split a text into the lines that places count."""
     lines = _LINE_END.split(text)
-    return lines if lines[-1] else lines[:-1]  # the end of the last line begins no other
+    return tuple(lines if lines[-1] else lines[:-1])  # the end of the last line begins no other
 
 
-def line_starts(text: str) -> list[int]:
+@lru_cache(maxsize=2)
+def line_starts(text: str) -> tuple[int, ...]:
     """Return where each of the lines begins."""
-    return [0, *(end.end() for end in _LINE_END.finditer(text))]
+    return (0, *(end.end() for end in _LINE_END.finditer(text)))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

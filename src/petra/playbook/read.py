@@ -58,7 +58,7 @@ class Reading:
         return self.playbook is not None and not any(p.severity == "error" for p in self.problems)
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self) -> tuple[str, ...]:
         """The text in the lines that problems count."""
         return lines_of(self.text)
 

@@ -21,10 +21,12 @@ from petra.server.resources import (
     branches,
     docs,
     executions,
+    objects,
     people,
     playbooks,
     streams,
     system,
+    workers,
 )
 from petra.server.service import Service, TheService
 
@@ -39,7 +41,17 @@ def build(service: Service) -> Litestar:
             docs.router(service.prefix),
             *(
                 module.router(service.base)
-                for module in (authoring, playbooks, executions, acts, branches, people, streams)
+                for module in (
+                    authoring,
+                    playbooks,
+                    executions,
+                    acts,
+                    branches,
+                    people,
+                    streams,
+                    workers,
+                    objects,
+                )
             ),
         ],
         dependencies={
@@ -48,6 +60,7 @@ def build(service: Service) -> Litestar:
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=refuse_unknown,
+        request_max_body_size=None,  # the gate bounds bodies
         openapi_config=_openapi(service.prefix, service.version),
         logging_config=None,
         debug=False,

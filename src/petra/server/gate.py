@@ -30,6 +30,10 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 BODY_MAX: Final = 16 * 1024 * 1024
 BODY_S: Final = 30.0
+OBJECT_MAX: Final = 1024 * 1024 * 1024
+OBJECT_S: Final = 600.0
+"""What a worker stores of a large result is bounded by itself: it never is in memory."""
+_OBJECTS: Final = "/api/v1/objects/"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _access = logging.getLogger("petra.access")
 
@@ -49,28 +53,43 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or turn it away."""
-        if scope["type"] != "http":
-            await self._inner(scope, receive, send)
-            return
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
+        if scope["type"] == "websocket":
+            await self._come_in(scope, receive, send, headers)
+            return
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
         begun, answer = self._clock.now(), _Answer(send, request_id)
         try:
-            wrong = self._wrong(str(scope["method"]), headers)
+            stores = scope["method"] == "PUT" and _OBJECTS in str(scope["path"])
+            most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
+            wrong = self._wrong(str(scope["method"]), headers, most)
             if wrong is not None:
                 await _turn_away(answer, str(scope["path"]), *wrong)
                 return
-            await self._let_in(scope, receive, answer)
+            await self._let_in(scope, _bounded(receive, most, within_s), answer)
         finally:
             _access.info(
                 "%s %s %s", scope["method"], scope["path"], answer.status,
                 extra={"request_id": request_id, "ms": round((self._clock.now() - begun) * 1000, 1)},
             )  # fmt: skip
 
-    def _wrong(self, method: str, headers: dict[str, str]) -> tuple[str, str] | None:
+    async def _come_in(
+        self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str]
+    ) -> None:
+        """Let a worker knock: no page of a browser, which would say where it is from, nor under another name."""
+        if self._wrong("CONNECT", headers, 0) is not None or "origin" in headers:
+            _access.info("CONNECT %s refused", scope["path"])
+            await send(
+                {"type": "websocket.close", "code": 1008}
+            )  # which is 403 before it was accepted
+            return
+        _access.info("CONNECT %s", scope["path"])
+        await self._inner(scope, receive, send)
+
+    def _wrong(self, method: str, headers: dict[str, str], most: int) -> tuple[str, str] | None:
         host = headers.get("host", "").lower()
         if self._hosts and host not in self._hosts:
             return "host", f"'{host[:100]}' is not a name of this server"
@@ -78,18 +97,18 @@ class Gate:
         if origin and method not in SAFE and origin.partition("://")[2].lower() != host:
             return "cross-site", f"a page of {origin[:100]} asks"
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > BODY_MAX:
-            return "too-large", f"{int(length):,} bytes; at most {BODY_MAX:,}"
+        if length.isdigit() and int(length) > most:
+            return "too-large", f"{int(length):,} bytes; at most {most:,}"
         return None
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         path = str(scope["path"])
         try:
-            await self._inner(scope, _bounded(receive), answer)
-        except _TooLargeError:
-            await _turn_away(answer, path, "too-large", f"more than {BODY_MAX:,} bytes")
+            await self._inner(scope, receive, answer)
+        except _TooLargeError as error:
+            await _turn_away(answer, path, "too-large", str(error))
         except TimeoutError:
-            await _turn_away(answer, path, "slow-body", f"it had {BODY_S:g} s")
+            await _turn_away(answer, path, "slow-body", "it took too long to arrive")
 
 
 class _Answer:
@@ -112,10 +131,10 @@ class _Answer:
         await self._send(message)
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bounded(receive: Receive, most: int, within_s: float) -> Receive:
     taken = 0
     whole = False
-    until = asyncio.get_running_loop().time() + BODY_S
+    until = asyncio.get_running_loop().time() + within_s
 
     async def bounded() -> Any:
         nonlocal taken, whole
@@ -126,8 +145,8 @@ def _bounded(receive: Receive) -> Receive:
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
             whole = not message.get("more_body", False)
-            if taken > BODY_MAX:
-                raise _TooLargeError
+            if taken > most:
+                raise _TooLargeError(f"more than {most:,} bytes")
         return message
 
     return bounded

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -18,9 +19,15 @@ from petra.errors import UsageError
 from petra.server.app import build
 from petra.server.gate import Gate
 from petra.server.service import Service
+from petra.wire.frames import MAX_FRAME
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 GRACE_S = 30.0
+PING_S = 10.0
+PONG_S = 20.0
+"""How often workers are asked whether they are there, and how long they have to answer."""
+AHEAD_MAX = 4
+"""Messages of a worker that wait to be read; then it has to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,8 @@ class Address:
 @asynccontextmanager
 async def serving(
     service: Service, address: Address, *, grace_s: float = GRACE_S
-) -> AsyncIterator[tuple[Address, Callable[[], None]]]:
-    """Answer requests; give the address it got, and what ends it.
+) -> AsyncIterator[Address]:
+    """Answer requests; give the address it got.
 
     Raises:
         UsageError: it may not, or cannot, listen there.
@@ -61,24 +68,28 @@ async def serving(
     gate = Gate(build(service), got.names, service.clock)
     config = uvicorn.Config(
         gate, log_config=None, access_log=False, lifespan="off", server_header=False,
-        timeout_graceful_shutdown=int(grace_s), ws="none", timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
+        timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
+        ws="websockets-sansio", ws_max_size=MAX_FRAME, ws_max_queue=AHEAD_MAX, ws_ping_interval=PING_S,
+        ws_ping_timeout=PONG_S, ws_per_message_deflate=False,
     )  # fmt: skip
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
-
-    def end() -> None:
-        service.closing.set()
-        server.should_exit = True
-
     try:
         await server.up.wait()
-        yield got, end
+        yield got
     finally:
-        end()
+        service.closing.set()
+        server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
         listener.close()
         service.besides.close()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Drop what uvicorn says of each worker that was turned away with an answer, as if something were wrong with us."""
+    return "without completing handshake" not in record.getMessage()
 
 
 class _Server(uvicorn.Server):

@@ -15,9 +15,11 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from petra.desk import ForbiddenError
 from petra.engine.admit import InputError
+from petra.engine.catalogue import StaleError
 from petra.engine.draft import ReusedError
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.life import StoppedError
+from petra.engine.proofs import UnsoundError
 from petra.errors import ExpressionError, PetraError, UnreadableError, UsageError
 from petra.playbook import InvalidPlaybookError
 from petra.playbook.problems import problem_data
@@ -47,6 +49,7 @@ CODES: Final[dict[str, Code]] = {
     "method-not-allowed": Code(405, "That cannot be done with it", "the methods of a call are listed in /api/docs"),
     "slow-body": Code(408, "The body did not arrive in time", "send it at once, or less of it"),
     "refused": Code(409, "It was refused", "'detail' says why; GET .../explain says what it waits for"),
+    "no-lease": Code(409, "You hold no lease of that", "a worker reads and stores only for runs that it has; try again once it is connected"),
     "taken": Code(409, "The id is taken", "choose another id, or say 'on_conflict: existing'"),
     "not-ended": Code(409, "The execution has not ended", "wait for it: 'Prefer: wait=30', or follow its stream"),
     "stale": Code(412, "It has changed since you looked", "GET it again and send its ETag in If-Match"),
@@ -57,6 +60,7 @@ CODES: Final[dict[str, Code]] = {
     "key-reused": Code(422, "The idempotency key was used for something else", "use a fresh Idempotency-Key"),
     "unreadable": Code(422, "A value cannot be read", "'detail' says which and why"),
     "internal": Code(500, "The server has a bug", "tell us the request id; its log has the rest"),
+    "no-room": Code(507, "There is no room for it", "make room on the server's disk, then try again"),
     "unavailable": Code(503, "The server cannot answer now", "try again after Retry-After seconds"),
     "busy": Code(503, "Too much is being worked out already", "try again after Retry-After seconds"),
 }  # fmt: skip
@@ -74,18 +78,25 @@ class ProblemError(PetraError):
 
 def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
     """Answer with a problem document, whatever was raised."""
+    path = request.scope["path"]
+    status, headers, body = problem(path, error)
+    if body["code"] == "internal":
+        _log.error("%s %s", request.method, path, exc_info=error)
+    return Response(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Return the status, the headers and the document that tell of an error."""
     refusal = _refusal(error)
     code = CODES[refusal.code]
-    if refusal.code == "internal":
-        _log.error("%s %s", request.method, request.scope["path"], exc_info=error)
-    body = {
+    body: dict[str, Any] = {
         "type": f"urn:petra:problem:{refusal.code}",
         "title": code.title,
         "status": code.status,
         "code": refusal.code,
         "detail": refusal.detail,
         "hint": code.hint,
-        "instance": request.scope["path"],
+        "instance": path,
     }
     if refusal.errors:
         body["errors"] = refusal.errors
@@ -94,7 +105,7 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if code.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(body, status_code=code.status, media_type=MEDIA_TYPE, headers=headers)
+    return code.status, headers, body
 
 
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
@@ -106,6 +117,7 @@ _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that f
     (UnreadableError, "unreadable"),
     (StoppedError, "unavailable"),
     (StoreError, "unavailable"),
+    (StaleError, "stale"),
     (UsageError, "refused"),
 )
 
@@ -117,6 +129,9 @@ def _refusal(error: Exception) -> ProblemError:
         case InvalidPlaybookError():
             places = [problem_data(one) for one in error.problems]
             return ProblemError("invalid-playbook", "the playbook has errors", places)
+        case UnsoundError():
+            places = [problem_data(one) for one in error.problems]
+            return ProblemError("invalid-playbook", str(error), places)
         case UnicodeDecodeError():
             return ProblemError("bad-request", "the body is not UTF-8")
         case RecursionError():

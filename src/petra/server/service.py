@@ -13,6 +13,8 @@ from petra.desk import Desk, Principal
 from petra.engine import Engine
 from petra.server.besides import Besides
 from petra.server.identity import Identity
+from petra.server.line import Line
+from petra.server.texts import Texts
 
 API: str = "/api/v1"
 
@@ -27,14 +29,26 @@ class Service:
     home: Path
     version: str
     prefix: str = ""
+    lines: dict[Line, Principal] = field(default_factory=dict)
+    """The workers elsewhere that are connected, and who they are."""
     besides: Besides = field(default_factory=Besides)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
+    texts: Texts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let playbooks be read beside the loop."""
+        self.texts = Texts(self.besides)
 
     @property
     def engine(self) -> Engine:
         """The engine behind the desk."""
         return self.desk.engine
+
+    def held_by(self, who: Principal) -> set[str]:
+        """Return the executions that workers of a name have runs of."""
+        lines = [line for line, his in self.lines.items() if his == who]
+        return {one for line in lines for one in self.engine.dispatcher.executions_at(line)}
 
     @property
     def base(self) -> str:

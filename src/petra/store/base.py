@@ -76,12 +76,14 @@ class Committed(Row, frozen=True):
     """What became of a batch: an outcome per change, in the order of the batch.
 
     ``answers`` are those now stored for the batch's own commands, ``refused`` the commands whose id was
-    used before for a different request.
+    used before for a different request. ``stale`` are the digests of playbooks that would have replaced another one
+    than they were to.
     """
 
     outcomes: tuple[Outcome, ...] = ()
     answers: tuple[Answer, ...] = ()
     refused: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
     @property
     def applied(self) -> bool:

@@ -19,6 +19,7 @@ from petra.store.rows import (
     Batch,
     Change,
     ExecutionRow,
+    Playbook,
     Row,
     WorkItemFilter,
     WorkItemRow,
@@ -93,6 +94,14 @@ def _problem(change: Change) -> str:
             return f": record {record.seq} does not follow the one before it"
         previous = record.hash
     return ""
+
+
+def replaces(playbook: Playbook, current: str) -> bool:
+    """Whether a playbook may become the current one of its path, where that is ``current`` or none.
+
+    One that is current already may: a batch that is committed again has the same fate.
+    """
+    return playbook.replaces is None or current in (playbook.replaces, playbook.digest)
 
 
 def judge(

@@ -26,6 +26,7 @@ from petra.store.judge import (
     offers,
     owns,
     read_cursor,
+    replaces,
     search_text,
     seeks,
     write_cursor,
@@ -105,11 +106,7 @@ class MemoryStore:
         outcomes = tuple(self._apply(change, batch, epochs) for change in batch.changes)
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
-        for playbook in batch.playbooks:
-            if not playbook.applied and playbook.digest in self._playbooks:
-                continue  # one that was applied stays
-            self._playbooks.pop(playbook.digest, None)
-            self._playbooks[playbook.digest] = playbook
+        stale = self._shelve(batch.playbooks)
         for credential in batch.credentials:
             if credential.body is None:
                 self._credentials.pop(credential.name, None)
@@ -119,7 +116,23 @@ class MemoryStore:
         for notice in batch.notices:
             for heard in tuple(self._listeners):
                 heard(notice)
-        return Committed(outcomes=outcomes, answers=answers, refused=refused)
+        return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
+
+    def _shelve(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+        """Keep playbooks; return the digests of those that would replace another one than they were to."""
+        stale = []
+        for playbook in playbooks:
+            current = next(
+                (p.digest for p in reversed(self._applied()) if p.path == playbook.path), ""
+            )
+            if not replaces(playbook, current):
+                stale.append(playbook.digest)
+            elif (
+                playbook.applied or playbook.digest not in self._playbooks
+            ):  # one that was applied stays
+                self._playbooks.pop(playbook.digest, None)
+                self._playbooks[playbook.digest] = msgspec.structs.replace(playbook, replaces=None)
+        return tuple(stale)
 
     def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> Outcome:
         stream = self._streams.get(change.execution)

@@ -22,6 +22,7 @@ from petra.store.judge import (
     must_write,
     offers,
     owns,
+    replaces,
     search_text,
 )
 from petra.store.queries import load_queries
@@ -108,9 +109,9 @@ class BatchWriter:
         for name in _ORDER:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
-        await self._playbooks(batch.playbooks)
+        stale = await self._playbooks(batch.playbooks)
         await self._credentials(batch.credentials)
-        return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused)
+        return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused, stale=stale)
 
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
         """Lock the shards, then the executions, and learn where they stand; return the epochs."""
@@ -213,12 +214,21 @@ class BatchWriter:
             values = (change.version, end, change.records[-1].at, stream)
             self._rows["move"].append(values)
 
-    async def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
-        for p in playbooks:
+    async def _playbooks(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+        """Write playbooks, those of one path one after the other; return those that are stale."""
+        stale = []
+        for p in sorted(playbooks, key=lambda one: one.path):
+            if p.applied:
+                await self._connection.execute(_SQL["lock_path"], p.path)
+            current = await self._connection.fetchrow(_SQL["playbook_versions"], p.path, 1)
+            if not replaces(p, current[0] if current is not None else ""):
+                stale.append(p.digest)
+                continue
             if p.applied:  # else one that was applied stays
                 await self._connection.execute(_SQL["delete_playbook"], p.digest)
             values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
             await self._connection.execute(_SQL["insert_playbook"], *values)
+        return tuple(stale)
 
     async def _credentials(self, credentials: Iterable[Credential]) -> None:
         for c in credentials:

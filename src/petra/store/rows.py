@@ -142,7 +142,8 @@ class ShardRow(Row, frozen=True):
 class Playbook(Row, frozen=True):
     """A playbook's text under its digest; the one applied last is the current one of its path.
 
-    One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name.
+    One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name. With
+    ``replaces`` it is stored only if that digest, or none where that is empty, is the current one of its path.
     """
 
     digest: str
@@ -151,6 +152,7 @@ class Playbook(Row, frozen=True):
     version: str
     source: bytes
     applied: float
+    replaces: str | None = None
 
 
 class Credential(Row, frozen=True):

@@ -25,6 +25,7 @@ from petra.store.judge import (
     must_write,
     offers,
     owns,
+    replaces,
     search_text,
 )
 from petra.store.queries import load_queries
@@ -126,9 +127,9 @@ class BatchWriter:
         rows, sql, executemany = self._rows, self._sql, self._connection.executemany
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
-        self._playbooks(batch.playbooks)
+        stale = self._playbooks(batch.playbooks)
         self._credentials(batch.credentials)
-        return Committed(outcomes=outcomes, answers=answers, refused=refused)
+        return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
         asked = [answer for change in batch.changes for answer in change.answers]
@@ -240,12 +241,19 @@ class BatchWriter:
         words = [(word, number) for word in offers(item)]
         self._connection.executemany(self._sql["insert_offer"], words)
 
-    def _playbooks(self, playbooks: Iterable[Playbook]) -> None:
+    def _playbooks(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+        """Write playbooks; return the digests of those that would replace another one than they were to."""
+        stale = []
         for p in playbooks:
+            current = self._connection.execute(self._sql["playbook_versions"], (p.path, 1)).get
+            if not replaces(p, current[0] if current is not None else ""):
+                stale.append(p.digest)
+                continue
             if p.applied:  # else one that was applied stays
                 self._connection.execute(self._sql["delete_playbook"], (p.digest,))
             values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
             self._connection.execute(self._sql["insert_playbook"], values)
+        return tuple(stale)
 
     def _credentials(self, credentials: Iterable[Credential]) -> None:
         for c in credentials:

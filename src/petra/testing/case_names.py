@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from petra.playbook import Playbook
+from petra.playbook.company import tasks
 from petra.playbook.model import Task
 from petra.playbook.problems import Mark, Problems, did_you_mean
 from petra.playbook.tree import Map, Seq, Tree
+from petra.testing.scripts import called
 
 _LISTS = ("done", "never", "cancelled")
 _COUNTS = ("runs", "attempts")
-_TRIGGERS = ("when_open", "when_waiting", "step")
-_OF_ITEM = ("data", "reason", "on_behalf_of", "step", "item")
-_BODIES = {
-    "signal": ("name", "key", "payload"),
-    "complete": ("action", *_OF_ITEM),
-    "cancel": ("reason",),
-    "pause": ("reason",),
-    "resume": ("reason",),
-    **dict.fromkeys(
-        ("claim", "release", "start", "fail", "cancel_item", "suspend", "resume_item"), _OF_ITEM
-    ),
-    **dict.fromkeys(("delegate", "reassign"), ("to", *_OF_ITEM)),
-    "group": ("step", "add", "close", "cancel", "complete"),
-    "override": ("step", "ok", "result", "error", "reason"),
-}
-"""What each act takes; a draft and a comment are the author's own."""
+_LISTED = ("done", "cancelled")
+"""What lists the steps of the playbook that is tested, and no others."""
+_FREE = ("save", "comment", "patch_ctx", "signal")
+"""Acts whose content is the author's own."""
+_TRIGGERS = ("when_open", "when_waiting")
+_WHICH = ("item", "step")
 
 
 class CaseNames:
     """Knows every name that a case may use."""
 
-    def __init__(self, books: Iterable[tuple[str, Playbook]], problems: Problems) -> None:
-        """Learn the names of playbooks, each with the place of its file, where it is called by that."""
+    def __init__(
+        self, own: Playbook, others: Sequence[tuple[str, Playbook]], problems: Problems
+    ) -> None:
+        """``others`` are what may be called, each with the file it lies in where it is called by that."""
         self._problems = problems
+        self._own = {step.step for step in own.workflow}
         self._steps: set[str] = set()
         self._tasks: set[str] = set()
         self._signals: set[str] = set()
         self._any_signal = False
-        for place, book in books:
-            self._learn(place, book)
+        self._learn(own, {""})
+        if any(
+            task.kind == "playbook"
+            for book in (own, *dict(others).values())
+            for task in tasks(book)
+        ):
+            for place, book in (("", own), *others):
+                self._learn(book, called(book, place))
 
-    def _learn(self, place: str, book: Playbook) -> None:
-        paths = {book.metadata.name, book.metadata.path or book.metadata.name}
-        paths |= (
-            {place, place.removesuffix(".yaml"), place.removesuffix(".yml")} if place else set()
-        )
+    def _learn(self, book: Playbook, names: Collection[str]) -> None:
+        """Learn a playbook that is called by these names; under no name it is the one that is tested."""
         for step in book.workflow:
             undo = step.spec.compensate
-            tasks = [*step.tool, *(undo.tool if undo is not None else ())]
-            named = {step.step, *(f"{path}:{step.step}" for path in paths)}
+            own = [*step.tool, *(undo.tool if undo is not None else ())]
+            named = {f"{name}:{step.step}" if name else step.step for name in names}
             self._steps |= named
-            for task in tasks:
+            for task in own:
                 self._tasks |= {f"{name}/{task.name}" for name in named}
                 self._learn_signals(task)
             if undo is not None:
@@ -75,35 +73,24 @@ class CaseNames:
                 self._known(key, {*self._steps, *self._tasks}, tools.key_at(key), "step or task")
         expect = case.get("expect")
         if isinstance(expect, Map):
-            for name, mark in _expected(expect):
-                self._known(name, {*self._steps, *self._tasks}, mark, "step")
-        for item in case.get("world") or ():
+            for word, name, mark in _expected(expect):
+                known = self._own if word in _LISTED else self._steps
+                self._known(name, known, mark, "step")
+        world = case.get("world")
+        for item in world if isinstance(world, Seq) else ():
             if isinstance(item, Map):
                 self._happens(item)
 
     def _happens(self, item: Map) -> None:
-        self._bodies(item)
-        for word in _TRIGGERS:
-            if isinstance(name := item.get(word), str):
-                self._known(name, self._steps, item.value_at(word), "step")
-        for word in ("group", "override"):
-            act = item.get(word)
-            if isinstance(act, Map) and isinstance(name := act.get("step"), str):
-                self._known(name, self._steps, act.value_at("step"), "step")
+        acts = [body for key, body in item.items() if isinstance(body, Map) and key not in _FREE]
+        for holder, words in ((item, (*_TRIGGERS, *_WHICH)), *((body, _WHICH) for body in acts)):
+            for word in words:
+                if isinstance(name := holder.get(word), str):
+                    self._known(name, self._steps, holder.value_at(word), "step")
         signal = item.get("signal")
         name = signal.get("name") if isinstance(signal, Map) else signal
         if isinstance(name, str) and self._is_misspelt(name):
             self._known(name, self._signals, item.value_at("signal"), "signal")
-
-    def _bodies(self, item: Map) -> None:
-        """Report every key that an act does not take."""
-        for act, known in _BODIES.items():
-            body = item.get(act)
-            if not isinstance(body, Map):
-                continue
-            for key in [key for key in body if key not in known]:
-                at, words = body.key_at(key), f"unknown key '{key}' in '{act}'"
-                self._problems.error("P101", at, words, did_you_mean(key, known))
 
     def _is_misspelt(self, signal: str) -> bool:
         """Whether a signal looks like one that is waited for; any other may be sent to see it refused (S15)."""
@@ -117,12 +104,12 @@ class CaseNames:
             self._problems.error(code, mark, f"there is no {what} '{name}'", hint)
 
 
-def _expected(expect: Map) -> Iterator[tuple[Tree, Mark]]:
+def _expected(expect: Map) -> Iterator[tuple[str, Tree, Mark]]:
     for word in _LISTS:
         names = expect.get(word)
         if isinstance(names, Seq):
-            yield from ((name, names.item_at(number)) for number, name in enumerate(names))
+            yield from ((word, name, names.item_at(number)) for number, name in enumerate(names))
     for word in _COUNTS:
         counts = expect.get(word)
         if isinstance(counts, Map):
-            yield from ((name, counts.key_at(name)) for name in counts)
+            yield from ((word, name, counts.key_at(name)) for name in counts)

@@ -1,26 +1,22 @@
-"""Running a case: the world acts, time passes, and the expectations are checked one by one (S21)."""
+"""Running a case: time passes, and the expectations are checked one by one (S21)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 from msgspec import UNSET
 
 from petra.errors import PetraError
-from petra.kernel import commands as c
 from petra.kernel import events as e
-from petra.kernel.decide import Decision
 from petra.kernel.explain import explain
-from petra.kernel.human import ANY_ROLE
-from petra.testing.simulation import EPOCH, WORLD, Execution, Simulation
+from petra.testing.simulation import EPOCH, Execution, Simulation
 from petra.testing.story import told
-from petra.testing.suite import ACTS, Case
+from petra.testing.suite import Case
 from petra.testing.words import Expect
+from petra.testing.world import World
 from petra.values import canonical
-from petra.wire import Error
 
 ArcName = tuple[str, str, int]
 """An arc: the playbook it belongs to, its step and its position."""
@@ -50,7 +46,7 @@ def run_case(case: Case, *, seed: int | None = None, selection: str | None = Non
         seed=case.seed if seed is None else seed,
         selection=selection,
     )
-    world = _World(simulation, case.world)
+    world = World(simulation, case.world)
     try:
         simulation.start(case.workload)
         simulation.run(until=EPOCH + case.stop_at_s if case.stop_at_s is not None else None)
@@ -75,278 +71,6 @@ def taken_arcs(simulation: Simulation) -> set[ArcName]:
     }
 
 
-# The world
-
-
-class _World:
-    """What happens from outside: independent triggers, each pulled once."""
-
-    def __init__(self, simulation: Simulation, items: list[dict[str, Any]]) -> None:
-        self.simulation = simulation
-        self.waiting: list[dict[str, Any]] = []
-        self.refusals: list[str] = []
-        simulation.watch = self._look
-        for item in items:
-            if "at_s" in item:
-                at = EPOCH + float(item["at_s"])
-                simulation.at(at, WORLD, partial(self._act_at, item))
-            else:
-                self.waiting.append(item)
-
-    def _act_at(self, item: dict[str, Any]) -> None:
-        self._act(item, self._target(item))
-
-    def _look(self, _execution: Execution, _decision: Decision) -> None:
-        """See whether a trigger is pulled; what it does comes next, at the same moment."""
-        for item in list(self.waiting):
-            if self._pulled(item) is not None:
-                self.waiting.remove(item)
-                self.simulation.at(self.simulation.now, WORLD, partial(self._act_when, item))
-
-    def _act_when(self, item: dict[str, Any]) -> None:
-        """Act, unless an act before this one took the work item: then wait for the next one."""
-        found = self._pulled(item)
-        if found is not None:
-            self._act(item, found)
-        elif "when_open" in item:
-            self.waiting.append(item)
-        else:
-            self._act(item, self._target(item))
-
-    def _pulled(self, item: dict[str, Any]) -> tuple[Execution, str] | None:
-        if "when_open" in item:
-            return self._open_item(str(item["when_open"]), item.get("as"))
-        execution, step = self._step(str(item["when_waiting"]))
-        waits = bool(execution is not None and execution.state.ready_at.get(step))
-        return (execution, "") if waits and execution is not None else None
-
-    def _step(self, name: str) -> tuple[Execution | None, str]:
-        """Find the execution and step that ``step`` or ``path:step`` names."""
-        path, colon, step = name.rpartition(":")
-        if not colon:
-            return self.simulation.root, name
-        found = [x for x in self.simulation.executions.values() if x.path == path]
-        return (found[-1] if found else None), step
-
-    def _open_item(self, name: str, actor: Any = None) -> tuple[Execution, str] | None:
-        """Find an open work item of a step: one the actor holds, else one nobody holds, else any."""
-        path, _, step = name.rpartition(":")
-        found = [
-            (execution, item)
-            for execution in self.simulation.executions.values()
-            if execution.path == path
-            for item in execution.state.items.values()
-            if item.step == step and item.is_open
-        ]
-        if not found:
-            return None
-        execution, item = min(
-            found, key=lambda one: (one[1].holder != actor, one[1].holder is not None)
-        )
-        return execution, item.id
-
-    def _target(self, item: dict[str, Any]) -> tuple[Execution, str]:
-        """Find what an act at a point in time is about: the named step's open item, or the only one."""
-        name = item.get("item") or item.get("step")
-        if name is None and _word(item) in _ON_EXECUTION:
-            return self._addressee(item), ""
-        if name is not None:
-            found = self._open_item(str(name), item.get("as"))
-            if found is not None:
-                return found
-            execution, _ = self._step(str(name))
-            return execution or self.simulation.root, ""
-        steps = {
-            f"{execution.path}:{one.step}" if execution.path else one.step: None
-            for execution in self.simulation.executions.values()
-            for one in execution.state.items.values()
-            if one.is_open
-        }
-        for open_step in steps:
-            if (found := self._open_item(open_step, item.get("as"))) is not None:
-                return found
-        closed = [one.id for one in self.simulation.root.state.items.values()]
-        return self.simulation.root, closed[-1] if closed else ""
-
-    def _addressee(self, item: dict[str, Any]) -> Execution:
-        """Find the execution an act is about: the root, or the child that waits for such a signal."""
-        root = self.simulation.root
-        given = item.get("signal")
-        if given is None:
-            return root
-        name = given.get("name") if isinstance(given, dict) else given
-        waiting = [
-            execution
-            for execution in self.simulation.executions.values()
-            if not execution.state.terminal
-            and any(found in (name, None) for found, _ in execution.program.signals)
-        ]
-        return waiting[0] if waiting else root
-
-    def _act(self, item: dict[str, Any], target: tuple[Execution, str]) -> None:
-        execution, item_id = target
-        if execution.state.terminal:
-            self.refusals.append(f"{_word(item)} came after the end")
-            return
-        word = _word(item)
-        command = _COMMANDS[word](self.simulation, execution, item, item_id, item[word])
-        if command is None:
-            self.refusals.append(f"{word}: nothing to act on")
-            return
-        decision = self.simulation.send(execution, command)
-        if decision.refused:
-            self.refusals.append(f"{word}: {decision.refused}")
-        self.refusals += [
-            f"{word}: {event.reason}"
-            for event in decision.events
-            if isinstance(event, e.ActRefused)
-        ]
-
-
-_ON_EXECUTION = frozenset({"signal", "patch_ctx", "cancel", "pause", "resume", "group", "override"})
-
-
-def _word(item: dict[str, Any]) -> str:
-    return next(word for word in ACTS if word in item)
-
-
-Maker = Callable[[Simulation, Execution, dict[str, Any], str, Any], "c.AnyCommand | None"]
-
-
-def _act_on_item(act: str) -> Maker:
-    def make(
-        simulation: Simulation,
-        _execution: Execution,
-        item: dict[str, Any],
-        item_id: str,
-        given: Any,
-    ) -> c.AnyCommand | None:
-        if not item_id:
-            return None
-        body = given if isinstance(given, dict) else {}
-        actor = item.get("as")
-        return c.Act(
-            now=simulation.now,
-            item=item_id,
-            act=act,
-            actor=str(actor) if actor is not None else "admin",
-            roles=item.get("roles", [ANY_ROLE]),
-            admin=actor is None,
-            action=body.get("action") if act == "complete" else None,
-            data=body.get("data")
-            if act == "complete"
-            else body.get("data", given if act in ("save", "comment") else None),
-            to=body.get("to")
-            if isinstance(given, dict)
-            else given
-            if act in ("delegate", "reassign")
-            else None,
-            reason=str(body.get("reason", given if isinstance(given, str) else "")),
-            on_behalf_of=body.get("on_behalf_of"),
-        )
-
-    return make
-
-
-def _signal(
-    simulation: Simulation, _x: Execution, _i: dict[str, Any], _id: str, given: Any
-) -> c.AnyCommand:
-    body = given if isinstance(given, dict) else {"name": given}
-    return c.SendSignal(
-        now=simulation.now,
-        name=str(body.get("name")),
-        key=body.get("key"),
-        payload=body.get("payload"),
-    )
-
-
-def _patch(
-    simulation: Simulation, _x: Execution, item: dict[str, Any], _id: str, given: Any
-) -> c.AnyCommand:
-    return c.PatchCtx(now=simulation.now, values=given, actor=str(item.get("as", "operator")))
-
-
-def _cancel(
-    simulation: Simulation, _x: Execution, _i: dict[str, Any], _id: str, given: Any
-) -> c.AnyCommand:
-    reason = (
-        given.get("reason", "")
-        if isinstance(given, dict)
-        else given
-        if isinstance(given, str)
-        else ""
-    )
-    return c.Cancel(now=simulation.now, reason=str(reason))
-
-
-def _pause(
-    simulation: Simulation, _x: Execution, _i: dict[str, Any], _id: str, _g: Any
-) -> c.AnyCommand:
-    return c.Pause(now=simulation.now)
-
-
-def _resume(
-    simulation: Simulation, _x: Execution, _i: dict[str, Any], _id: str, _g: Any
-) -> c.AnyCommand:
-    return c.Resume(now=simulation.now)
-
-
-def _group(
-    simulation: Simulation, execution: Execution, _i: dict[str, Any], _id: str, given: Any
-) -> c.AnyCommand | None:
-    step = given.get("step")
-    found = [
-        g.id
-        for g in execution.state.groups.values()
-        if not g.fired and step in (None, g.step, g.join)
-    ]
-    change = next((word for word in ("add", "close", "cancel", "complete") if word in given), "")
-    if not found or not change:
-        return None
-    return c.ChangeGroup(now=simulation.now, group=found[0], change=change, item=given.get("add"))
-
-
-def _override(
-    simulation: Simulation, _x: Execution, item: dict[str, Any], _id: str, given: Any
-) -> c.AnyCommand:
-    error = given.get("error")
-    made = (
-        Error(**error) if isinstance(error, dict) else Error(message=str(error)) if error else None
-    )
-    return c.Override(
-        now=simulation.now, step=str(given["step"]), ok=made is None, result=given.get("ok", given.get("result")),
-        error=made, actor=str(item.get("as", "operator")), reason=str(given.get("reason", "")),
-    )  # fmt: skip
-
-
-_COMMANDS: dict[str, Maker] = {
-    "signal": _signal,
-    "patch_ctx": _patch,
-    "cancel": _cancel,
-    "pause": _pause,
-    "resume": _resume,
-    "group": _group,
-    "override": _override,
-    "cancel_item": _act_on_item("cancel"),
-    "resume_item": _act_on_item("resume"),
-    **{
-        act: _act_on_item(act)
-        for act in (
-            "complete",
-            "claim",
-            "release",
-            "start",
-            "save",
-            "fail",
-            "delegate",
-            "reassign",
-            "suspend",
-            "comment",
-        )
-    },
-}
-
-
 # Expectations
 
 
@@ -365,19 +89,28 @@ def _faults(simulation: Simulation, expect: Expect) -> Iterable[str]:
         else:
             yield from _same(f"ctx.{key}", value, ctx[key], given=True)
     yield from _same("done", expect.done, done_steps(root))
-    started = started_steps(root)
-    for step, number in (expect.runs or {}).items():
-        yield from _same(f"runs of '{step}'", number, started.count(step))
-    for step, number in (expect.attempts or {}).items():
-        yield from _same(f"attempts of '{step}'", number, attempts(simulation, root, step))
-    for step in expect.never or ():
-        if step in started:
-            yield f"step '{step}' was started and never should be"
+    yield from _counts(simulation, expect)
     if expect.cancelled is not None:
         yield from _same("cancelled", sorted(set(expect.cancelled)), sorted(cancelled_steps(root)))
     yield from _error(simulation, expect)
     if expect.elapsed_s is not None and abs(simulation.elapsed_s - expect.elapsed_s) > 1:
         yield f"elapsed_s: expected {expect.elapsed_s:g}, got {simulation.elapsed_s:g}"
+
+
+def _counts(simulation: Simulation, expect: Expect) -> Iterable[str]:
+    """Yield what was started too often or too seldom; ``path:step`` speaks of all executions of a sub-playbook."""
+    for name, number in (expect.runs or {}).items():
+        executions, step = simulation.named(name)
+        started = sum(started_steps(one).count(step) for one in executions)
+        yield from _same(f"runs of '{name}'", number, started)
+    for name, number in (expect.attempts or {}).items():
+        executions, step = simulation.named(name)
+        tried = sum(attempts(simulation, one, step) for one in executions)
+        yield from _same(f"attempts of '{name}'", number, tried)
+    for name in expect.never or ():
+        executions, step = simulation.named(name)
+        if any(step in started_steps(one) for one in executions):
+            yield f"step '{name}' was started and never should be"
 
 
 def _is_unset(value: Any) -> bool:

@@ -8,13 +8,16 @@ time. Scripts are found by ``step/task``, then by ``step``; those of a sub-playb
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from petra.errors import ExpressionError, PetraError
 from petra.expr import Profile, compile_template
+from petra.expr.keys import KEY
 from petra.pipeline import Run
+from petra.playbook import Playbook
+from petra.testing.words import FailsWith
 from petra.wire import Error, Outcome
 
 _ERROR_FIELDS = frozenset({"kind", "message", "code", "retryable", "details"})
@@ -33,6 +36,14 @@ class Scripted:
     after_s: float = 0.0
 
 
+def called(playbook: Playbook, *places: str) -> frozenset[str]:
+    """Return what a sub-playbook may be called by: its name, its path, and where it lies or is asked for."""
+    named = {playbook.metadata.name, playbook.metadata.path or ""}
+    for place in places:
+        named |= {place, place.removesuffix(".yaml").removesuffix(".yml")}
+    return frozenset(named - {""})
+
+
 class Scripts:
     """The scripts of one case, and how far each has been used."""
 
@@ -40,13 +51,15 @@ class Scripts:
         self.tools = dict(tools)
         self._used: dict[str, int] = {}
 
-    def play(self, path: str, step: str, run: Run, *, compensates: bool = False) -> Scripted:
-        """Return what this try of a task comes to.
+    def play(
+        self, names: Iterable[str], step: str, run: Run, *, compensates: bool = False
+    ) -> Scripted:
+        """Return what this try of a task comes to; ``names`` are what its execution is called by.
 
         Raises:
             ScriptError: nothing is scripted for it.
         """
-        key = self._key(path, step, run.task.name, compensates=compensates)
+        key = self._key(names, step, run.task.name, compensates=compensates)
         if key is None:
             name = f"{step}/compensate" if compensates else step
             raise ScriptError(
@@ -60,11 +73,11 @@ class Scripts:
         self._used[key] = number + 1
         return _play(key, entries[min(number, len(entries) - 1)], run)
 
-    def _key(self, path: str, step: str, task: str, *, compensates: bool) -> str | None:
-        names = [f"{step}/compensate"] if compensates else []
-        names += [f"{step}/{task}"] + ([] if compensates else [step])
-        prefixes = [f"{path}:"] if path else [""]
-        candidates = [f"{prefix}{name}" for prefix in prefixes for name in names]
+    def _key(self, names: Iterable[str], step: str, task: str, *, compensates: bool) -> str | None:
+        wanted = [f"{step}/compensate"] if compensates else []
+        wanted += [f"{step}/{task}"] + ([] if compensates else [step])
+        prefixes = [f"{name}:" if name else "" for name in sorted(names)]
+        candidates = [f"{prefix}{name}" for name in wanted for prefix in prefixes]
         return next((key for key in candidates if key in self.tools), None)
 
 
@@ -93,19 +106,31 @@ def _seconds(key: str, given: Any) -> float:
 
 
 def _error(given: Any, more: dict[str, Any]) -> Outcome:
-    if isinstance(given, str):
-        given = {"message": given}
-    given = given if isinstance(given, dict) else {}
-    fields = {key: value for key, value in given.items() if key in _ERROR_FIELDS}
-    fields.setdefault("message", str(fields.get("kind", "error")))
-    extra = {key: value for key, value in given.items() if key not in _ERROR_FIELDS}
-    return Outcome(status="error", error=Error(**fields), more={**extra, **more})
+    extra = (
+        {key: value for key, value in given.items() if key not in _ERROR_FIELDS}
+        if isinstance(given, dict)
+        else {}
+    )
+    return Outcome(status="error", error=failure(given), more={**extra, **more})
+
+
+def failure(given: Any) -> Error:
+    """Return the error that a test writes as a mapping, as the words of a test file, or as its message alone."""
+    if isinstance(given, FailsWith):
+        given = {key: getattr(given, key) for key in _ERROR_FIELDS}
+    fields = (
+        {"message": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
+    )
+    fields = {
+        key: value for key, value in fields.items() if key in _ERROR_FIELDS and value is not None
+    }
+    return Error(**{"message": str(fields.get("kind", "error")), **fields})
 
 
 def _evaluate(key: str, expression: Any, run: Run) -> Any:
     text = str(expression)
     try:
         template = compile_template(text if "{{" in text else "{{ " + text + " }}", Profile.SERVER)
-        return template.render({**run.scope, "args": run.args})
+        return template.render({**run.scope, "args": run.args, KEY: run.cause})
     except ExpressionError as error:
         raise ScriptError(f"the script of '{key}': {error}") from None

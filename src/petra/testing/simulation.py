@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from petra.expr.keys import cause_of_run
 from petra.kernel import Ledger, Program, Record, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as f
@@ -25,7 +26,7 @@ from petra.library import Gathered
 from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
-from petra.testing.scripts import Scripted, ScriptError, Scripts
+from petra.testing.scripts import Scripted, ScriptError, Scripts, called
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 
 EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z, where virtual time begins
@@ -44,6 +45,8 @@ class Execution:
     path: str
     ledger: Ledger
     parent: str = ""
+    names: frozenset[str] = frozenset({""})
+    """What a test may call it by, before the colon of ``path:step``."""
     log: list[Record] = field(default_factory=list)
     refused: str = ""
     settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
@@ -98,6 +101,7 @@ class Simulation:
         books = beside.playbooks if beside is not None else {}
         members = self._company.members if self._company is not None else ()
         self._kept = {one.digest: books[one.place] for one in members}
+        self._places = {one.digest: one.place for one in members}
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
@@ -195,6 +199,11 @@ class Simulation:
         found: dict[str, Any] = self.whole(self.root, self.root.state.ctx)
         return found
 
+    def named(self, name: str) -> tuple[list[Execution], str]:
+        """Return the executions and the step that ``step`` or ``path:step`` names."""
+        path, _, step = name.rpartition(":")
+        return [one for one in self.executions.values() if path in one.names], step
+
     def whole(self, execution: Execution, value: Any) -> Any:
         """Return a value with what references inside it lead to."""
         if not self.shelf:
@@ -244,6 +253,7 @@ class Simulation:
             )
             return
         child = self._make(playbook, effect.child, effect.path, parent.id)
+        child.names = called(playbook, effect.path, self._places.get(effect.digest, ""))
         start = c.Start(
             now=self.now,
             workload=effect.workload,
@@ -359,6 +369,9 @@ class Simulation:
             settings=settings,
             jitter=self._jitter(work),
             iter=self.whole(work.execution, iteration.iter) if iteration is not None else None,
+            cause=cause_of_run(
+                work.execution.id, work.given.run, work.path, compensates=work.given.compensate
+            ),
         )
         self._next(work, work.machine.start())
 
@@ -400,7 +413,7 @@ class Simulation:
         key = (work.execution.id, work.given.step)
         self.attempts[key] = self.attempts.get(key, 0) + 1
         scripted = self.scripts.play(
-            work.execution.path, work.given.step, run, compensates=work.given.compensate
+            work.execution.names, work.given.step, run, compensates=work.given.compensate
         )
         if scripted.outcome is None:
             work.crashed = True

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 
 from petra.errors import UsageError
 from petra.store import (
+    Batch,
     ExecutionFilter,
     Fate,
     Store,
@@ -22,6 +24,7 @@ from petra.testing.store_rows import (
     commit,
     make_item,
     make_next,
+    make_playbook,
     make_row,
     make_start,
     refuses,
@@ -196,3 +199,29 @@ async def losing_one_shard_does_not_stop_the_others(store: Store) -> None:
     mine[shard_of(lost)] -= 1
     fates = await commit(store, make_start(lost), make_start(kept), epochs=mine)
     assert fates == [Fate.FENCED, Fate.APPLIED]
+
+
+@claim
+async def a_playbook_replaces_the_one_it_was_made_from_or_none(store: Store) -> None:
+    first = make_playbook("d1", applied=1.0)
+    second, third = (make_playbook(digest, applied=2.0, replaces="d1") for digest in ("d2", "d3"))
+    none_yet = msgspec.structs.replace(first, replaces="")
+    assert (await store.commit(Batch(playbooks=(none_yet,)))).stale == ()
+    assert (await store.commit(Batch(playbooks=(second,)))).stale == ()
+    assert (
+        await store.commit(Batch(playbooks=(second,)))
+    ).stale == ()  # nobody knew whether it was stored
+    assert (await store.commit(Batch(playbooks=(third,)))).stale == ("d3",)
+    assert await store.playbook("d3") is None
+    found = await store.find_playbook(first.path)
+    assert found is not None
+    assert (found.digest, found.replaces) == ("d2", None)
+
+
+@claim
+async def of_two_that_replace_the_same_playbook_one_does(store: Store) -> None:
+    await store.commit(Batch(playbooks=(make_playbook("d0", applied=1.0),)))
+    rivals = [make_playbook(f"d{n}", applied=2.0, replaces="d0") for n in range(1, 6)]
+    done = await asyncio.gather(*(store.commit(Batch(playbooks=(one,))) for one in rivals))
+    assert sorted(len(one.stale) for one in done) == [0, 1, 1, 1, 1]
+    assert [p.digest for p in await store.playbook_versions("shop/orders")][1:] == ["d0"]

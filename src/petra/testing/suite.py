@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from petra.errors import PetraError
 from petra.folder_files import FolderFiles, read_file
+from petra.kinds import BUILT_IN, KINDS
 from petra.library import Gathered, gather
 from petra.playbook import Playbook, Problem, Reading
 from petra.playbook.decode import Decoder, plain
-from petra.playbook.grammar import fields_of
+from petra.playbook.grammar import extra_of, fields_of
 from petra.playbook.problems import START, Mark, Problems, did_you_mean, headline
 from petra.playbook.read import read_tree
-from petra.playbook.tree import Map, Tree
+from petra.playbook.tree import Map, Seq, Tree
 from petra.playbook.yaml12 import TEXT_BYTES_MAX, parse
 from petra.testing.case_names import CaseNames
-from petra.testing.words import Expect, Happening, TestCase, TestFile
+from petra.testing.case_sense import Sense
+from petra.testing.words import ADDED, Expect, Happening, TestCase, TestFile
 
 
 class TestError(PetraError):
@@ -43,7 +45,7 @@ class Case:
     seed: int
     stop_at_s: float | None
     tools: dict[str, Any]
-    world: list[dict[str, Any]]
+    world: list[Happening]
     expect: Expect
     readings: tuple[Reading, ...] = ()
     """The playbooks it names: its own, then the library."""
@@ -63,40 +65,21 @@ class Suite:
     cases: list[Case] = field(default_factory=list)
 
 
-_ROOT = tuple(fields_of(TestFile))
-_CASE = tuple(fields_of(TestCase))
-_Types = Mapping[str, tuple[tuple[type, ...], str]]
-_TYPES: _Types = {
-    "workload": ((dict,), "a mapping"),
-    "seed": ((int,), "a whole number"),
-    "stop_at_s": ((int, float), "a number of seconds"),
-    "tools": ((dict,), "a mapping of steps to outcomes"),
-    "world": ((list,), "a list of what happens"),
-    "library": ((list,), "a list of playbooks"),
-}
-_WORLD_TYPES: _Types = {
-    "at_s": ((int, float), "a number of seconds"),
-    "when_open": ((str,), "the name of a step"),
-    "when_waiting": ((str,), "the name of a step"),
-    "patch_ctx": ((dict,), "a mapping of keys to values"),
-    "group": ((dict,), "a mapping such as {step: NAME, add: ITEM}"),
-    "override": ((dict,), "a mapping such as {step: NAME, ok: RESULT}"),
-    "roles": ((list,), "a list of roles"),
-}
-_NEEDED = ("at_s", "when_open", "when_waiting", "patch_ctx", "group", "override")
-TRIGGERS = ("at_s", "when_open", "when_waiting")
-_BESIDE = ("as", "roles", "item", "step", "execution", "desc")
-_WORLD = tuple(fields_of(Happening))
-ACTS = tuple(word for word in _WORLD if word not in (*TRIGGERS, *_BESIDE))
+class _Place(NamedTuple):
+    """Where a case stands."""
+
+    number: int
+    at: Mark
 
 
-class _NoExtraKeys:
-    """Test files have no keys of other grammars."""
+class _Keys:
+    """Test files have no keys of other grammars, but for what tools add to an outcome."""
 
     foreign = False
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
+        self.any_kind = not KINDS.keys() <= BUILT_IN  # plug-ins may add what they like
 
     def enter(self, struct: type[msgspec.Struct], node: Map, path: Any, at: Mark) -> None:
         """Nothing to look at beforehand."""
@@ -104,7 +87,9 @@ class _NoExtraKeys:
     def take(
         self, _decoder: Decoder, struct: type[msgspec.Struct], node: Map, key: str, _path: Any
     ) -> bool:
-        """Report every key that has no field."""
+        """Report every key that has no field; what a kind adds to an outcome belongs to its script."""
+        if extra_of(struct) is not None and (key in ADDED or self.any_kind):
+            return True
         self.problems.error(
             "P101", node.key_at(key), f"unknown key '{key}'", did_you_mean(key, fields_of(struct))
         )
@@ -173,111 +158,78 @@ class _Reader:
             raise TestError("\n".join(found))
 
     def _root(self, tree: Map, suite: Suite) -> None:
-        self._known(tree, _ROOT, "a test file")
-        self._typed(tree, _TYPES)
         if tree.get("kind") != "Test":
             self.problems.error(
                 "P107", tree.value_at("kind"), "this is not a test file", "write 'kind: Test'"
             )
             return
         cases = tree.get("cases")
-        if not isinstance(cases, list) or not cases:
+        if not isinstance(cases, Seq) or not cases:
             self.problems.error(
                 "P102", tree.mark, "a test file needs 'cases'", "add at least one case"
             )
             return
-        for index, node in enumerate(cases):
-            at = cases.item_at(index)  # type: ignore[attr-defined]
+        Sense(self.problems).prepare(cases)
+        decoder = Decoder(self.problems, _Keys(self.problems))
+        file = decoder.struct(tree, TestFile, (), tree.mark)
+        for index, (node, case) in enumerate(zip(cases, file.cases, strict=True)):
             if isinstance(node, Map):
-                case = self._case(tree, node, index, at)
-                if case is not None:
-                    suite.cases.append(case)
-            else:
-                self.problems.error(
-                    "P103", at, "a case must be a mapping", "give it a 'name' and 'expect'"
-                )
+                self._case(suite, tree, node, case, _Place(index + 1, cases.item_at(index)))
+        self._unused(tree, cases)
 
-    def _known(self, node: Map, known: tuple[str, ...], what: str) -> None:
-        for key in node:
-            if key not in known:
-                self.problems.error(
-                    "P101",
-                    node.key_at(key),
-                    f"unknown key '{key}' in {what}",
-                    did_you_mean(key, known),
-                )
-
-    def _case(self, root: Map, node: Map, index: int, at: Mark) -> Case | None:
-        self._known(node, _CASE, "a case")
-        self._typed(node, _TYPES)
-        holder = node if "playbook" in node else root
-        if "playbook" not in holder:
+    def _case(self, suite: Suite, root: Map, node: Map, case: TestCase, place: _Place) -> None:
+        holder = node if node.get("playbook") is not None else root
+        if holder.get("playbook") is None:
             self.problems.error(
-                "P102", at, "the case has no 'playbook'", "name one here or at the head of the file"
+                "P102",
+                place.at,
+                "the case has no 'playbook'",
+                "name one here or at the head of the file",
             )
-            return None
-        reading = self._playbook(holder["playbook"], holder.value_at("playbook"))
-        expect = self._expect(node, at)
-        world = node.get("world") or []
-        for number, item in enumerate(world):
-            self._world(item, world.item_at(number) if hasattr(world, "item_at") else at)
+            return
+        Sense(self.problems).check(node, case)
+        at = holder.value_at("playbook")
+        reading = self._playbook(holder["playbook"], at)
+        library = self._library(node if node.get("library") is not None else root)
         if reading is None or reading.playbook is None:
-            return None
-        library = (reading, *self._library(node if "library" in node else root))
-        beside = self._beside(holder["playbook"], reading.playbook, holder.value_at("playbook"))
-        named = [("", one.playbook) for one in library if one.playbook is not None]
-        CaseNames([*named, *beside.playbooks.items()], self.problems).check(node)
+            return
+        beside = self._beside(holder["playbook"], reading.playbook, at)
+        others = [("", one.playbook) for one in library if one.playbook is not None]
+        books = [*others, *beside.playbooks.items()]
+        CaseNames(reading.playbook, books, self.problems).check(node)
+        suite.cases.append(self._made(node, case, (reading, *library), beside, place))
+
+    def _made(
+        self,
+        node: Map,
+        case: TestCase,
+        library: tuple[Reading, ...],
+        beside: Gathered,
+        place: _Place,
+    ) -> Case:
         return Case(
             file=str(self.path),
-            name=str(node.get("name") or f"case {index + 1}"),
-            line=at.line,
-            playbook=reading,
+            name=case.name or f"case {place.number}",
+            line=place.at.line,
+            playbook=library[0],
             library=_by_path(library),
-            workload=plain(node.get("workload") or {}),
-            seed=node.get("seed") or 0,
-            stop_at_s=node.get("stop_at_s"),
+            workload=case.workload or {},
+            seed=case.seed or 0,
+            stop_at_s=case.stop_at_s,
             tools=plain(node.get("tools") or {}),
-            world=plain(world),
-            expect=expect,
+            world=list(case.world or ()),
+            expect=case.expect or Expect(),
             readings=library,
             beside=beside,
         )
 
-    def _typed(self, node: Map, known: _Types) -> None:
-        """Report what is of the wrong type, and read on as if it were empty."""
-        for key, (types, words) in known.items():
-            given = node.get(key)
-            if given is not None and (not isinstance(given, types) or isinstance(given, bool)):
-                self.problems.error("P103", node.value_at(key), f"'{key}' must be {words}", "")
-                node[key] = None
-
-    def _expect(self, node: Map, at: Mark) -> Expect:
-        given = node.get("expect")
-        decoder = Decoder(self.problems, _NoExtraKeys(self.problems))
-        return decoder.struct(given if given is not None else Map(at), Expect, ("expect",), at)
-
-    def _world(self, item: Tree, at: Mark) -> None:
-        if not isinstance(item, Map):
-            self.problems.error("P103", at, "what happens must be a mapping", "e.g. '- at_s: 10'")
-            return
-        self._known(item, _WORLD, "what happens from outside")
-        for key in _NEEDED:
-            if key in item and item[key] is None:
-                self.problems.error(
-                    "P103", item.key_at(key), f"'{key}' has no value", "give it one"
-                )
-        self._typed(item, _WORLD_TYPES)
-        if sum(word in item for word in TRIGGERS) != 1:
-            self.problems.error(
-                "P122",
-                at,
-                "say when: exactly one of 'at_s', 'when_open', 'when_waiting'",
-                "add one",
-            )
-        if sum(word in item for word in ACTS) != 1:
-            self.problems.error(
-                "P122", at, "say what: exactly one act", "one of " + ", ".join(ACTS)
-            )
+    def _unused(self, root: Map, cases: Seq) -> None:
+        """Report what stands at the head of the file, and every case has for itself."""
+        for key in ("playbook", "library"):
+            own = [isinstance(case, Map) and case.get(key) is not None for case in cases]
+            if root.get(key) is not None and all(own):
+                words = f"no case uses this '{key}': each has its own"
+                self.problems.warn("P215", root.key_at(key), words, "remove it")
 
     # Playbooks
 
@@ -285,10 +237,7 @@ class _Reader:
         if isinstance(given, Map):
             return self._usable(self._inline(given), at)
         if not isinstance(given, str):
-            self.problems.error(
-                "P103", at, "a playbook is a file or the playbook itself", "write its file name"
-            )
-            return None
+            return None  # the grammar has said so
         return self._usable(self._file(self.path.parent / given), at)
 
     def _inline(self, given: Map) -> Reading:
@@ -337,9 +286,10 @@ class _Reader:
         return found
 
     def _library(self, holder: Map) -> list[Reading]:
+        listed = holder.get("library")
         found = [
             self._playbook(given, holder.value_at("library"))
-            for given in holder.get("library") or ()
+            for given in (listed if isinstance(listed, Seq) else ())
         ]
         return [reading for reading in found if reading is not None]
 

@@ -8,7 +8,7 @@ Rule 3: the same playbook, workload and choices give the same walk.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -147,7 +147,14 @@ class _Chosen(Scripts):
         self._choices = choices
         self._show = show
 
-    def play(self, path: str, step: str, run: Run, *, compensates: bool = False) -> Scripted:  # noqa: ARG002
+    def play(
+        self,
+        names: Iterable[str],  # noqa: ARG002 - a walk asks a person, who knows
+        step: str,
+        run: Run,
+        *,
+        compensates: bool = False,
+    ) -> Scripted:
         """Choose what this try comes to."""
         alone = run.task.name == f"{step}_task"
         task = "/compensate" if compensates else "" if alone else f"/{run.task.name}"

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 import msgspec
 
 from petra.errors import PetraError, UnreadableError
+from petra.expr.keys import key_of
 from petra.kinds import Fields
 from petra.playbook.origins import Written
 from petra.wire import RETRYABLE, Error, ErrorKind, Outcome
@@ -134,7 +135,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     ``scope`` holds the names templates see; its values are shared, so whoever changes one needs a copy.
     ``spec`` is the effective spec: ``timeout_s`` and the knobs. ``secret`` resolves a name of the keychain. ``written``
     says where fields that hold code stand in the author's file, as far as that is known. ``part`` scrubs
-    a text that goes on, and leaves what may be the beginning of a secret. Any thread may call ``log``.
+    a text that goes on, and leaves what may be the beginning of a secret. Any thread may call ``log``. ``cause`` is
+    what this task in this run is derived from: the same for every delivery and every try.
     """
 
     args: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -147,6 +149,11 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     objects: Objects | None = None
     cancelled: Cancellation = msgspec.field(default_factory=Cancellation)
     written: Mapping[str, Written] = msgspec.field(default_factory=dict)
+    cause: str = ""
+
+    def key(self) -> str:
+        """Return the idempotency key of this task in this run: ``_task.key`` (S22)."""
+        return key_of(self.cause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

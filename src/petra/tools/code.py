@@ -95,7 +95,8 @@ def _called(
     module = function.partition(":")[0]
     if module in modules:
         own.source = modules.source(module)
-        own.file, own.written = file_of(module, own.source), (f"{module}.py", 1, True)
+        file = modules.file(module)
+        own.file, own.written = file_of(file, own.source), (file, 1, True)
     found = _imported(function, modules)
     if module not in modules:
         own.file = getattr(getattr(found, "__code__", None), "co_filename", "")

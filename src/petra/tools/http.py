@@ -5,7 +5,8 @@ Rule 2: credentials and headers go to the origin that was asked. When a redirect
 say what is sent and wanted go with it: any other may hold a secret.
 Rule 3: tasks share connections and nothing else: no cookies, no proxies or credentials of the environment.
 Rule 4: what is downloaded goes to the object store, block by block; only a good answer is.
-Rule 5: no other answer is read beyond ``max_bytes``, counted after decompression.
+Rule 5: with ``idempotent``, the key of the task goes along (S22), unless the author gives one.
+Rule 6: no other answer is read beyond ``max_bytes``, counted after decompression.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class HttpTool:
         request = None
         try:
             async with parts_of(fields.multipart, context) as parts:
-                request = _request(client, fields, credentials, parts)
+                key = context.key() if flag(fields.idempotent, "idempotent") else None
+                request = _request(client, fields, credentials, parts, key)
                 response = await _send(
                     client,
                     request,
@@ -160,6 +162,7 @@ def _request(
     fields: Http,
     credentials: Credentials,
     parts: list[tuple[str, Part]] | None,
+    key: str | None = None,
 ) -> httpx2.Request:
     url = httpx2.URL(fields.url)
     if url.scheme not in {"http", "https"} or not url.host or not _has_port(url):
@@ -168,6 +171,8 @@ def _request(
     if credentials.query is not None:
         params[credentials.query[0]] = credentials.query[1]
     headers = {key: _text(f"headers.{key}", value) for key, value in (fields.headers or {}).items()}
+    if key is not None and not any(name.lower() == "idempotency-key" for name in headers):
+        headers["Idempotency-Key"] = key
     if credentials.header is not None:
         headers[credentials.header[0]] = credentials.header[1]
     try:

@@ -1,7 +1,8 @@
 """Modules that came along with a playbook: imported from their sources, by the code they came with. Standard library only.
 
 Rule 1: a run has modules of its own; nothing of them is in ``sys.modules`` under the names they are imported by.
-Rule 2: what did not come along is imported as ever, from the environment of the worker.
+Rule 2: a package comes under ``name.__init__``. It is loaded before the modules in it, and has them by name.
+Rule 3: what did not come along is imported as ever, from the environment of the worker.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any, Final
 
+_PACKAGE: Final = ".__init__"
 TASK: Final = "__task__"
 """What code is called that has no module."""
 
@@ -22,7 +24,10 @@ class Modules:
     """The modules that came along with one run."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        self._sources = sources
+        self._sources = {name.removesuffix(_PACKAGE): text for name, text in sources.items()}
+        self._packages = {
+            name.removesuffix(_PACKAGE) for name in sources if name.endswith(_PACKAGE)
+        }
         self._made: dict[str, ModuleType] = {}
         self.builtins = (
             {**vars(builtins), "__import__": self._import} if sources else vars(builtins)
@@ -36,17 +41,29 @@ class Modules:
         return self._sources[name]
 
     def load(self, name: str) -> ModuleType:
-        """Return a module, run at its first import."""
+        """Return a module, run at its first import, after the packages it is in."""
+        parent, _, last = name.rpartition(".")
+        above = self.load(parent) if parent else None
         made = self._made.get(name)
         if made is None:
             made = self._made[name] = ModuleType(called(name))
             made.__dict__["__builtins__"] = self.builtins
+            made.__package__ = parent
+            if name in self._packages:
+                made.__package__, made.__path__ = name, []
             try:
-                exec(compiled(name, self._sources[name]), made.__dict__)  # noqa: S102 - what an import is
+                exec(compiled(self.file(name), self._sources[name]), made.__dict__)  # noqa: S102 - what an import is
             except BaseException:
                 self._made.pop(name, None)
                 raise
+            if above is not None:
+                setattr(above, last, made)
         return made
+
+    def file(self, name: str) -> str:
+        """Return the file that a module came from."""
+        path = name.replace(".", "/")
+        return f"{path}/__init__.py" if name in self._packages else f"{path}.py"
 
     def _import(
         self,
@@ -56,9 +73,30 @@ class Modules:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
-        if level == 0 and name in self._sources:
-            return self.load(name)
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
+        full = _absolute(name, globals, level)
+        first = full.partition(".")[0]
+        if first not in self._sources:
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        if full not in self._sources:
+            raise ModuleNotFoundError(f"No module named {full!r}", name=full)
+        found = self.load(full)
+        if not fromlist:
+            return self.load(first)
+        for one in fromlist:
+            below = f"{full}.{one}"
+            if below in self._sources and not hasattr(found, one):
+                self.load(below)
+        return found
+
+
+def _absolute(name: str, globals: Mapping[str, Any] | None, level: int) -> str:  # noqa: A002 - as in Python
+    """Return the full name of what is imported: dots before it start at the package of who imports it."""
+    if level == 0:
+        return name
+    parts = str((globals or {}).get("__package__") or "").split(".")
+    if not parts[0] or level > len(parts):
+        raise ImportError("attempted relative import beyond the packages beside the playbook")
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 def called(name: str = "") -> str:
@@ -69,12 +107,12 @@ def called(name: str = "") -> str:
     return full
 
 
-def file_of(name: str, source: str) -> str:
+def file_of(file: str, source: str) -> str:
     """Return the name that a module is compiled under: its file, and which text of it."""
-    return f"<{name}.py {hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}>"
+    return f"<{file} {hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}>"
 
 
 @lru_cache(maxsize=512)
-def compiled(name: str, source: str) -> CodeType:
+def compiled(file: str, source: str) -> CodeType:
     """Compile a module, once."""
-    return compile(source, file_of(name, source), "exec", dont_inherit=True)
+    return compile(source, file_of(file, source), "exec", dont_inherit=True)

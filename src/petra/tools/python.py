@@ -30,6 +30,7 @@ from petra.tools.base import (
 from petra.tools.capture import Capture, Pipes
 from petra.tools.code import Failure, Job, Ran, names_read, run_code
 from petra.tools.environments import BUILD_S, Environments
+from petra.tools.modules import Modules
 from petra.tools.places import middle_out
 from petra.tools.processes import Ended, run_process, surroundings
 from petra.tools.threads import Threads
@@ -92,10 +93,18 @@ class PythonTool:
     def reads(self, fields: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the names that the code may take from args and scope; of a function of the worker nobody knows."""
         code = fields.get("code")
-        if not isinstance(code, str):
-            module = str(fields.get("function")).partition(":")[0]
-            code = (fields.get("modules") or {}).get(module)
-        return names_read(code) if isinstance(code, str) else None
+        if isinstance(code, str):
+            return names_read(code)
+        sources = fields.get("modules") or {}
+        if str(fields.get("function")).partition(":")[0] not in Modules(sources):
+            return None
+        names: set[str] = set()
+        for source in sources.values():  # a package may have its functions from any of its modules
+            found = names_read(source)
+            if found is None:
+                return None
+            names |= found
+        return frozenset(names)
 
     def blocks(self, spec: Mapping[str, Any]) -> bool:
         """Tell whether a task runs in a thread, for as long as it likes."""

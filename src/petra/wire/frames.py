@@ -4,7 +4,8 @@
     server → worker: playbook · shared · assign · further · cancel · ack · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
-``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost.
+``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost: it knows a worker
+that comes back by its ``session``, which no other worker has.
 Rule 2: the server sends a playbook once per connection, before the first assignment that names its digest; a
 worker that has forgotten it asks again (``want``). The worker answers it with ``checked``.
 A value that the assignments of an execution share (``shared``: workload, ctx) is sent and asked for in the same way.
@@ -48,6 +49,7 @@ class Hello(Frame, frozen=True):
     credit: int = 0
     kinds: list[str] = field(default_factory=list)
     leases: list[str] = field(default_factory=list)
+    session: str = ""
 
 
 class Credit(Frame, frozen=True):

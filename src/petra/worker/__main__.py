@@ -8,31 +8,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
-import logging
 import os
 import select
-import signal
 import socket
 import sys
 import threading
 from pathlib import Path
-from random import SystemRandom  # noqa: TID251 - the spread of retries, not a decision
 
 from petra.collector import leave_what_is_loaded, look_less_often
-from petra.keychain import FileCredentials, Keychain
-from petra.keychain.providers import plug_ins
-from petra.objects import LocalObjects
-from petra.tools.base import ToolSettings
-from petra.tools.registry import Registry, learn_plug_ins
+from petra.objects import open_objects
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport
-from petra.worker.worker import Offer, Worker
+from petra.worker.worker import Offer
+from petra.worker.working import REFUSE_PRIVATE, refuses_private, set_up_logging, work
 
 BEAT_S = 0.3
 """Seconds between heartbeats: whoever keeps the worker sees soon that it hangs."""
-REFUSE_PRIVATE = "PETRA_REFUSE_PRIVATE"
-"""The variable that keeps the http tasks of every worker started under it to public addresses."""
 GRACE_S = 5.0
 """Seconds that a worker gets to end by itself once its server is gone."""
 
@@ -42,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     options = _options(argv)
     look_less_often()
     leave_what_is_loaded()
-    _set_up_logging(options.log_level)
+    set_up_logging(options.log_level)
     connection = socket.socket(fileno=options.fd)
     ended = threading.Event()
     watcher = threading.Thread(target=_watch, args=(connection.dup(), ended), daemon=True)
@@ -50,16 +41,6 @@ def main(argv: list[str] | None = None) -> int:
     asyncio.run(_work(options, connection))
     ended.set()
     return 0
-
-
-def _set_up_logging(level: str) -> None:
-    """Say what the worker itself has to say from ``level`` on; tasks log from INFO on, to the log of their run."""
-    own = logging.StreamHandler()
-    own.setLevel(level)
-    own.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=min(logging.INFO, own.level), handlers=[own])
-    for noisy in ("httpx2", "httpcore2", "asyncio"):
-        logging.getLogger(noisy).setLevel(max(logging.WARNING, own.level))
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
@@ -73,11 +54,11 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--beat-s", type=float, default=BEAT_S, help="seconds between heartbeats")
     parser.add_argument("--credentials", type=Path, help="file of sealed credentials")
-    parser.add_argument("--objects", type=Path, help="folder for large results")
+    parser.add_argument("--objects", help="folder or bucket for large results")
     parser.add_argument(
         "--refuse-private",
         action="store_true",
-        default=os.environ.get(REFUSE_PRIVATE, "").lower() in {"1", "true", "yes", "on"},
+        default=refuses_private(),
         help=f"let http reach public addresses only (also {REFUSE_PRIVATE}=1)",
     )
     parser.add_argument("--log-level", default="WARNING")
@@ -94,34 +75,21 @@ async def _work(options: argparse.Namespace, connection: socket.socket) -> None:
         found, stream = stream, None
         return found
 
-    credentials = FileCredentials(options.credentials) if options.credentials else None
-    learn_plug_ins()
-    registry = Registry(ToolSettings(refuse_private=options.refuse_private))
-    keychain = Keychain(credentials=credentials, providers=plug_ins())
-    worker = Worker(
-        connect,
-        Offer(
-            name=options.name,
-            pool=options.pool,
-            slots=options.slots,
-            drain_s=options.drain_s,
-            heartbeat_s=options.beat_s,
-            beats_always=True,
-        ),
-        registry=registry,
-        keychain=keychain,
-        objects=LocalObjects(options.objects) if options.objects else None,
-        jitter=SystemRandom().random,
+    offer = Offer(
+        name=options.name,
+        pool=options.pool,
+        slots=options.slots,
+        drain_s=options.drain_s,
+        heartbeat_s=options.beat_s,
+        beats_always=True,
     )
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.drain)
-    # What is here now stays: looking through it for cycles would hold up heartbeats by tens of milliseconds.
-    gc.collect()
-    gc.freeze()
-    try:
-        await worker.run()
-    finally:
-        await registry.close()
-        await keychain.close()
+    await work(
+        connect,
+        offer,
+        objects=open_objects(options.objects) if options.objects else None,
+        credentials=options.credentials,
+        refuse_private=options.refuse_private,
+    )
 
 
 def _watch(connection: socket.socket, ended: threading.Event) -> None:

@@ -1,15 +1,14 @@
 """Objects that templates and tools read through references: fetched once, kept while there is room (S18).
 
 Rule 1: what is read is verified against its checksum; what cannot be read is an error with its kind.
-Rule 2: an object that many runs want at once is fetched once. ``KEPT_BYTES`` bounds what is kept for runs to come, the one
-unused for longest goes first.
+Rule 2: an object that many runs want at once is fetched once. ``KEPT_BYTES`` bounds what is kept for runs to come
+(``petra.objects.kept``).
 Rule 3: one run reads at most ``BUDGET_BYTES``; what goes beyond is an error of kind limit that names value and size.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import msgspec
 
 from petra.errors import ObjectError, UnreadableError
 from petra.objects import ExecutionObjects, Reference, as_json
+from petra.objects.kept import FEW, KEPT_WEIGHT, Kept
 from petra.references import name_of
 
 KEPT_BYTES: Final = 64 * 1024 * 1024
@@ -29,11 +29,15 @@ AT_ONCE: Final = 16
 class Loaded:
     """The objects a worker has read, by their keys."""
 
-    def __init__(self, most: int = KEPT_BYTES, budget: int = BUDGET_BYTES) -> None:
-        self._most = most
+    def __init__(
+        self,
+        most: int = KEPT_BYTES,
+        budget: int = BUDGET_BYTES,
+        weight: int = KEPT_WEIGHT,
+        few: int = FEW,
+    ) -> None:
         self._budget = budget
-        self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
-        self._size = 0
+        self._kept = Kept(most, weight, few)
         self._coming: dict[str, asyncio.Task[Any]] = {}
 
     async def bring(
@@ -83,8 +87,7 @@ class Loaded:
     async def _get(self, objects: ExecutionObjects, reference: Reference) -> Any:
         key = reference.key
         if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+            return self._kept[key]
         task = self._coming.get(key)
         if task is None:
             task = self._coming[key] = asyncio.create_task(_value(objects, reference))
@@ -95,13 +98,7 @@ class Loaded:
         self._coming.pop(reference.key, None)
         if task.cancelled() or task.exception() is not None:
             return
-        if reference.size > self._most:
-            return
-        self._kept[reference.key] = task.result(), reference.size
-        self._size += reference.size
-        while self._size > self._most:
-            _, (_, size) = self._kept.popitem(last=False)
-            self._size -= size
+        self._kept.put(reference.key, task.result(), reference.size)
 
 
 async def _value(objects: ExecutionObjects, reference: Reference) -> Any:

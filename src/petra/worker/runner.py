@@ -22,6 +22,7 @@ from petra.clock import Clock
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
+from petra.expr.keys import KEY, cause_of_run
 from petra.keychain import Scrubber
 from petra.kinds import Fields
 from petra.objects import ExecutionObjects, is_reference
@@ -97,7 +98,7 @@ class Runner:
         try:
             return await self._run(work)
         finally:
-            work.objects = None
+            work.end_all()
 
     async def _run(self, work: Work) -> RunReport:
         given = work.given
@@ -269,8 +270,9 @@ class Runner:
         return await self._go_on(work, machine, machine.start())
 
     def _machine(self, work: Work, iteration: Iteration | None) -> Machine:
-        ready = work.ready
-        scope = {**work.given.scope, "ctx": work.ctx}
+        ready, given = work.ready, work.given
+        path = iteration.path if iteration is not None else ()
+        scope = {**given.scope, "ctx": work.ctx}
         return Machine(
             ready.tasks,
             {**scope, "keychain": ready.secrets.view} if ready.used else scope,
@@ -278,6 +280,7 @@ class Runner:
             jitter=self._jitter,
             iter=iteration.iter if iteration is not None else None,
             is_reference=is_reference,
+            cause=cause_of_run(given.execution, given.run, path, compensates=given.compensate),
         )
 
     async def _go_on(self, work: Work, machine: Machine, move: Next | None) -> Report:
@@ -410,6 +413,7 @@ class Runner:
             objects=CleanObjects(objects, self._scrubber) if objects is not None else None,
             cancelled=part,
             written=work.ready.written.get(run.task.name, {}),
+            cause=run.cause,
         )
         attempt = self._tools.attempt(run.task.kind, run.fields, context)
         limit = run.spec.get("timeout_s")
@@ -506,6 +510,7 @@ def _rendered_again(work: Work, run: Run) -> Run:
         scope[FOLLOW] = run.follow
     if NOW in work.given.scope:
         scope[NOW] = work.given.scope[NOW]
+    scope[KEY] = run.cause
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
     return Run(
@@ -516,4 +521,5 @@ def _rendered_again(work: Work, run: Run) -> Run:
         spec=run.spec,
         scope={**run.scope, "args": args},
         follow=run.follow,
+        cause=run.cause,
     )

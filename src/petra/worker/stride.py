@@ -102,7 +102,7 @@ class Strider:
         return ToolContext(
             args=run.args, scope=run.scope, spec=run.spec, scrub=self.scrub, part=self.part,
             log=lambda text, stream="log": self.say(run, text, stream),
-            written=self.written.get(run.task.name, {}),
+            written=self.written.get(run.task.name, {}), cause=run.cause,
         )  # fmt: skip
 
 

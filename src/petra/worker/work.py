@@ -94,6 +94,12 @@ class Work:
         """How many iterations share the room for results, if no page takes what is beyond it."""
         return self.given.total if self.parts.pages is None else 0
 
+    def end_all(self) -> None:
+        """Let go of what knows this work: nothing in a circle waits for the collector, which comes rarely."""
+        self.objects = None
+        if self._made_parts is not None:
+            self._made_parts.pages = None
+
     def fail(self) -> None:
         """End a chunk because one of its iterations failed: stop the others that run now."""
         self._failed = True

@@ -61,6 +61,8 @@ class Offer:
     drain_s: float = 30.0
     heartbeat_s: float = 10.0
     beats_always: bool = False
+    session: str = ""
+    """By which a server knows it again on another connection: nobody else has it."""
 
 
 class Worker:
@@ -178,6 +180,7 @@ class Worker:
                 credit=0 if self._draining else self._free(),
                 kinds=list(self._registry),
                 leases=self.heart.leases,
+                session=self.offer.session,
             )
         )
         self._outbox.repeat()

@@ -110,7 +110,7 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
             write(state, made, run.stack, loop=(run.id, ended.path))
         level = level_at(run.loop, ended.path)
         del level.active[ended.path[-1]]
-        put(level.results, ended.path[-1], ended.result if ended.ok else None)
+        put(level, ended.path[-1], ended.result if ended.ok else None)
         level.done += 1
         level.succeeded += ended.ok
         level.failed += not ended.ok
@@ -128,15 +128,17 @@ def iterations_ended(state: State, event: e.IterationsEnded) -> None:
 def _piece_stored(loop: LoopState, event: e.IterationsEnded) -> None:
     """Keep the reference to a piece in place of the results that are in it."""
     loop.pieces = [*loop.pieces, event.piece]
-    loop.results[loop.stored : event.upto] = [None] * (event.upto - loop.stored)
+    del loop.held[: event.upto - loop.stored]
     loop.stored = event.upto
 
 
-def put(results: list[Any], index: int, value: Any) -> None:
+def put(level: LoopState, index: int, value: Any) -> None:
     """Set a result at its index, whatever came before."""
-    while len(results) <= index:
-        results.append(None)
-    results[index] = value
+    assert index >= level.stored, "what is stored has ended"
+    place, held = index - level.stored, level.held
+    while len(held) <= place:
+        held.append(None)
+    held[place] = value
 
 
 def close_levels(loop: LoopState) -> None:
@@ -149,12 +151,8 @@ def close_levels(loop: LoopState) -> None:
         close_levels(inner)
         if inner.is_over:
             del loop.active[index]
-            put(
-                inner.results,
-                inner.total - 1,
-                inner.results[-1] if len(inner.results) == inner.total else None,
-            ) if inner.total else None
-            put(loop.results, index, inner.results)
+            inner.held += [None] * (inner.total - len(inner.held))
+            put(loop, index, inner.held)
             loop.done += inner.done
             loop.succeeded += inner.succeeded
             loop.failed += inner.failed

@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from petra.expr import Profile, Template
 from petra.playbook.checks.document import Document
 from petra.playbook.checks.names import actions
 from petra.playbook.decode import Path
+from petra.playbook.exhaustive import always_holds, is_exhaustive
+from petra.playbook.fan_outs import LOOKS_MAX, closing_joins, multiplies_any
 from petra.playbook.model import Arc, Guard, Loop, Step, TaskPolicy
 
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-# How many places the search for joins may look at, for a whole playbook.
-_LOOKS_MAX = 200_000
 # What a guard reads that is tried after a failure too (S7).
 _HANDLES = re.compile(r"\b(event|ok|fail|_last_error)\b")
-_COMPARISON = re.compile(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
 
 
 def check_flow(document: Document) -> None:
     """Check where tokens can and cannot go."""
     _reachable(document)
-    looks = _LOOKS_MAX // max(1, sum(_multiplies_any(step) for step in document.steps.values()))
+    looks = LOOKS_MAX // max(1, sum(multiplies_any(step) for step in document.steps.values()))
     _seeded(document)
     for index, step in enumerate(document.playbook.workflow):
         _exhaustive(document, ("workflow", index), step)
@@ -50,7 +48,7 @@ def _join(document: Document, path: Path, step: Step) -> None:
             "remove it, or use a join of mode 'all', 'any' or 'm_of_n'",
         )
     source = document.steps.get(join.of or "")
-    if source is not None and not (source.inclusive or _multiplies_any(source)):
+    if source is not None and not (source.inclusive or multiplies_any(source)):
         document.problems.error(
             "P106",
             document.at(*path, "of"),
@@ -109,23 +107,18 @@ def _exhaustive(document: Document, path: Path, step: Step) -> None:
     )  # fmt: skip
 
 
-def is_exhaustive(step: Step) -> bool:
-    """Tell whether some arc surely matches after every success, as far as the texts show it."""
-    return any(_always(arc) for arc in step.arcs) or _covers(step, step.arcs)
-
-
 def _never_tried(document: Document, path: Path, step: Step) -> None:
     """Behind an arc that always holds, an exclusive router tries only what handles failures."""
     if step.next is None or step.inclusive:
         return
     order = sorted(enumerate(step.next.arcs), key=lambda item: item[1].priority)
-    always = next((index for index, arc in order if _always(arc)), None)
+    always = next((index for index, arc in order if always_holds(arc)), None)
     if always is None:
         return
     behind = order[[index for index, _ in order].index(always) + 1 :]
     line = document.at(*path, "next", "arcs", always).line
     for index, arc in behind:
-        if _always(arc) or not _HANDLES.search(str(arc.when)):
+        if always_holds(arc) or not _HANDLES.search(str(arc.when)):
             document.problems.warn(
                 "P211", document.at(*path, "next", "arcs", index),
                 f"this arc is never tried: the one on line {line} always holds",
@@ -137,52 +130,6 @@ def _compiles(document: Document, guard: Guard) -> bool:
     if isinstance(guard, bool):
         return True
     return "{" in guard and isinstance(document.template(guard, Profile.SERVER), Template)
-
-
-def _always(arc: Arc) -> bool:
-    return arc.when is True or (isinstance(arc.when, str) and _inner(arc.when) in ("true", "True"))
-
-
-def _inner(guard: str) -> str:
-    text = " ".join(guard.split())
-    if text.startswith("{{") and text.endswith("}}"):
-        text = text[2:-2].strip(" -")
-    pairs = _outer_pairs(text)
-    return text[pairs : len(text) - pairs].strip()
-
-
-def _outer_pairs(text: str) -> int:
-    """Count the parentheses that enclose the whole text: ``((a) + b)`` has one pair."""
-    leading = len(text) - len(text.lstrip("("))
-    pairs = min(leading, len(text) - len(text.rstrip(")")))
-    depth = lowest = leading
-    for character in text[leading : len(text) - pairs]:
-        depth += (character == "(") - (character == ")")
-        lowest = min(lowest, depth)
-    return max(0, min(pairs, lowest))
-
-
-def _covers(step: Step, arcs: list[Arc]) -> bool:
-    """Tell whether some guard holds after every success, as far as the texts show it."""
-    guards = {_inner(arc.when) for arc in arcs if isinstance(arc.when, str)}
-    done = "loop.done" if step.loop is not None else "step.done"
-    if guards & {
-        f"event.name == '{done}'",
-        f'event.name == "{done}"',
-        "event.status == 'ok'",
-        'event.status == "ok"',
-    }:
-        return True
-    return any(_negated(guard) & guards for guard in guards)
-
-
-def _negated(guard: str) -> set[str]:
-    opposites = {f"not {guard}", f"not ({guard})"}
-    simple = not re.search(r"\b(and|or|not|if|in|is)\b", guard)
-    if simple and (match := _COMPARISON.fullmatch(guard)):
-        left, sign, right = match.groups()
-        opposites.add(f"{left} {_OPPOSITE[sign]} {right}")
-    return opposites
 
 
 def _errors_pass(document: Document, path: Path, step: Step) -> None:
@@ -229,19 +176,6 @@ def _loops(loop: Loop | None) -> Iterator[Loop]:
         loop = loop.loop
 
 
-def fans_out(step: Step) -> bool:
-    """Tell whether a firing of this step makes a group (S8)."""
-    return step.inclusive or any(_multiplies(arc) for arc in step.arcs)
-
-
-def _multiplies(arc: Arc) -> bool:
-    return arc.foreach is not None or arc.copies is not None
-
-
-def _multiplies_any(step: Step) -> bool:
-    return any(_multiplies(arc) for arc in step.arcs)
-
-
 def _may_make_none(arc: Arc) -> bool:
     """Whether an arc may turn out to make no token; a list or a number that is written out says so itself."""
     if isinstance(arc.foreach, list) or isinstance(arc.copies, int):
@@ -264,37 +198,3 @@ def _empty_groups(document: Document, path: Path, step: Step, looks: int) -> Non
             f"step '{step.step}' may fan out into nothing, and several joins could close that group: {shown}",
             f"remove 'of: {step.step}' from all but one" if named else f"add 'of: {step.step}' to the one that should",
         )  # fmt: skip
-
-
-def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = _LOOKS_MAX) -> set[str]:
-    """Return the joins that tokens of a fan-out reach first, groups inside it left out.
-
-    In a net so large that it cannot be searched with that many looks, some may be missing.
-    """
-    found: set[str] = set()
-    # a place is a step with the fan-outs inside this one that a token there is inside of
-    seen: set[tuple[str, tuple[str, ...]]] = set()
-    waiting: deque[tuple[str, tuple[str, ...]]] = deque((arc.step, ()) for arc in fan_out.arcs)
-    while waiting and len(seen) < looks:
-        name, inside = waiting.popleft()
-        if (name, inside) in seen or name not in steps or len(inside) > len(steps):
-            continue
-        seen.add((name, inside))
-        step = steps[name]
-        if (join := step.spec.join) is not None:
-            if join.of == fan_out.step or (join.of is None and not inside):
-                found.add(name)
-                continue
-            if join.of is not None and join.of not in inside:
-                continue  # it closes a group around this one
-            last = len(inside) - 1
-            depth = (
-                last
-                if join.of is None
-                else max(n for n, one in enumerate(inside) if one == join.of)
-            )
-            inside = inside[:depth]  # it closes a group inside this one
-        if fans_out(step):
-            inside = (*inside, name)
-        waiting.extend((arc.step, inside) for arc in step.arcs)
-    return found

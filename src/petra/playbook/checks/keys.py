@@ -7,7 +7,7 @@ the author expects to be absent (``| default``, ``is defined``) is nobody's mist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
@@ -35,6 +35,10 @@ RESULT_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """What the results of these kinds are made of; those of others are the author's own."""
+_CLOSED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"execution": ("id", "playbook", "started_at"), "_task": ("name", "key")}
+)
+"""Names that have these parts and no others."""
 _SIMILAR = 0.8
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _OPEN = ("$ref", "patternProperties", "if", "dependentSchemas")
@@ -79,6 +83,8 @@ class Keys:
         if any(one[: len(read.path)] == read.path for one in expected):
             return None
         first, key = read.path[:2]
+        if first in _CLOSED:
+            return _not_in(key, first, _CLOSED[first])
         if first == "workload":
             return None if self._inputs is None else _unlike(key, first, self._inputs)
         if first == "ctx":
@@ -197,6 +203,13 @@ def _unlike(key: str, scope: str, known: frozenset[str]) -> Fault | None:
     words, add = _SAID[scope]
     hint = f"did you mean '{scope}.{near[0]}'?" if near else f"{add}, or read it with 'default'"
     return Fault(words.format(key), hint, certain=bool(near))
+
+
+def _not_in(key: str, scope: str, known: Sequence[str]) -> Fault | None:
+    """Say that a name does not have a part."""
+    if key in known:
+        return None
+    return Fault(f"'{scope}' has no '{key}'", f"it has {' and '.join(known)}", certain=True)
 
 
 def _with(length: int, fields: _Fields | None) -> tuple[int, _Fields] | None:

@@ -158,6 +158,7 @@ def _task(document: Document, path: Path, task: Task) -> None:
         _many(document, path, given)
     if task.kind == "http":
         _bodies(document, path, given)
+        _one_key(document, path, given)
     if task.kind == "wait":
         for index, item in enumerate(_listed(given, "any_of")):
             if isinstance(item, dict):
@@ -178,6 +179,20 @@ def _bodies(document: Document, path: Path, given: Mapping[str, Any]) -> None:
             f"'{bodies[0]}' and '{bodies[1]}' are both a body",
             "keep one of them",
         )
+
+
+def _one_key(document: Document, path: Path, given: Mapping[str, Any]) -> None:
+    headers = given.get("headers")
+    if given.get("idempotent") in (None, False) or not isinstance(headers, dict):
+        return
+    for name in headers:
+        if isinstance(name, str) and name.lower() == "idempotency-key":
+            document.problems.error(
+                "P122",
+                document.at(*path, "headers", name),
+                f"'idempotent' and the header '{name}' both give a key",
+                "keep the header for a key of your own, or 'idempotent' for that of the task",
+            )
 
 
 def _many(document: Document, path: Path, given: Mapping[str, Any]) -> None:

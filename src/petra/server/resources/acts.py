@@ -20,6 +20,8 @@ from petra.wire import Error
 
 LOOKED_BACK = 500
 """So many records before the answer the one of a signal is looked for; a batch holds fewer."""
+VERSION_DIGITS = 12
+"""A version has fewer digits than that."""
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 
 
@@ -94,7 +96,8 @@ async def _accepted(
     asked = command_id(who, key, f"{type(command).__name__} {execution}")
     answered = await service.desk.ask(who, execution, command, request=asked)
     if answered.refused:
-        raise ProblemError("refused", answered.refused)
+        code = "stale" if answered.refused.startswith(c.MOVED_ON) else "refused"
+        raise ProblemError(code, answered.refused)
     return answered.version
 
 
@@ -163,6 +166,14 @@ async def cancel(
     return await _asked(service, who, execution, command, key, prefer)
 
 
+def _version(if_match: str | None) -> int | None:
+    """Return the version that somebody saw; None where any will do."""
+    given = (if_match or "*").strip().strip('"')
+    if given != "*" and not (given.isascii() and given.isdigit() and len(given) <= VERSION_DIGITS):
+        raise ProblemError("stale", f"there is no version {given[:40]}")
+    return int(given) if given != "*" else None
+
+
 @patch("/executions/{execution:str}/ctx", status_code=200)
 async def patch_ctx(
     service: TheService,
@@ -173,11 +184,7 @@ async def patch_ctx(
     key: Key = None,
 ) -> Response[Execution]:
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
-    if if_match is not None:
-        entry = await service.engine.view(execution)
-        if if_match.strip().strip('"') != str(entry.state.seq):
-            raise ProblemError("stale", f"it is at version {entry.state.seq}, not {if_match[:40]}")
-    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason)
+    command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
     shown = await _asked(service, who, execution, command, key, None)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 

@@ -18,24 +18,25 @@ from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
 
 
-class Rerun(Body, frozen=True):
-    """From which step again, perhaps with another playbook and other values."""
+class BranchBody(Body, frozen=True, kw_only=True):
+    """What a branch may go on with: another playbook, other values."""
 
-    step: str = msgspec.field(name="from")
     playbook: str = ""
     set: dict[str, Any] | None = None
     reason: str = ""
     id: str = ""
 
 
-class ForkBody(Body, frozen=True):
+class Rerun(BranchBody, frozen=True, kw_only=True):
+    """From which step again."""
+
+    step: str = msgspec.field(name="from")
+
+
+class ForkBody(BranchBody, frozen=True, kw_only=True):
     """At which record."""
 
     at: int
-    playbook: str = ""
-    set: dict[str, Any] | None = None
-    reason: str = ""
-    id: str = ""
 
 
 @post("/executions/{execution:str}/rerun", status_code=201)
@@ -48,10 +49,8 @@ async def rerun(
     prefer: Prefer = None,
 ) -> Response[Execution]:
     """Start an execution with the past of this one up to before a step was last started."""
-    made = Branch(
-        id=command_id(who, key, f"rerun {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
-        step=data.step, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
-    )  # fmt: skip
+    command = command_id(who, key, f"rerun {execution}")
+    made = _branch(service, execution, data, command, step=data.step)
     return await _branched(service, who, made, prefer)
 
 
@@ -65,11 +64,24 @@ async def fork(
     prefer: Prefer = None,
 ) -> Response[Execution]:
     """Start an execution with the past of this one up to a record."""
-    made = Branch(
-        id=command_id(who, key, f"fork {execution}"), execution=data.id or service.desk.new_id(), origin=execution,
-        at=data.at, playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
-    )  # fmt: skip
+    command = command_id(who, key, f"fork {execution}")
+    made = _branch(service, execution, data, command, at=data.at)
     return await _branched(service, who, made, prefer)
+
+
+def _branch(
+    service: TheService,
+    origin: str,
+    data: BranchBody,
+    command: str,
+    *,
+    step: str | None = None,
+    at: int | None = None,
+) -> Branch:
+    return Branch(
+        id=command, execution=data.id or service.desk.new_id(), origin=origin, step=step, at=at,
+        playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
+    )  # fmt: skip
 
 
 async def _branched(

@@ -13,7 +13,7 @@ from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from petra.desk import result_of
+from petra.desk import marking, result_of
 from petra.desk.looking import looked
 from petra.desk.whole import has_references, whole
 from petra.engine.codec import from_row, status_then
@@ -22,8 +22,7 @@ from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.kernel import replay
 from petra.objects import is_reference
-from petra.playbook import Playbook, read
-from petra.playbook.read import read_stored
+from petra.playbook import Playbook
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
@@ -84,12 +83,12 @@ async def start(
 
 async def _chosen(service: TheService, data: JSONBody[Start]) -> Playbook:
     if isinstance(data.playbook, Text):
-        return read(data.playbook.text, "the playbook").checked()
+        return await service.texts.read(data.playbook.text, "the playbook")
     row = await service.engine.store.find_playbook(data.playbook, data.version)
     if row is None:
         version = f" in version {data.version}" if data.version else ""
         raise ProblemError("not-found", f"no playbook '{data.playbook}' was applied{version}")
-    return read_stored(row.source.decode(), row.path)
+    return await service.texts.stored(row)
 
 
 def command_id(who: Who, key: str | None, act: str) -> str:
@@ -238,20 +237,10 @@ async def at(
     status, reason = status_then(entry.program, entry.state, log)
     return {
         "seq": seq, "records": len(log), "at": moment(record.at), "status": status, "reason": reason,
-        "ctx": shown.ctx, "tokens": _places(entry.state), "counts": shown.counts,
+        "ctx": shown.ctx, "tokens": marking(entry.state), "counts": shown.counts,
         "event": msgspec.to_builtins(record.event), "receipt": msgspec.to_builtins(record.receipt),
         "hash": record.hash, "previous": record.previous,
     }  # fmt: skip
-
-
-def _places(state: Any) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for place in [
-        *(f"{t.step}.ready" for t in state.ready.values()),
-        *(f"{r.step}.running" for r in state.runs.values()),
-    ]:
-        counted[place] = counted.get(place, 0) + 1
-    return dict(sorted(counted.items()))
 
 
 @get("/executions/{execution:str}/logs", media_type="application/x-ndjson")

@@ -8,7 +8,7 @@ from litestar import Request, Response, Router, get, post, put
 from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
-from petra.playbook import Playbook, read
+from petra.playbook import Playbook
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
@@ -50,37 +50,42 @@ async def replaced(
     who: Who,
     request: AnyHttpRequest,
     path: FromPath[str],
+    *,
+    allow_unsound: FromQuery[bool] = False,
     if_match: IfMatch = None,
 ) -> Response[dict[str, Any]]:
-    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed."""
+    """Apply a playbook under its path: 201 for a new version, 200 where nothing changed.
+
+    One whose net is sure to get stuck or to pile up is refused, unless ``allow_unsound``; with ``If-Match`` it is applied
+    only if that is the version it replaces.
+    """
     name = path.lstrip("/")
-    playbook = read(await text_of(request), name).checked()
+    playbook = await service.texts.read(await text_of(request), name)
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, who, playbook, if_match)
+    return await _applied(service, who, playbook, if_match, allow_unsound=allow_unsound)
 
 
 @post("/playbooks", status_code=201)
 async def applied(
-    service: TheService, who: Who, request: AnyHttpRequest
+    service: TheService,
+    who: Who,
+    request: AnyHttpRequest,
+    *,
+    allow_unsound: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
-    """Apply a playbook under the path that its text names."""
-    playbook = read(await text_of(request), "the playbook").checked()
-    return await _applied(service, who, playbook, None)
+    """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
+    playbook = await service.texts.read(await text_of(request), "the playbook")
+    return await _applied(service, who, playbook, None, allow_unsound=allow_unsound)
 
 
 async def _applied(
-    service: TheService, who: Who, playbook: Playbook, if_match: str | None
+    service: TheService, who: Who, playbook: Playbook, if_match: str | None, *, allow_unsound: bool
 ) -> Response[dict[str, Any]]:
     who.must(May.APPLY)
-    path = playbook.metadata.path or playbook.metadata.name
-    if if_match is not None:
-        current = await service.engine.store.find_playbook(path)
-        digest = current.digest if current is not None else ""
-        if if_match.strip().strip('"') != digest:
-            raise ProblemError("stale", f"'{path}' is at {digest[:12] or 'no version'} now")
-    (made,) = await service.desk.apply(who, [playbook])
+    seen = if_match.strip().strip('"') if if_match is not None else None
+    (made,) = await service.desk.apply(who, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 

@@ -110,6 +110,9 @@ ON CONFLICT (stream, id) DO UPDATE SET
 -- name: delete_playbook
 DELETE FROM playbooks WHERE digest = $1
 
+-- name: lock_path
+SELECT pg_advisory_xact_lock(hashtextextended('petra playbook ' || $1, 0))
+
 -- name: insert_playbook
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest) DO NOTHING

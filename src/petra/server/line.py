@@ -1,0 +1,121 @@
+"""A worker elsewhere, as the engine sees it: a connection over a WebSocket, one frame in each binary message.
+
+Rule 1: the engine never waits for a worker: what it sends is queued, and a worker that does not read is cut off.
+Rule 2: a connection that breaks costs nothing yet: the worker may come back with another one while its leases last.
+Rule 3: a worker that breaks the protocol is dropped, and what it had is handed out again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from typing import Any, Final
+
+from litestar import WebSocket
+from litestar.exceptions import WebSocketDisconnect
+
+from petra.engine import Engine
+from petra.engine.manners import BreachError
+from petra.engine.news import Notice, Topic
+from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, Hello, decode, encode
+
+UNREAD_MAX: Final = 2 * MAX_FRAME
+"""Bytes that may wait for a worker to read them."""
+NORMAL: Final = 1000
+BROKEN: Final = 1008
+"""Codes with which a WebSocket is closed: in order, or since the other side broke the rules."""
+
+AnySocket = WebSocket[Any, Any, Any]
+
+
+class Line:
+    """The engine's end of a connection to a worker."""
+
+    def __init__(self, socket: AnySocket) -> None:
+        self._socket = socket
+        self._queue: deque[bytes] = deque()
+        self._unread = 0
+        self._some = asyncio.Event()
+        self.overrun = False
+        """It does not read what it is sent."""
+
+    def send(self, frame: AnyFrame) -> None:
+        """Send a frame, in order, without waiting."""
+        raw = encode(frame)
+        self._unread += len(raw)
+        self.overrun = self.overrun or self._unread > UNREAD_MAX
+        if not self.overrun:
+            self._queue.append(raw)
+        self._some.set()
+
+    async def write(self) -> None:
+        """Send what is queued, until the worker does not read any more."""
+        while not self.overrun:
+            while self._queue and not self.overrun:
+                raw = self._queue.popleft()
+                await self._socket.send_data(raw, mode="binary")
+                self._unread -= len(raw)
+            self._some.clear()
+            if not self._queue and not self.overrun:
+                await self._some.wait()
+
+    async def close(self, why: str) -> None:
+        """End the connection, and say why."""
+        with contextlib.suppress(Exception):  # it is gone already
+            await self._socket.close(code=BROKEN if why else NORMAL, reason=why[:100])
+
+    async def receive(self) -> AnyFrame:
+        """Return the next frame.
+
+        Raises:
+            WebSocketDisconnect: the worker is gone.
+            BreachError: it says what is no frame.
+        """
+        raw = await self._socket.receive_data(mode="binary")
+        try:
+            return decode(raw if isinstance(raw, bytes) else raw.encode())
+        except FrameError as error:
+            raise BreachError(str(error)) from None
+
+
+async def talk(engine: Engine, line: Line, pool: str | None) -> None:
+    """Carry what a worker says to the engine until the connection is gone; ``pool`` is the one it may serve, if not any."""
+    tasks = {
+        asyncio.create_task(line.write()): "it does not read what it is sent",
+        asyncio.create_task(_hear(engine, line, pool)): "",
+    }
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    first = next(iter(done))
+    why = tasks[first] if first.exception() is None else _broke(first.exception())
+    if why:
+        engine.feed.tell(
+            Topic.WORKERS, Notice(about="trouble", text=f"a worker was dropped: {why}")
+        )
+        engine.lost(line)
+    else:
+        engine.away(line)
+    await line.close(why)
+
+
+async def _hear(engine: Engine, line: Line, pool: str | None) -> None:
+    with contextlib.suppress(WebSocketDisconnect):
+        while True:
+            frame = await line.receive()
+            if pool is not None and isinstance(frame, Hello) and frame.pool != pool:
+                raise BreachError(f"its token is for pool '{pool}', and it came for '{frame.pool}'")
+            await engine.receive(line, frame)
+
+
+def _broke(error: BaseException | None) -> str:
+    """Say why a worker is dropped; nothing, if only its connection broke."""
+    if isinstance(error, BreachError):
+        return str(error)
+    if error is None or isinstance(error, WebSocketDisconnect | OSError):
+        return ""
+    raise error

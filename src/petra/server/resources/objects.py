@@ -1,0 +1,139 @@
+"""Large results of workers elsewhere: what they store and read goes through here.
+
+Rule 1: only for workers, and only while they hold a lease: they store for the executions that they have runs of, and read what
+those may read (``petra.engine.authority``).
+Rule 2: nothing is held in memory: what comes goes to a file, and what goes is read block by block.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, Router, get, post, put
+from litestar.params import JSONBody
+from litestar.response import Stream
+
+from petra.desk.principal import May, Principal
+from petra.engine.authority import may_read
+from petra.errors import ObjectError
+from petra.objects import Objects, Reference
+from petra.objects.base import sum_in
+from petra.server.problems import ProblemError
+from petra.server.service import Service, TheService, Who
+
+AnyHttpRequest = Request[Any, Any, Any]
+_CODES = {
+    "not_found": "not-found",
+    "parse": "unreadable",
+    "quota": "no-room",
+    "denied": "forbidden",
+}
+
+
+class Pieces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Lists that become one, for an execution."""
+
+    execution: str
+    pieces: list[Reference]
+
+
+@get("/", tags=["workers"])
+async def name(who: Who, service: TheService) -> dict[str, str]:
+    """Say what references call this store."""
+    who.must(May.WORK)
+    return {"store": _objects(service).name}
+
+
+@put("/{execution:str}/{name:str}", tags=["workers"], status_code=204)
+async def store(
+    who: Who, service: TheService, request: AnyHttpRequest, execution: str, name: str
+) -> None:
+    """Store content under the key that was made of it, for an execution that you have a run of."""
+    _must_have(who, service, execution)
+    key, objects = f"{execution}/{name}", _objects(service)
+    try:
+        sum_in(key)
+        with tempfile.NamedTemporaryFile(dir=service.home) as file:
+            async for block in request.stream():
+                file.write(block)
+            file.flush()
+            await objects.keep(key, Path(file.name))
+    except ObjectError as error:
+        raise _told(error) from None
+    except OSError as error:
+        raise ProblemError("no-room", f"{key} cannot be stored: {error.strerror}") from None
+
+
+@get("/{execution:str}/{name:str}", tags=["workers"])
+async def read(who: Who, service: TheService, execution: str, name: str) -> Stream:
+    """Read what an execution may read that you have a run of."""
+    key = f"{execution}/{name}"
+    await _must_read(who, service, execution)
+    objects = _objects(service)
+    try:
+        reference = Reference(store=objects.name, key=key, checksum=sum_in(key), size=0)
+        blocks = objects.blocks(reference)
+        first = await anext(
+            blocks, b""
+        )  # one that is not there is a problem, and not half an answer
+    except ObjectError as error:
+        raise _told(error) from None
+
+    async def content() -> AsyncIterator[bytes]:
+        yield first
+        async for block in blocks:
+            yield block
+
+    return Stream(content(), media_type="application/octet-stream")
+
+
+@post("/joined", tags=["workers"], status_code=201)
+async def join(who: Who, service: TheService, data: JSONBody[Pieces]) -> Response[Any]:
+    """Store the elements of several lists as one list."""
+    _must_have(who, service, data.execution)
+    for owner in {piece.execution for piece in data.pieces}:
+        await _must_read(who, service, owner)
+    try:
+        joined = await _objects(service).join(data.execution, data.pieces)
+    except ObjectError as error:
+        raise _told(error) from None
+    return Response(joined.as_data(), status_code=201)
+
+
+def _objects(service: Service) -> Objects:
+    if service.engine.objects is None:
+        raise ProblemError("not-found", "this server keeps no large results")
+    return service.engine.objects
+
+
+def _must_have(who: Principal, service: Service, execution: str) -> None:
+    who.must(May.WORK)
+    if execution not in service.held_by(who):
+        raise ProblemError("no-lease", f"you hold no lease of execution '{execution[:100]}'")
+
+
+async def _must_read(who: Principal, service: Service, owner: str) -> None:
+    who.must(May.WORK)
+    held = service.held_by(who)
+    if owner in held:
+        return
+    for execution in sorted(held):
+        state = (await service.engine.view(execution)).state
+        if await may_read(service.engine.store, state, owner):
+            return
+    raise ProblemError(
+        "no-lease", f"you hold no lease of an execution that may read '{owner[:100]}'"
+    )
+
+
+def _told(error: ObjectError) -> ProblemError:
+    return ProblemError(_CODES.get(error.kind, "unavailable"), str(error))
+
+
+def router(base: str) -> Router:
+    """Return the routes of objects."""
+    return Router(path=f"{base}/objects", route_handlers=[name, store, read, join])

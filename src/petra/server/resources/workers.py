@@ -1,0 +1,63 @@
+"""Workers: those elsewhere come in here; all that are there can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Router, WebSocket, get, websocket
+
+from petra.desk.principal import May, Principal
+from petra.errors import PetraError
+from petra.server.identity import Asked
+from petra.server.line import Line, talk
+from petra.server.problems import MEDIA_TYPE, problem
+from petra.server.service import TheService, Who
+from petra.worker.remote import SUBPROTOCOL
+
+AnySocket = WebSocket[Any, Any, Any]
+
+
+@get("/workers", tags=["workers"])
+async def workers(who: Who, service: TheService) -> dict[str, Any]:
+    """List the workers that are connected, with what each does."""
+    who.must(May.SEE)
+    return {"items": msgspec.to_builtins(service.engine.dispatcher.seen()), "next": None}
+
+
+@websocket("/worker")
+async def come_in(socket: AnySocket, service: TheService) -> None:
+    """Let a worker in that has a token; it speaks frames until it leaves."""
+    try:
+        who = _worker(socket, service)
+    except PetraError as error:
+        await _refuse(socket, error)
+        return
+    await socket.accept(subprotocols=SUBPROTOCOL)
+    line = Line(socket)
+    service.lines[line] = who
+    try:
+        await talk(service.engine, line, who.pool)
+    finally:
+        del service.lines[line]
+
+
+def _worker(socket: AnySocket, service: TheService) -> Principal:
+    asked = Asked(method="GET", authorization=socket.headers.get("authorization", "none"))
+    who, _ = service.identity.who(asked)  # a token only: no page of a browser is a worker
+    who.must(May.WORK)
+    return who
+
+
+async def _refuse(socket: AnySocket, error: PetraError) -> None:
+    status, headers, body = problem(socket.scope["path"], error)
+    raw = msgspec.json.encode(body)
+    told = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    told += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(raw)).encode())]
+    await socket.send({"type": "websocket.http.response.start", "status": status, "headers": told})
+    await socket.send({"type": "websocket.http.response.body", "body": raw, "more_body": False})
+
+
+def router(base: str) -> Router:
+    """Return the routes of workers."""
+    return Router(path=base, route_handlers=[workers, come_in])

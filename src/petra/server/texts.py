@@ -1,0 +1,72 @@
+"""Playbooks out of texts: short ones at once, long ones beside the engine's loop, those that stay the same only once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from petra.playbook import InvalidPlaybookError, Playbook, read
+from petra.playbook.problems import Problem
+from petra.server.besides import Besides
+from petra.store.rows import Playbook as Row
+
+AT_ONCE_CHARS = 4_096
+"""So long a text takes some milliseconds to read; the engine's loop does not wait longer than that."""
+KEPT_MAX = 64
+
+
+class _Read(NamedTuple):
+    """What another process makes of a text: plain data, that can be sent back."""
+
+    playbook: Playbook | None
+    problems: list[Problem]
+
+
+class Texts:
+    """Reads playbooks; the last ones that were stored are kept as they were read."""
+
+    def __init__(self, besides: Besides) -> None:
+        self._besides = besides
+        self._kept: OrderedDict[str, Playbook] = OrderedDict()
+
+    async def read(self, text: str, name: str) -> Playbook:
+        """Read and check a playbook.
+
+        Raises:
+            InvalidPlaybookError: it has errors.
+            ProblemError: it takes too long, or too much waits already.
+        """
+        if len(text) <= AT_ONCE_CHARS:
+            return read(text, name).checked()
+        return _checked(await self._besides.do(_read, text), text, name)
+
+    async def stored(self, row: Row) -> Playbook:
+        """Read a playbook that was checked when it was stored; under its digest it never changes."""
+        known = self._kept.get(row.digest)
+        if known is None:
+            text = row.source.decode()
+            if len(text) <= AT_ONCE_CHARS:
+                known = read(text, row.path, checks=False).checked()
+            else:
+                known = _checked(await self._besides.do(_read_stored, text), text, row.path)
+            self._kept[row.digest] = known
+            if len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(row.digest)
+        return known
+
+
+def _read(text: str) -> _Read:
+    reading = read(text)
+    return _Read(reading.playbook if reading.ok else None, list(reading.problems))
+
+
+def _read_stored(text: str) -> _Read:
+    reading = read(text, checks=False)
+    return _Read(reading.playbook if reading.ok else None, list(reading.problems))
+
+
+def _checked(done: _Read, text: str, name: str) -> Playbook:
+    if done.playbook is None:
+        raise InvalidPlaybookError(done.problems, text, name)
+    return done.playbook

@@ -1,0 +1,102 @@
+"""``If-Match``: of two who saw the same, one changes it and the other is told; and nets that are refused (S19)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from server.books import WAITS, book
+from server.conftest import Served
+from server.test_executions import started
+
+ROUNDS, WRITERS = 5, 6
+YAML = {"Content-Type": "application/yaml"}
+UNSOUND = book(
+    "  - {step: out, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}\n"
+    "  - {step: a, next: {arcs: [{step: meet}]}}\n"
+    "  - {step: b, tool: {kind: noop}}\n"
+    "  - {step: meet, spec: {join: {mode: all}}, tool: {kind: noop}}\n",
+    name="leaves",
+)
+
+
+def version(number: int) -> str:
+    return book(f"  - {{step: one, desc: '{number}', tool: {{kind: noop}}}}\n", name="contested")
+
+
+def test_of_many_who_change_the_ctx_they_saw_one_does(server: Served, api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    path, seen = f"/executions/{shown['id']}/ctx", f'"{shown["version"]}"'
+    for number in range(ROUNDS):
+
+        def patch(writer: int, number: int = number, seen: str = seen) -> httpx2.Response:
+            with server.client() as own:
+                body = {"values": {f"k{number}": writer}}
+                return own.patch(path, json=body, headers={"If-Match": seen})
+
+        with ThreadPoolExecutor(WRITERS) as pool:
+            answers = list(pool.map(patch, range(WRITERS)))
+        assert sorted(one.status_code for one in answers) == [200] + [412] * (WRITERS - 1)
+        (won,) = (one for one in answers if one.status_code == 200)
+        assert {one.json()["code"] for one in answers if one is not won} == {"stale"}
+        ctx = api.get(f"/executions/{shown['id']}").json()["ctx"]
+        assert ctx[f"k{number}"] == answers.index(won)
+        seen = won.headers["etag"]
+
+
+def test_a_change_that_is_sent_again_is_the_same_change(api: httpx2.Client) -> None:
+    shown = started(api, WAITS)
+    path = f"/executions/{shown['id']}/ctx"
+    headers = {"If-Match": f'"{shown["version"]}"', "Idempotency-Key": f"patch-{shown['id']}"}
+    first, second = (api.patch(path, json={"values": {"a": 1}}, headers=headers) for _ in range(2))
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.headers["etag"] == second.headers["etag"]
+
+
+@pytest.mark.parametrize("seen", ["zzz", '"99999999999999999999"', '"-1"'])
+def test_a_version_that_cannot_be_is_stale(api: httpx2.Client, seen: str) -> None:
+    path = f"/executions/{started(api, WAITS)['id']}/ctx"
+    answer = api.patch(path, json={"values": {"a": 1}}, headers={"If-Match": seen})
+    assert (answer.status_code, answer.json()["code"]) == (412, "stale")
+
+
+@pytest.mark.spec("S16")
+def test_of_many_who_replace_the_playbook_they_saw_one_does(
+    server: Served, api: httpx2.Client
+) -> None:
+    made = api.put("/playbooks/contested", content=version(0), headers=YAML)
+    seen = made.headers["etag"]
+    for number in range(1, ROUNDS):
+
+        def put(writer: int, number: int = number, seen: str = seen) -> httpx2.Response:
+            with server.client() as own:
+                text = version(number * WRITERS + writer)
+                return own.put(
+                    "/playbooks/contested", content=text, headers={**YAML, "If-Match": seen}
+                )
+
+        with ThreadPoolExecutor(WRITERS) as pool:
+            answers = list(pool.map(put, range(WRITERS)))
+        assert sorted(one.status_code for one in answers) == [201] + [412] * (WRITERS - 1)
+        (won,) = (one for one in answers if one.status_code == 201)
+        assert {one.json()["code"] for one in answers if one is not won} == {"stale"}
+        assert api.get("/playbooks/contested").headers["etag"] == won.headers["etag"]
+        seen = won.headers["etag"]
+
+
+@pytest.mark.spec("S19")
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/playbooks/leaves"), ("POST", "/playbooks")])
+def test_a_net_that_gets_stuck_is_refused_with_its_counter_example_unless_it_is_allowed(
+    api: httpx2.Client, method: str, path: str
+) -> None:
+    refused = api.request(method, path, content=UNSOUND, headers=YAML)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-playbook")
+    assert "the join 'meet' cannot complete" in refused.json()["detail"]
+    (error,) = refused.json()["errors"]
+    assert error["code"] == "P301"
+    assert "'b'" in error["message"] + error["hint"]  # where the branch goes that never comes
+    allowed = api.request(
+        method, path, content=UNSOUND, headers=YAML, params={"allow_unsound": "true"}
+    )
+    assert allowed.status_code in (200, 201)
