@@ -31,6 +31,7 @@ from petra.playbook import model, yaml12
 from petra.playbook.codes import CODES
 from petra.playbook.grammar import Field, Shape, extra_of, fields_of
 from petra.references import SERVER_ROOM, WORKER_ROOM
+from petra.server.access import access_page
 from petra.store.judge import MAX_SEQ
 from petra.wire import frames
 from petra.worker.loaded import BUDGET_BYTES
@@ -403,6 +404,7 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
     ("docs/reference/language.md", language),
     ("docs/reference/limits.md", limits),
     ("docs/reference/api.md", api_page),
+    ("docs/reference/access.md", access_page),
     ("docs/reference/tools/README.md", tool_index),
     *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
 )

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from ordeal.tally import Tally
+from support.postgres import cluster, new_database
 from thoroughness import few
+
+__all__ = ["cluster", "new_database"]  # one PostgreSQL for all tests of a process
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,5 +62,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 if name == "ordeals" and report.when == "call":
                     counts.update(json.loads(value))
     if counts:
+        from ordeal.tally import Tally  # noqa: PLC0415 - most runs have no ordeals, and it imports all of Petra
+
         terminalreporter.section("ordeals")
         terminalreporter.write_line(Tally(counts=counts).table())

@@ -22,7 +22,9 @@ FOLDER = 0o700
 FILE = 0o600
 HOME = ".petra"
 """What a folder is called that nobody but us has any business in."""
-OURS = frozenset({"objects", "logs", "closed-in-order", "owner-token", "session-key"})
+OURS = frozenset(
+    {"objects", "logs", "closed-in-order", "owner-token", "session-key", "petra.address"}
+)
 
 _log = logging.getLogger(__name__)
 

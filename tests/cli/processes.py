@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.forks import run_petra
+from support import forks
 
 PETRA = (sys.executable, "-m", "petra")
 _running: list[subprocess.Popen[str]] = []
@@ -24,7 +24,7 @@ _running: list[subprocess.Popen[str]] = []
 
 def petra(folder: Path, *arguments: str, code: int | None = 0) -> str:
     """Run a verb to its end; its exit code is checked, and that no traceback was shown."""
-    done = run_petra(folder, *arguments)
+    done = forks.PETRA.run(folder, *arguments)
     assert code is None or done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout or done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.processes import petra
-from support.forks import run_petra
+from support import forks
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def waiting(tmp_path: Path) -> tuple[Path, str]:
 
 def test_a_person_decides_in_another_process(waiting: tuple[Path, str]) -> None:
     folder, execution = waiting
-    refused = run_petra(folder, "task", "complete", execution, "ask", "--as", "bob")
+    refused = forks.PETRA.run(folder, "task", "complete", execution, "ask", "--as", "bob")
     assert "refused: 'bob' is not among the assignees" in refused.stderr
     petra(folder, "task", "complete", execution[:14], "ask", "approve", "--as", "ada")
     assert json.loads(petra(folder, "result", execution)) == "paid"
@@ -117,7 +117,7 @@ def test_a_work_item_is_taken_talked_about_and_given_back(waiting: tuple[Path, s
     folder, execution = waiting
     item = f"{execution}/ask"
     petra(folder, "task", "claim", item, "--as", "ada")
-    assert "refused" in run_petra(folder, "task", "claim", item, "--as", "bob").stderr
+    assert "refused" in forks.PETRA.run(folder, "task", "claim", item, "--as", "bob").stderr
     petra(folder, "task", "comment", item, "--as", "ada", "--reason", "who is this for?")
     shown = petra(folder, "task", "get", item)
     assert "(allocated)" in shown

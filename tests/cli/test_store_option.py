@@ -8,10 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store.conftest import cluster, new_database
-from support.forks import run_petra
-
-__all__ = ["cluster", "new_database"]
+from support import forks
 
 BOOK = """\
 apiVersion: petra/v1
@@ -27,7 +24,7 @@ workflow:
 
 
 def _petra(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_petra(Path.cwd(), *arguments)
+    return forks.PETRA.run(Path.cwd(), *arguments)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.forks import run_petra
+from support import forks
 
 PAGES = (
     "tutorial/first-hour",
@@ -44,7 +44,7 @@ def printed(folder: Path, command: str) -> str:
     environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
     program, *arguments = shlex.split(command)
     assert program == "petra"
-    done = run_petra(folder, *arguments, environment=environ)
+    done = forks.PETRA.run(folder, *arguments, environment=environ)
     return done.stdout + done.stderr
 
 

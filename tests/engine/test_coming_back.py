@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from engine_support import chain, until
 
+from petra.clock import FakeClock, settle
 from petra.engine import Engine
+from petra.engine.life import Phase
+from petra.engine.workers import AWAY
+from petra.store.errors import UnavailableError
 from petra.store.memory import MemoryStore
-from petra.wire import Assignment, frames
+from petra.store.rows import PendingRow
+from petra.wire import Assignment, Report, frames
 
 LEASE_S = 1e6
 
@@ -109,3 +114,103 @@ def test_another_worker_takes_nothing_from_one_that_is_away() -> None:
         assert second.given == []
 
     assert "run.redelivered" not in played(scenario)
+
+
+def done(given: Assignment) -> frames.Reports:
+    report = frames.RunReport(
+        execution=given.execution,
+        run=given.run,
+        chunk=given.chunk,
+        delivery=given.delivery,
+        lease=given.lease,
+        report=Report(status="ok", result=7),
+    )
+    return frames.Reports(reports=[report])
+
+
+class Killed(Engine):
+    """An engine that is gone in a moment, and says nothing to anybody."""
+
+    async def __aexit__(self, *_: object) -> None:
+        self.life.phase = Phase.CLOSED
+        for task in (*self.life._loops, *self.life._errands):
+            task.cancel()
+
+
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize("kind", [Engine, Killed], ids=["closed in order", "killed"])
+def test_a_worker_elsewhere_outlives_its_engine_and_its_run_is_not_run_again(
+    kind: type[Engine],
+) -> None:
+    async def scenario() -> None:
+        store, first, second = MemoryStore(clock=lambda: 0.0), Line(), Line()
+        async with kind(store, lease_s=LEASE_S) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.receive(first, hello("s"))
+            await first.some()
+        async with Engine(store, lease_s=LEASE_S, handed_back=kind is Engine) as engine:
+            await engine.receive(Line(), hello("other"))  # which gets nothing of it
+            await engine.receive(second, hello("s", [first.given[0].lease], credit=0))
+            assert second.cancelled == []
+            await engine.receive(second, done(first.given[0]))
+
+            async def ended() -> bool:
+                return bool((await engine.view("e")).state.terminal)
+
+            await until(ended)
+        types = [row.type for row in await store.read("e")]
+        assert types.count("step.done") == 1
+        assert "run.redelivered" not in types
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.spec("S22")
+def test_a_worker_that_does_not_come_back_loses_its_run_when_its_lease_has_run_out() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        store, first, second = MemoryStore(clock=clock.now), Line(), Line()
+        async with Killed(store, clock=clock, lease_s=30) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.receive(first, hello("s"))
+            await settle()
+            assert len(first.given) == 1
+        async with Engine(store, clock=clock, lease_s=30) as engine:
+            await engine.receive(second, hello("other"))
+            await clock.advance(29)
+            assert second.given == []
+            assert engine.dispatcher.holders("e", first.given[0].run) == [AWAY]
+            await clock.advance(2)
+            assert [one.delivery for one in second.given] == [2]
+
+    asyncio.run(scenario())
+
+
+class Away(MemoryStore):
+    """A store that cannot write leases down, the first time that it is asked to."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=lambda: 0.0)
+        self.asked = 0
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        self.asked += 1
+        if self.asked == 1:
+            raise UnavailableError("it is away")
+        return await super().lease(rows)
+
+
+@pytest.mark.spec("S22")
+def test_what_cannot_be_written_down_is_handed_out_later_and_the_worker_has_its_room_still() -> (
+    None
+):
+    async def scenario() -> None:
+        store, line = Away(), Line()
+        async with Engine(store, lease_s=LEASE_S) as engine:
+            await engine.start(chain(1), execution="e")
+            await engine.receive(line, hello("s"))
+            await line.some()
+            assert store.asked == 2
+            assert [one.delivery for one in line.given] == [1]
+
+    asyncio.run(scenario())

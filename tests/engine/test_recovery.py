@@ -92,7 +92,9 @@ def test_timers_that_are_due_at_once_each_fire_once(tmp_path: Path) -> None:
         count = 3_000
         book = playbook("  - step: nap\n    tool: {kind: wait, for_s: 2}\n")
         store = await SqliteStore.open(tmp_path / "petra.db")
-        async with Engine(store) as engine:
+        async with Engine(
+            store, clock=FakeClock()
+        ) as engine:  # no time passes before all have begun
             starts = [engine.start(book, execution=f"e{n}") for n in range(count)]
             await asyncio.gather(*starts)
             wanted = len(await store.due(1e12, limit=2 * count))

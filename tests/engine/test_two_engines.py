@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from engine_support import chain, until
-from store.database import Database
+from support.database import Database
 
 from petra.embedded import Local
 from petra.engine.codec import from_row

@@ -1,6 +1,6 @@
 """A process that is about to die: it starts executions, keeps a journal of what was acknowledged, and works.
 
-python crashing.py STORE ADDRESS FOLDER NUMBER [POINT AT SIGNAL]
+Its arguments: STORE ADDRESS FOLDER NUMBER [POINT AT SIGNAL]
 
 It dies or is interrupted at the crash point, or ends with 0 once every execution of the journal has ended.
 """
@@ -28,7 +28,7 @@ def note(folder: Path, command: str, execution: str) -> None:
         os.fsync(file.fileno())
 
 
-async def main(kind: str, address: str, folder: Path, number: int) -> None:
+async def work(kind: str, address: str, folder: Path, number: int) -> None:
     store = await open_store(kind, address)
     try:
         async with local(store, holder=f"engine-{os.getpid()}" if kind == "postgres" else "",
@@ -46,9 +46,9 @@ async def main(kind: str, address: str, folder: Path, number: int) -> None:
         await store.close()
 
 
-if __name__ == "__main__":
+def main() -> None:
     kind, address, folder, number, *crash = sys.argv[1:]
     if crash:
         where = next(point for point in POINTS if point.name == crash[0])
         arm(where, at=int(crash[1]), by=signal.Signals(int(crash[2])))
-    asyncio.run(main(kind, address, Path(folder), int(number)))
+    asyncio.run(work(kind, address, Path(folder), int(number)))

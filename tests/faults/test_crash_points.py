@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +12,7 @@ import pytest
 from faults.crash_points import POINTS, CrashPoint
 from faults.scenario import EXECUTIONS, open_store
 from support.checker import Checker
+from support.forks import Forked
 
 from petra.engine.codec import from_row
 from petra.kernel import Program, replay, verify
@@ -23,7 +21,7 @@ from petra.playbook import read
 from petra.store.base import Store
 from petra.store.rows import ExecutionFilter
 
-TESTS = Path(__file__).parents[1]
+PROCESS = Forked("faults.crashing", path=str(Path(__file__).parents[1]))
 RARE = ("recovery", "timer", "closing", "loaded", "shards", "looked up", "stopped")
 """Points that a process passes once or so; at the others it dies at the third time."""
 AT_ONCE = 2
@@ -39,22 +37,14 @@ class Victims:
         self.kills = 0
 
     def run(self, *crash: str, by: signal.Signals = signal.SIGKILL) -> int:
-        done = subprocess.run(
-            [
-                sys.executable,
-                str(TESTS / "faults" / "crashing.py"),
-                self.kind,
-                self.address,
-                str(self.folder),
-                str(self.started),
-                *crash,
-                *([str(int(by))] if crash else []),
-            ],
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+        done = PROCESS.run(
+            self.folder,
+            self.kind,
+            self.address,
+            str(self.folder),
+            str(self.started),
+            *crash,
+            *([str(int(by))] if crash else []),
         )
         self.started += 1
         assert done.returncode in (0, -by), done.stderr

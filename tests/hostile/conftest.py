@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from store.conftest import cluster, new_database
-
-__all__ = ["cluster", "kind", "new_database"]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])

@@ -134,6 +134,9 @@ class Host:
             process.kill()
             return
         seat.engine = engine
+        self._plan.counts["runs taken over"] += sum(
+            one.adopted for one in engine.dispatcher._leases
+        )
         self._up.set()
         engine.feed.attach(Topic.WORKERS, Ear(ended=lambda: self._stopped(process, engine)))
 
@@ -163,11 +166,11 @@ class Host:
         return self._chance.choice(up)
 
     async def close_engine(self, seat: Seat) -> None:
-        """Close in order. One that is alone has its workers end first, and says that nothing was lost."""
+        """Close in order. One that is alone has its workers end first, unless they are elsewhere, and says that nothing was lost."""
         engine, process = seat.engine, seat.process
         if engine is None or process.dead or process.stopped:
             return
-        if len(self.seats) == 1:
+        if len(self.seats) == 1 and not self._plan.elsewhere:
             for worker in self.workers.values():
                 worker.kill()
         closing = self._loop.start(process, engine.__aexit__())
@@ -238,7 +241,8 @@ class Host:
             crash=crash,
             worker=name,
         )
-        offer = Offer(name=name, pool=pool, slots=self._plan.slots)
+        session = name if self._plan.elsewhere else ""
+        offer = Offer(name=name, pool=pool, slots=self._plan.slots, session=session)
         await Hand(connect, offer, tools, self._clock, self._disk(unreachable=False)).run()
 
     # Between them
@@ -269,6 +273,9 @@ class Host:
             self._evidence.mishaps.append(f"I13: an honest worker was taken for another: {error}")
             end.close()
         except LostError:
+            if self._plan.elsewhere:
+                engine.away(end)
+                return
             await asyncio.sleep(self._chance.random() * GRACE_S)
         except StoreError:
             end.close()

@@ -44,6 +44,8 @@ class Plan:
     odd: bool = False
     """Whether names and values are odd texts, some of which nobody can take in."""
     silences: int = 0
+    elsewhere: bool = False
+    """Whether workers are elsewhere: they outlive connections and engines, with what they run."""
     entries_most: int = 5_000
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -96,6 +98,7 @@ def beset(plan: Plan, chance: Random) -> Plan:
         plan.silences = chance.choice((1, 2, 4))
     if chance.random() < 0.3:
         plan.weather = replace(plan.weather, halves=0.2)
+    plan.elsewhere = chance.random() < 0.4
     return plan
 
 

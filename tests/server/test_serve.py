@@ -15,9 +15,6 @@ import pytest
 from server.books import ADDS, WAITS, book
 from server.conftest import PETRA, serve
 from server.test_executions import started
-from store.conftest import cluster, new_database
-
-__all__ = ["cluster", "new_database"]
 
 pytestmark = pytest.mark.slow
 

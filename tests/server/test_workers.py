@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from server.conftest import PETRA, Served, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -162,6 +163,34 @@ def test_a_worker_that_is_killed_loses_its_lease_and_the_run_goes_to_another(
         assert tell.read_text() == "begun\nbegun\n"
 
 
+@pytest.mark.spec("S22")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
+def test_a_worker_goes_on_while_its_server_is_away_and_its_run_is_not_run_again(
+    tmp_path: Path, number: int
+) -> None:
+    tell, go = tmp_path / "tell", tmp_path / "go"
+    os.mkfifo(go)
+    with serve(tmp_path / ".petra", "--workers", "0") as served, worker(served) as process:
+        heard(process, "works for")
+        with served.client() as api:
+            body = {"playbook": {"text": LONG}, "workload": {"tell": str(tell), "go": str(go)}}
+            execution = api.post("/executions", json=body).json()["id"]
+        while not tell.exists():
+            assert process.poll() is None
+        served.end(number)
+        port = served.url.rpartition(":")[2]
+        with serve(tmp_path / ".petra", "--workers", "0", "--port", port) as again:
+            heard(process, "works for")
+            go.write_text("went on")
+            done = ended(again, execution)
+            with again.client() as api:
+                log = api.get(f"/executions/{execution}/records").text
+        assert (done["status"], done["output"]) == ("completed", "went on")
+        assert tell.read_text() == "begun\n"
+        assert "step.done" in log
+        assert "run.redelivered" not in log
+
+
 @pytest.mark.parametrize(
     ("token", "words"),
     [("petra_wrong", "does not know this token"), ("", "a worker needs a token")],
@@ -293,3 +322,23 @@ def _address(served: Served) -> dict[str, Any]:
         "subprotocols": [SUBPROTOCOL],
         "additional_headers": {"Authorization": f"Bearer {served.said['token']}"},
     }
+
+
+def test_a_worker_of_a_token_serves_its_pool_until_the_token_is_revoked(tmp_path: Path) -> None:
+    with serve(tmp_path / ".petra") as served, served.client() as api:
+        made = api.post("/tokens", json={"role": "worker", "pool": "etl"}).json()
+        with worker(served, token=made["token"]) as process:
+            heard(process, "works for")
+            assert run(served, BOOK)["status"] == "completed"
+            headers = {"Authorization": f"Bearer {made['token']}"}
+            for path in ("executions", "playbooks", "users", "work-items", "workers"):
+                seen = httpx2.get(f"{served.url}/api/v1/{path}", headers=headers)
+                assert seen.status_code == 403, path
+            address = {**_address(served), "additional_headers": headers}
+            with connect(**address) as socket:
+                socket.send(FRAMES["another pool"])
+                with pytest.raises(ConnectionClosed, match="pool 'etl'"):
+                    socket.recv(timeout=60)
+            assert api.delete(f"/tokens/{made['id']}").status_code == 204
+            assert process.stderr is not None
+            assert any("token" in line for line in process.stderr)

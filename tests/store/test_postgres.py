@@ -9,7 +9,7 @@ from pathlib import Path
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
-from store.database import Database
+from support.database import Database
 
 from petra.errors import UsageError
 from petra.store import (

@@ -1,7 +1,8 @@
-"""``petra`` as a process of its own, forked from one that has imported it: tests run hundreds of them.
+"""Processes that are forked from one which has imported their program: tests start hundreds of them.
 
-Each has its own pid, folder, environment, files and end; only what Python does before ``petra`` begins is shared. What a
-start from nothing, a terminal or an interruption does is tested with Python started anew (``cli.processes.started``).
+Each has its own pid, folder, environment, files and end, whatever kills it; only what Python does before the program
+begins is shared. What a start from nothing, a terminal or an interruption does to ``petra`` is tested with Python
+started anew (``cli.processes.started``).
 
 The one that forks is this file run as a program: it answers at a socket, and ends when its stdin is closed, which is
 when the process that started it has ended.
@@ -23,7 +24,9 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 HANG_S = 300
@@ -31,33 +34,44 @@ ORDER_BYTES_MAX = 1 << 17
 _OUT, _ERR = 1, 2
 
 
-def run_petra(
-    folder: Path, *arguments: str, environment: Mapping[str, str] = os.environ
-) -> subprocess.CompletedProcess[str]:
-    """Run ``petra`` to its end.
+@dataclass(frozen=True)
+class Forked:
+    """A module with a function ``main``, what else is imported beforehand, and where else modules are found."""
 
-    Raises:
-        TimeoutError: it hangs; it was killed.
-    """
-    out, their_out = os.pipe()
-    err, their_err = os.pipe()
-    order = {"folder": str(folder), "arguments": arguments, "environment": dict(environment)}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-        connection.connect(_address())
-        connection.settimeout(HANG_S)
-        socket.send_fds(connection, [json.dumps(order).encode()], [their_out, their_err])
-        os.close(their_out)
-        os.close(their_err)
-        pid = int(connection.recv(32))
-        with ThreadPoolExecutor(2) as readers:
-            reading = [readers.submit(_all_of, end) for end in (out, err)]
-            try:
-                code = int(connection.recv(32))
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise
-        said, told = (one.result() for one in reading)
-    return subprocess.CompletedProcess(arguments, code, said, told)
+    module: str
+    others: tuple[str, ...] = ()
+    path: str = ""
+
+    def run(
+        self, folder: Path, *arguments: str, environment: Mapping[str, str] = os.environ
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it to its end.
+
+        Raises:
+            TimeoutError: it hangs; it was killed.
+        """
+        out, their_out = os.pipe()
+        err, their_err = os.pipe()
+        order = {"folder": str(folder), "arguments": arguments, "environment": dict(environment)}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+            connection.connect(_address(self))
+            connection.settimeout(HANG_S)
+            socket.send_fds(connection, [json.dumps(order).encode()], [their_out, their_err])
+            os.close(their_out)
+            os.close(their_err)
+            pid = int(connection.recv(32))
+            with ThreadPoolExecutor(2) as readers:
+                reading = [readers.submit(_all_of, end) for end in (out, err)]
+                try:
+                    code = int(connection.recv(32))
+                except TimeoutError:
+                    os.kill(pid, signal.SIGKILL)
+                    raise
+            said, told = (one.result() for one in reading)
+        return subprocess.CompletedProcess([self.module, *arguments], code, said, told)
+
+
+PETRA = Forked("petra.cli", others=("petra.cli.run", "petra.cli.executions"))
 
 
 def _all_of(end: int) -> str:
@@ -66,18 +80,17 @@ def _all_of(end: int) -> str:
 
 
 @cache
-def _address() -> str:
+def _address(program: Forked) -> str:
     """Start the one that forks, once in a process of tests."""
-    folder = tempfile.mkdtemp(prefix="petra-forks-")
-    address = str(Path(folder) / "socket")
+    address = str(Path(tempfile.mkdtemp(prefix="petra-forks-")) / "socket")
     process = subprocess.Popen(
-        [sys.executable, __file__, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, __file__, address, program.path, program.module, *program.others],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    atexit.register(
-        process.communicate
-    )  # closes its stdin; also, the time it took is counted as ours
+    atexit.register(process.communicate)  # closes its stdin; the time it took is counted as ours
     return address
 
 
@@ -85,7 +98,7 @@ def _address() -> str:
 
 
 def serve(address: str) -> None:
-    """Fork for each who asks; returns in a process that is to be ``petra``."""
+    """Fork for each who asks; returns in a process that is to be the program."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(address)
     listener.listen()
@@ -134,13 +147,12 @@ def become(connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
-    sys.argv = ["petra", *order["arguments"]]
+    sys.argv[1:] = order["arguments"]
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # this folder, which is not there for petra
-    import petra.cli.executions
-    import petra.cli.run
-
-    serve(sys.argv[1])
-    petra.cli.main()
+    address, path, *modules = sys.argv[1:]
+    sys.path[:1] = [path] if path else []  # instead of this folder, which no program asks for
+    program, *_ = map(import_module, modules)
+    serve(address)
+    program.main()

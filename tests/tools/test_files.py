@@ -292,7 +292,45 @@ def test_many_and_params_exclude_each_other(sql: Sql) -> None:
     assert "params or many" in bad(run(sql.kind, fields)).message
 
 
-@pytest.mark.slow
-def test_ten_megabytes_of_rows_are_written(sqlite: Sql) -> None:
+def test_ten_megabytes_of_rows_are_written(sql: Sql) -> None:
     rows = [[n, n, "x" * 100] for n in range(100_000)]
-    assert good(many(sqlite, "INSERT INTO item VALUES (?, ?, ?)", rows))["count"] == 100_000
+    assert good(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows))["count"] == 100_000
+    found = good(sql("SELECT count(*) AS c, sum(n) AS s, max(length(t)) AS l FROM item"))["rows"]
+    assert found == [{"c": 100_000, "s": 4_999_950_000, "l": 100}]
+
+
+@pytest.mark.spec("S5", "S22")
+@pytest.mark.parametrize("bad_one", [0, 1, 9_999, 10_000, 24_999])
+def test_of_very_many_rows_the_error_names_the_first_that_does_not_fit(sql: Sql, bad_one: int) -> None:  # fmt: skip
+    rows = [[n, -1 if n >= bad_one else n, "x"] for n in range(25_000)]
+    error = bad(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows))
+    assert (error.kind, error.message.startswith(f"many[{bad_one}]: ")) == ("constraint", True)
+    assert good(sql("SELECT count(*) AS c FROM item"))["rows"] == [{"c": 0}]
+
+
+ODD = [
+    ("INSERT INTO item (t, id) VALUES ($t, $id)", [{"id": 1, "t": "a"}, {"t": None, "id": 2}]),
+    ("insert into item values ($3, $1, $2);", [[1, "a", 3], [2, "b", 4]]),
+    ("INSERT INTO item VALUES (?, ?, ?)", [[1, 1, "a"], [2, None, None], [3, 2, "c"]]),
+    ("INSERT INTO item VALUES (?, ?, ?)", [[1, 1, "a"], [2, 2.0, "b"], [3, "3", 4]]),
+    ("INSERT INTO item VALUES (?, ?, upper(?))", [[1, 1, "a"], [2, 2, "b"]]),
+    ("INSERT INTO item SELECT ?, ?, ?", [[1, 1, "a"], [2, 2, "b"]]),
+    ("INSERT INTO item VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET n = n + 1", [[1, 1, "a"], [1, 2, "b"]]),
+    ("INSERT INTO item VALUES (?, ?, 'VALUES (?)')", [[1, 1], [2, 2]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "rows"), ODD)
+def test_rows_that_go_together_are_what_they_are_one_by_one(command: str, rows: list[Any], tmp_path: Path) -> None:  # fmt: skip
+    found = []
+    for name in ("together", "alone"):
+        (tmp_path / name).mkdir()
+        sql = Sql("duckdb", tmp_path / name)
+        good(sql("CREATE TABLE item (id bigint PRIMARY KEY, n double, t text)"))
+        if name == "together":
+            assert good(many(sql, command, rows))["count"] == len(rows)
+        else:
+            for row in rows:
+                good(sql(command, row))
+        found.append(good(sql("SELECT * FROM item ORDER BY id")))
+    assert found[0] == found[1]

@@ -79,6 +79,7 @@ async def _serve(
     host: str, port: int, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
 ) -> None:
     # the framework is for servers only
+    from petra.accounts import Register  # noqa: PLC0415
     from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
 
     ended = asyncio.Event()
@@ -86,11 +87,14 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     async with Local.open(home, **how) as local:
-        identity = Identity(home, local.clock)
+        register = Register(local.engine.store.accounts, local.clock)
+        identity = Identity(home, register, local.clock)
+        is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
         async with serving(service, Address(host, port), grace_s=grace_s) as got:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
-            _say(f"{got.url}{prefix}", identity.token, identity.new_code(), output)
+            code = identity.new_code() if is_open else ""
+            _say(f"{got.url}{prefix}", identity.token if is_open else "", code, output)
             await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
         (home / ADDRESS).unlink(missing_ok=True)
@@ -130,7 +134,7 @@ async def _set(event: asyncio.Event) -> None:
 
 
 def _say(url: str, token: str, code: str, output: str) -> None:
-    login = f"{url}/login?code={code}"
+    login = f"{url}/login?code={code}" if code else url
     if output == "json":
         said = {"url": url, "login_url": login, "token": token, "pid": os.getpid()}
         click.echo(json.dumps(said))  # a line of its own: whoever started us reads that

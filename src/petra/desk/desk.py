@@ -14,6 +14,7 @@ from petra.clock import Clock
 from petra.desk.beside import How
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
+from petra.desk.letting_in import ITEMS, admitted, narrowed
 from petra.desk.principal import May, Principal
 from petra.desk.removing import removed
 from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
@@ -43,6 +44,10 @@ class Desk:
         self.engine = engine
         self.clock = clock
         self._resting = Resting(engine.feed, self._entry, clock.now, engine.check)
+
+    async def admitted(self, who: Principal, powers: frozenset[May], execution: str) -> Principal:
+        """Return whoever may do one of some things with an execution; see ``petra.desk.letting_in``."""
+        return await admitted(self.engine.store, who, powers, execution)
 
     # Starting
 
@@ -209,8 +214,13 @@ class Desk:
         limit: int = PAGE,
     ) -> Page[WorkItemRow]:
         """List work items by priority, then age."""
-        who.must(May.DECIDE)
-        return await self.engine.store.work_items(wanted, cursor=cursor, limit=limit)
+        who.must_one(ITEMS)
+        return await self.engine.store.work_items(narrowed(who, wanted), cursor=cursor, limit=limit)
+
+    async def count_work_items(self, who: Principal, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        who.must_one(ITEMS)
+        return await self.engine.store.count_work_items(narrowed(who, wanted))
 
     def follow(self, who: Principal, execution: str, after: int = 0) -> AsyncGenerator[News, None]:
         """Yield what happens in an execution: every record behind ``after`` once, in order, whoever acts for it."""
@@ -220,7 +230,7 @@ class Desk:
 
     def watch(self, who: Principal, topic: Topic) -> Subscription:
         """Return a queue of what lists show of a topic; to be used in a ``with``."""
-        who.must(May.DECIDE if topic is Topic.WORK_ITEMS else May.SEE)
+        who.must_one(ITEMS if topic is Topic.WORK_ITEMS else frozenset({May.SEE}))
         return self.engine.feed.subscribe(topic)
 
     # Acting

@@ -3,6 +3,7 @@
 Rule 1: the identity is the actor. Who may not act as others cannot have anything recorded under another name.
 Rule 2: who may, and does, is recorded too: ``actor`` is as whom, ``by`` is who.
 Rule 3: roles and powers come from whoever made sure who it is; only who may act as others names the roles of those.
+Rule 4: roles are granted in a namespace and give powers there; whoever has none somewhere may do nothing there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import enum
 import os
 import pwd
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -45,6 +47,32 @@ class May(enum.Enum):
     WORK = "work for this server"
 
 
+DEFAULT: Final = "default"
+"""The namespace of whatever names none."""
+EVERYWHERE: Final = "*"
+"""In a grant: every namespace."""
+POWERS: Final[Mapping[str, frozenset[May]]] = {
+    "viewer": frozenset({May.SEE}),
+    "operator": frozenset({May.SEE, May.START, May.STEER}),
+    "author": frozenset({May.SEE, May.APPLY}),
+    "approver": frozenset({May.DECIDE}),
+    "admin": frozenset(May) - {May.ACT_AS, May.WORK},
+    "worker": frozenset({May.WORK}),
+}
+"""What the roles that Petra knows let somebody do. Every other role is a group that playbooks name: it may decide."""
+
+
+class Grant(NamedTuple):
+    """A role in a namespace."""
+
+    role: str
+    namespace: str = DEFAULT
+
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        return f"{self.role}@{self.namespace}"
+
+
 class ForbiddenError(PetraError):
     """Somebody may not do what they ask for."""
 
@@ -57,9 +85,20 @@ class Principal:
     kind: Kind = Kind.USER
     roles: tuple[str, ...] = ()
     may: frozenset[May] = frozenset()
-    namespace: str = "default"
+    namespace: str = DEFAULT
+    grants: tuple[Grant, ...] = ()
     pool: str | None = None
     """The pool whose runs a worker of this name may do; None: any."""
+
+    def within(self, namespace: str) -> Principal:
+        """Return the same somebody with what holds in a namespace."""
+        if namespace == self.namespace:
+            return self
+        if self.kind is Kind.OWNER:
+            return replace(self, namespace=namespace)
+        roles = roles_in(self.grants, namespace)
+        kept = self.may & {May.ACT_AS}
+        return replace(self, namespace=namespace, roles=roles, may=powers_of(roles) | kept)
 
     def must(self, power: May) -> None:
         """Let nobody go on who may not.
@@ -69,6 +108,25 @@ class Principal:
         """
         if power not in self.may:
             raise ForbiddenError(f"'{self.name}' may not {power.value}")
+
+    def must_one(self, powers: frozenset[May]) -> None:
+        """Let nobody go on who has none of some powers.
+
+        Raises:
+            ForbiddenError: they have none.
+        """
+        if not powers & self.may:
+            raise ForbiddenError(f"'{self.name}' may not {_said(powers)} in '{self.namespace}'")
+
+    def must_somewhere(self, powers: frozenset[May]) -> None:
+        """Let nobody go on who has none of some powers anywhere.
+
+        Raises:
+            ForbiddenError: they have none.
+        """
+        places = {self.namespace, *(grant.namespace for grant in self.grants)}
+        if not any(powers & self.within(place).may for place in places):
+            raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
 
     def signed(self, command: A) -> A:
         """Return a command under this name, or under the one it names, if one may act as another.
@@ -91,6 +149,38 @@ class Principal:
         own = May.ACT_AS not in self.may or not command.roles
         roles = list(self.roles) if own else command.roles
         return msgspec.structs.replace(command, actor=actor, by=by, roles=roles)
+
+
+def roles_in(grants: Iterable[Grant], namespace: str) -> tuple[str, ...]:
+    """Return the roles that hold in a namespace."""
+    held = (grant.role for grant in grants if grant.namespace in (namespace, EVERYWHERE))
+    return tuple(dict.fromkeys(held))
+
+
+def powers_of(roles: Iterable[str]) -> frozenset[May]:
+    """Return what roles let somebody do."""
+    group = frozenset({May.DECIDE})
+    return frozenset(power for role in roles for power in POWERS.get(role, group))
+
+
+def granted(
+    name: str,
+    kind: Kind,
+    grants: Iterable[Grant],
+    *,
+    act_as: bool = False,
+    pool: str | None = None,
+) -> Principal:
+    """Return somebody with the roles that were granted, as they hold in the default namespace."""
+    given = tuple(grants)
+    roles = roles_in(given, DEFAULT)
+    more = frozenset({May.ACT_AS} if act_as else ())
+    may = powers_of(roles) | more
+    return Principal(name, kind, roles=roles, may=may, grants=given, pool=pool)
+
+
+def _said(powers: frozenset[May]) -> str:
+    return " or ".join(sorted(power.value for power in powers))
 
 
 def _power(command: c.Asked) -> May:

@@ -20,6 +20,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.engine.entries import Entries
+from petra.engine.leases import Leases
 from petra.engine.limits import (
     ASSIGN_MAX,
     CREDIT_PER_SLOT,
@@ -33,17 +34,14 @@ from petra.engine.limits import (
     SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
-from petra.engine.mint import Mint
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, remember
+from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, mark, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
 from petra.wire import Assignment, Iteration, frames
-
-_replace = msgspec.structs.replace
 
 
 class Dispatcher:
@@ -58,6 +56,8 @@ class Dispatcher:
         hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
+        self.secure: Callable[[Link, list[Assignment]], None] | None = None
+        """Writes the leases of a worker elsewhere down, and sends it the assignments then (``placed``)."""
         self.unfit: Callable[[Link, frames.RunReport], None] | None = None
         """Takes the report of what no frame can hold, as if the worker had given it."""
         self._parcels = Parcels()
@@ -81,9 +81,7 @@ class Dispatcher:
         self.troubles: dict[str, str] = {}
         """What their keeper saw last, by pool."""
         self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._leases: dict[str, Lease] = {}
-        self._by_run: dict[tuple[str, str], set[str]] = {}
-        self._mint = Mint()
+        self._leases = Leases()
 
     # From the engine
 
@@ -93,18 +91,12 @@ class Dispatcher:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Offer(row, given, program)
         pool = self._pool_of(row)
-        waiting = self._waiting.get(pool)
-        if waiting is None:
-            waiting = self._waiting[pool] = deque()
+        waiting = self._waiting.setdefault(pool, deque())
         if len(waiting) >= OFFERS_MAX and self.pages is not None:
             self._more.add(pool)  # it is a row, and will be found there
             return
         waiting.append(offer)
-        key = (row.execution, row.pending.run)
-        if (beside := self._offers.get(key)) is None:
-            self._offers[key] = [offer]
-        else:
-            beside.append(offer)
+        self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
 
     def waits(self, pool: str) -> int:
         """Return how many assignments wait for a worker of a pool."""
@@ -117,15 +109,12 @@ class Dispatcher:
 
     def holders(self, execution: str, run: str) -> list[str]:
         """Return the names of the workers that have a run."""
-        leases = self._by_run.get((execution, run), ())
-        return sorted({self._leases[lease].worker.name for lease in leases})
+        return sorted({lease.worker.name for lease in self._leases.of(execution, run)})
 
     def seen(self) -> list[Seen]:
         """Return the workers that are there."""
-        return [
-            Seen(one.name, one.pool, one.slots, len(one.leases), _state(one))
-            for one in sorted(self._workers.values(), key=lambda one: (one.pool, one.name))
-        ]
+        there = sorted(self._workers.values(), key=lambda one: (one.pool, one.name))
+        return [one.seen() for one in there]
 
     def is_served(self, pool: str) -> bool:
         """Tell whether a pool has a worker that takes work."""
@@ -184,7 +173,7 @@ class Dispatcher:
         key = (row.execution, row.pending.run)
         offers = self._offers.get(key, ())
         up = any(one.row.pending == row.pending and not one.gone for one in offers)
-        return not up and not self._is_out(row) and _mark(row) not in self._losing
+        return not up and not self._leases.is_out(row) and mark(row) not in self._losing
 
     def _free(self, pool: str) -> WorkerSeen | None:
         stale = self._clock.monotonic() - STALE_S if self._kept else 0.0
@@ -220,14 +209,65 @@ class Dispatcher:
             lean, bytes_ = own
             worker.credit -= 1
             if made and size + bytes_ > FRAME_BYTES:
-                worker.link.send(frames.Assign(assignments=made))
+                self._send(worker, made)
                 made, size = [], 0
             made.append(lean)
             size += bytes_
         waiting.extend(kept)
         if made:
-            worker.link.send(frames.Assign(assignments=made))
+            self._send(worker, made)
         return not kept
+
+    def _send(self, worker: WorkerSeen, made: list[Assignment]) -> None:
+        if worker.session and self.secure is not None:
+            self.secure(worker.link, made)
+        else:
+            worker.link.send(frames.Assign(assignments=made))
+
+    def unplaced(self, made: Sequence[Assignment]) -> list[PendingRow]:
+        """Return what is to be written down before a worker elsewhere gets these assignments."""
+        leases = [self._leases[one.lease] for one in made if one.lease in self._leases]
+        return [msgspec.structs.replace(one.row, lease=one.id) for one in leases]
+
+    def placed(self, link: Link, made: Sequence[Assignment], written: Collection[str]) -> None:
+        """Send assignments whose leases are written down; what was stopped meanwhile is not sent, and the rest is not its own."""
+        going = [one for one in made if one.lease in written and one.lease in self._leases]
+        for one in made:
+            if one.lease not in written:
+                self.reported(one.lease)
+        if going:
+            link.send(frames.Assign(assignments=going))
+        self._not_sent(link, len(made) - len(going))
+
+    def take_back(self, link: Link, made: Sequence[Assignment]) -> None:
+        """Put assignments up again whose leases could not be written down."""
+        for one in made:
+            lease = self._leases.get(one.lease)
+            if lease is not None:
+                self.reported(one.lease)
+                self.offer(lease.row)
+        self._not_sent(link, len(made))
+
+    def _not_sent(self, link: Link, count: int) -> None:
+        """A worker has the room still that was meant for so many assignments."""
+        if link in self._workers:
+            self._workers[link].credit += count
+
+    def adopt(self, row: PendingRow) -> None:
+        """Take over a run that a worker elsewhere had from an engine that is gone: it is its own until its lease runs out."""
+        self._leases.adopt(row, self._clock.monotonic() + self.lease_s)
+
+    async def know_again(self, link: Link) -> None:
+        """Send a worker what it may lack of the chunks that were adopted with it."""
+        worker = self._workers.get(link)
+        for lease in [self._leases[one] for one in worker.leases] if worker is not None else ():
+            if lease.adopted and lease.row.pending.chunk:
+                offer = Offer(lease.row, None, None)
+                if not await self._made(offer) or offer.given is None or not offer.given.more:
+                    continue
+                lease.more, lease.out = True, {one.path: one for one in offer.given.iterations}
+                for frame in further_frames(lease.id, offer.given.iterations, more=True):
+                    link.send(frame)
 
     def _fits(self, worker: WorkerSeen, given: Assignment) -> tuple[Assignment, int] | None:
         """Return an assignment as it is sent, and its size; None: no frame can hold it, and its run fails of that."""
@@ -284,50 +324,36 @@ class Dispatcher:
             del self._offers[key]
         else:
             beside.remove(offer)
-        if offer.gone or given is None or not self._hands_out(execution) or self._is_out(row):
+        if (
+            offer.gone
+            or given is None
+            or not self._hands_out(execution)
+            or self._leases.is_out(row)
+        ):
             return None
         program = self._entries.latest(given.playbook, offer.program)
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
-        lease = self._mint.make()
         if execution not in worker.served:
             remember(worker.served, execution)
-        lease_s = self.lease_s
-        expires = self._clock.monotonic() + lease_s
-        if given.more:
-            out = {one.path: one for one in given.iterations}
-            self._leases[lease] = Lease(lease, row, worker, expires, more=True, out=out)
-        else:
-            self._leases[lease] = Lease(lease, row, worker, expires)
-        worker.leases.add(lease)
-        if (known := self._by_run.get(key)) is None:
-            self._by_run[key] = {lease}
-        else:
-            known.add(lease)
-        return _replace(given, lease=lease, lease_s=lease_s)
-
-    def _is_out(self, row: PendingRow) -> bool:
-        """Whether a worker has this very delivery already."""
-        known = self._by_run.get((row.execution, row.pending.run))
-        return known is not None and any(
-            self._leases[lease].row.pending == row.pending for lease in known
-        )
+        expires = self._clock.monotonic() + self.lease_s
+        lease = self._leases.give(row, worker, given, expires)
+        return msgspec.structs.replace(given, lease=lease, lease_s=self.lease_s)
 
     def out(self) -> Counter[int]:
         """Count the runs that are with workers, by shard."""
-        return Counter(shard_of(row.execution) for row in self.held())
+        return self._leases.by_shard()
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop, or was to do it; its leases end here."""
         for offer in self._offers.get((execution, run), ()):
             offer.gone = True
         stopped: dict[Link, list[str]] = {}
-        for lease_id in self._by_run.pop((execution, run), set()):
-            lease = self._end(lease_id)
-            if lease is not None:
-                stopped.setdefault(lease.worker.link, []).append(lease_id)
+        for lease in self._leases.of(execution, run):
+            self._end(lease.id)
+            stopped.setdefault(lease.worker.link, []).append(lease.id)
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
 
@@ -340,12 +366,11 @@ class Dispatcher:
 
     def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
-        for lease_id in self._by_run.get((row.execution, row.pending.run), ()):
-            lease = self._leases[lease_id]
+        for lease in self._leases.of(row.execution, row.pending.run):
             if lease.row.pending == row.pending:
                 lease.out.update((one.path, one) for one in further)
                 lease.more = more
-                for frame in further_frames(lease_id, further, more=more):
+                for frame in further_frames(lease.id, further, more=more):
                     lease.worker.link.send(frame)
 
     def keep(self, link: Link, overdue: Callable[[], None]) -> None:
@@ -361,16 +386,11 @@ class Dispatcher:
             BreachError: it makes up leases.
         """
         lost = [lease for lease in hello.leases if lease not in self._leases]
-        if any(self._mint.is_made_up(lease) for lease in lost):
+        if any(self._leases.mint.is_made_up(lease) for lease in lost):
             raise BreachError("it says that it has a lease which nobody gave")
         worker = WorkerSeen(
-            link,
-            hello.worker,
-            hello.pool,
-            hello.credit,
-            slots=hello.slots,
-            session=hello.session,
-        )
+            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session
+        )  # fmt: skip
         self._workers[link] = worker
         for lease_id in [lease for lease in hello.leases if lease in self._leases]:
             lease = self._leases[lease_id]
@@ -399,7 +419,7 @@ class Dispatcher:
             self.away(link)
         for lease in [
             one
-            for one in self._leases.values()
+            for one in self._leases
             if one.worker is not worker and one.worker.session == worker.session
         ]:
             if lease.reporter is None:
@@ -439,12 +459,12 @@ class Dispatcher:
 
     def _late(self, worker: WorkerSeen, given: frames.RunReport) -> bool | None:
         """Take note of a report under a lease that has ended: it is recorded if it is of what we gave that lease for."""
-        row = self._mint.was_for(given.lease)
+        row = self._leases.mint.was_for(given.lease)
         if row is not None:
             if not is_of(row, given):
                 raise BreachError("it reported something else than what its lease was for")
             return False
-        if not self._mint.gave(given.lease) and given.lease not in worker.claimed:
+        if not self._leases.mint.gave(given.lease) and given.lease not in worker.claimed:
             worker.strange += 1
             if worker.strange > STRANGE_MAX:
                 raise BreachError(f"{worker.strange} reports under leases that it never had")
@@ -498,19 +518,18 @@ class Dispatcher:
                 lease.out.pop(one.path, None)
 
     def held(self) -> list[PendingRow]:
-        """Return what workers have now and have not reported."""
-        return [lease.row for lease in self._leases.values() if lease.reporter is None]
+        """Return what workers have now and have not reported, and what ends with us: not what workers elsewhere have."""
+        return [
+            lease.row
+            for lease in self._leases.unreported()
+            if not (lease.worker.session or lease.adopted)
+        ]
 
     def reported(self, lease_id: str) -> None:
         """The work under a lease is done."""
         lease = self._end(lease_id)
         if lease is not None:
             key = (lease.row.execution, lease.row.pending.run)
-            known = self._by_run.get(key)
-            if known is not None:
-                known.discard(lease_id)
-                if not known:
-                    del self._by_run[key]
             for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
                 offer.gone = offer.gone or offer.row.pending == lease.row.pending
 
@@ -559,8 +578,7 @@ class Dispatcher:
     def sweep(self) -> None:
         """Take back the leases that have run out."""
         now = self._clock.monotonic()
-        over = [lease for lease in self._leases.values() if lease.expires <= now]
-        for lease_id in [lease.id for lease in over if lease.reporter is None]:
+        for lease_id in [one.id for one in self._leases.unreported() if one.expires <= now]:
             worker = self._leases[lease_id].worker
             worker.silent = True  # it gets nothing more until it speaks
             if worker.link in self._kept:
@@ -572,24 +590,11 @@ class Dispatcher:
         lease = self._leases.get(lease_id)
         if lease is not None:
             self.reported(lease_id)
-            remember(self._losing, _mark(lease.row))
+            remember(self._losing, mark(lease.row))
             self._expired(lease.row)
 
     def _end(self, lease_id: str) -> Lease | None:
-        lease = self._leases.pop(lease_id, None)
+        lease = self._leases.end(lease_id)
         if lease is not None:
-            lease.worker.leases.discard(lease_id)
-            self._mint.end(lease_id, lease.row)
             self._parcels.end(lease_id)
         return lease
-
-
-def _state(worker: WorkerSeen) -> str:
-    if worker.drains:
-        return "drains"
-    return "silent" if worker.silent else "ready"
-
-
-def _mark(row: PendingRow) -> str:
-    pending = row.pending
-    return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"

@@ -45,7 +45,7 @@ from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life, StoppedError
-from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.limits import CLOSE_S, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.manners import check
@@ -68,8 +68,8 @@ from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store import rows
 from petra.store.base import Store
-from petra.store.errors import UnavailableError
-from petra.wire import frames
+from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.wire import Assignment, frames
 
 _log = logging.getLogger(__name__)
 
@@ -115,6 +115,7 @@ class Engine:
         )
         self.dispatcher.unfit = self._reported
         self.dispatcher.pages = self._rows_behind
+        self.dispatcher.secure = self._secure
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
@@ -128,8 +129,8 @@ class Engine:
             unfit=self._unfit, scope=self.scope,
         )  # fmt: skip
         self._recovery = Recovery(
-            store, self.dispatcher.offer, self._deliveries_lost, self.scope.holds
-        )
+            store, self.dispatcher.offer, self._deliveries_lost, self.dispatcher.adopt, self.scope.holds
+        )  # fmt: skip
         self._retention = retention
         self.logs = RunLogs(logs)
         self.retries = Retries(self.clock)
@@ -380,6 +381,7 @@ class Engine:
         match frame:
             case frames.Hello():
                 self.dispatcher.hello(link, frame)
+                await self.dispatcher.know_again(link)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
@@ -439,6 +441,19 @@ class Engine:
             raise UnavailableError("deliveries that were lost are not decided about yet")
         rows = await self.store.pending(shards=self.shards.mine(), after=after)
         return [row for row in rows if self.scope.holds(row.execution)]
+
+    def _secure(self, link: Link, made: list[Assignment]) -> None:
+        """Have the leases of a worker elsewhere written down before it gets its assignments: it may outlive us."""
+        self.life.errand("lease", self._place(link, made))
+
+    async def _place(self, link: Link, made: list[Assignment]) -> None:
+        try:
+            written = await self.store.lease(self.dispatcher.unplaced(made))
+        except (UnavailableError, UncertainError, FullError):
+            self.dispatcher.take_back(link, made)
+            await self.clock.sleep(RETRY_S)
+        else:
+            self.dispatcher.placed(link, made, written)
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
         self._inbox.push(lost_delivery(row))

@@ -4,7 +4,9 @@ Rule 1: there is no replay of everything. Rows say which runs were out; an execu
 runs is handed out again, a few at a time, so that the first goes out at once however many there are.
 Rule 2: what was left in order is handed out as it is. Of an engine that died every delivery is lost, and the
 kernel decides about the next one.
-Rule 3: rows are read before the engine acts for their executions, so that none of them is its own.
+Rule 3: what a worker elsewhere has lives on without the engine that gave it: it is adopted, and lost only when nothing is heard
+of its worker for as long as a lease lasts.
+Rule 4: rows are read before the engine acts for their executions, so that none of them is its own.
 Timers come back by their wake-up rows, children and commands by letters: none of them needs anything here.
 """
 
@@ -28,9 +30,10 @@ class Recovery:
         store: Store,
         offer: Callable[[PendingRow], None],
         lose: Callable[[Sequence[PendingRow]], Awaitable[None]],
+        adopt: Callable[[PendingRow], None],
         holds: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed.
+        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed, ``adopt`` lets a worker keep it.
 
         What ``holds`` says no to is left as it is.
         """
@@ -38,8 +41,10 @@ class Recovery:
         self._store = store
         self._offer = offer
         self._lose = lose
+        self._adopt = adopt
         self._left: deque[PendingRow] = deque()
         self._lost: deque[PendingRow] = deque()
+        self._elsewhere: deque[PendingRow] = deque()
         self._some = asyncio.Event()
 
     @property
@@ -52,12 +57,16 @@ class Recovery:
         after = ("", "", "")
         found = self._left if in_order else self._lost
         while page := await self._store.pending(shards=shards, after=after):
-            found.extend(row for row in page if self._holds(row.execution))
+            for row in page:
+                if self._holds(row.execution):
+                    (self._elsewhere if row.lease else found).append(row)
             last = page[-1]
             after = (last.execution, last.pending.run, last.pending.chunk)
 
     def begin(self) -> None:
         """Hand out what was found."""
+        while self._elsewhere:
+            self._adopt(self._elsewhere.popleft())
         while self._left:
             self._offer(self._left.popleft())
         if self._lost:

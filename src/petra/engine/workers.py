@@ -22,11 +22,27 @@ ALONE: Final = " (alone)"
 """What follows the name of a pool in that of its workers who do one run at a time, and nothing else."""
 
 
+AWAY: Final = "a worker that has not come back yet"
+"""What is said of who has a run that was taken over."""
+
+
 class Link(Protocol):
     """The engine's end of a connection to a worker."""
 
     def send(self, frame: frames.AnyFrame) -> None:
         """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A worker as others are told of it."""
+
+    name: str
+    pool: str
+    slots: int
+    busy: int
+    """Runs that it has."""
+    state: str
+    """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,17 +71,10 @@ class WorkerSeen:
     heard: float = math.inf
     """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
 
-
-class Seen(msgspec.Struct, frozen=True):
-    """A worker as others are told of it."""
-
-    name: str
-    pool: str
-    slots: int
-    busy: int
-    """Runs that it has."""
-    state: str
-    """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
+    def seen(self) -> Seen:
+        """Say what others are told of it."""
+        state = "drains" if self.drains else "silent" if self.silent else "ready"
+        return Seen(self.name, self.pool, self.slots, len(self.leases), state)
 
 
 class Lease(msgspec.Struct, eq=False):
@@ -84,6 +93,9 @@ class Lease(msgspec.Struct, eq=False):
     """Who has reported the last part of it, which is not durable yet; then it cannot run out."""
     last: int = 0
     """The number of that part."""
+
+    adopted: bool = False
+    """An engine that is gone gave it, to a worker elsewhere."""
 
     claim: frames.RunReport | None = None
     """That part itself: it is of what this is the right to, which need not be asked again."""
@@ -121,3 +133,9 @@ def remember(known: OrderedDict[str, None], one: str) -> None:
     known[one] = None
     if len(known) > REMEMBERED_MAX:
         known.popitem(last=False)
+
+
+def mark(row: PendingRow) -> str:
+    """Return the name of a delivery."""
+    pending = row.pending
+    return f"{row.execution}/{pending.run}/{pending.chunk}/{pending.delivery}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from litestar import Litestar, Request
+from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
@@ -12,10 +13,10 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from petra.desk import Principal
-from petra.server.identity import CSRF_HEADER, Asked
-from petra.server.parameters import refuse_unknown
+from petra.server.needs import admit
 from petra.server.problems import told
 from petra.server.resources import (
+    accounts,
     acts,
     authoring,
     branches,
@@ -28,9 +29,21 @@ from petra.server.resources import (
     system,
     workers,
 )
-from petra.server.service import Service, TheService
+from petra.server.service import Service
 
 AnyHttpRequest = Request[Any, Any, Any]
+_RESOURCES = (
+    authoring,
+    playbooks,
+    executions,
+    acts,
+    branches,
+    people,
+    streams,
+    workers,
+    objects,
+    accounts,
+)
 
 
 def build(service: Service) -> Litestar:
@@ -39,43 +52,26 @@ def build(service: Service) -> Litestar:
         route_handlers=[
             *system.routes(service.prefix),
             docs.router(service.prefix),
-            *(
-                module.router(service.base)
-                for module in (
-                    authoring,
-                    playbooks,
-                    executions,
-                    acts,
-                    branches,
-                    people,
-                    streams,
-                    workers,
-                    objects,
-                )
-            ),
+            *(module.router(service.base) for module in _RESOURCES),
         ],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
         },
         exception_handlers={Exception: told, HTTPException: told},
-        before_request=refuse_unknown,
+        before_request=admit,
         request_max_body_size=None,  # the gate bounds bodies
+        state=State({"service": service}),
         openapi_config=_openapi(service.prefix, service.version),
         logging_config=None,
         debug=False,
     )
 
 
-def _who(service: TheService, request: AnyHttpRequest) -> Principal:
-    headers = request.headers
-    asked = Asked(
-        method=request.method,
-        authorization=headers.get("authorization", ""),
-        cookie=headers.get("cookie", ""),
-        csrf=headers.get(CSRF_HEADER, ""),
-    )
-    who, request.state.session = service.identity.who(asked)
+def _who(request: AnyHttpRequest) -> Principal:
+    """Return who asks: they were let in before."""
+    who = request.state.who
+    assert isinstance(who, Principal)
     return who
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from litestar import Litestar
+
 from petra.server.app import build
 from petra.server.resources.docs import described
 from petra.server.service import Service
@@ -17,6 +19,11 @@ class _Nowhere:
     base = "/api/v1"
 
 
+def nowhere() -> Litestar:
+    """Return the application of no server: its calls can be looked at, and not called."""
+    return build(cast("Service", _Nowhere()))
+
+
 def without_a_server() -> dict[str, Any]:
     """Return what ``/openapi.json`` says."""
-    return described(build(cast("Service", _Nowhere())))
+    return described(nowhere())

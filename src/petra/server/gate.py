@@ -3,7 +3,8 @@
 Rule 1: this server answers to its own names only: a page that got its address by DNS tricks is turned away.
 Rule 2: a page of another site may not act here, whatever cookies the browser sends along.
 Rule 3: a body is bounded in bytes and in time.
-Rule 4: every answer has the id of its request, and a line in the access log.
+Rule 4: every answer has the id of its request, and a line in the access log; what is worth it is noted in the audit
+before it is answered.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any, Final
 import msgspec
 
 from petra.clock import Clock
+from petra.errors import PetraError
 from petra.server.identity import SAFE
-from petra.server.problems import CODES, MEDIA_TYPE
+from petra.server.noting import Noting
+from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -36,6 +39,7 @@ OBJECT_S: Final = 600.0
 _OBJECTS: Final = "/api/v1/objects/"
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _access = logging.getLogger("petra.access")
+_log = logging.getLogger(__name__)
 
 
 class _TooLargeError(Exception):
@@ -45,9 +49,10 @@ class _TooLargeError(Exception):
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, inner: App, hosts: Collection[str], clock: Clock) -> None:
+    def __init__(self, inner: App, hosts: Collection[str], clock: Clock, noting: Noting) -> None:
         """Make one; ``hosts`` are the names, with port, that this server answers to; none means any."""
         self._inner = inner
+        self._noting = noting
         self._hosts = frozenset(hosts)
         self._clock = clock
 
@@ -61,7 +66,8 @@ class Gate:
             return
         given = headers.get("x-request-id", "")
         request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
-        begun, answer = self._clock.now(), _Answer(send, request_id)
+        begun = self._clock.now()
+        answer = _Answer(send, request_id, lambda status: self._noting(scope, status, request_id))
         try:
             stores = scope["method"] == "PUT" and _OBJECTS in str(scope["path"])
             most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
@@ -109,18 +115,30 @@ class Gate:
             await _turn_away(answer, path, "too-large", str(error))
         except TimeoutError:
             await _turn_away(answer, path, "slow-body", "it took too long to arrive")
+        except ProblemError as error:
+            await _turn_away(answer, path, error.code, error.detail)
 
 
 class _Answer:
-    """Sends an answer with the id of its request, and remembers its status."""
+    """Sends an answer with the id of its request, once it is noted, and remembers its status."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, note: Callable[[int], Awaitable[None]]) -> None:
         self._send = send
         self._id = request_id.encode()
+        self._note: Callable[[int], Awaitable[None]] | None = note
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            note, self._note = self._note, None
+            if note is not None:
+                try:
+                    await note(message["status"])
+                except PetraError as error:
+                    _log.exception("an answer could not be noted")
+                    raise ProblemError(
+                        "unavailable", f"what came of it cannot be noted: {error}"
+                    ) from error
             self.status = message["status"]
             headers = [
                 *message.get("headers", ()),

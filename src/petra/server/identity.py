@@ -1,34 +1,34 @@
-"""Who asks: the owner, by a token or by a session that began with a one-time code.
+"""Who asks: somebody with a token, or with a session that began with a password or a one-time code.
 
-Rule 1: a token is shown once and lies in a file that only its owner can read.
-Rule 2: a session is a signed cookie: it outlives a restart, and nothing of it is stored.
+Rule 1: tokens and sessions are looked up in the register, at every request: what was revoked is revoked.
+Rule 2: a session is new whenever somebody logs in; what a browser brought along before is over.
 Rule 3: what a cookie lets through also needs the session's own header, which no other site's page can know.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
-import os
 import secrets
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Final
 
+from petra.accounts import Attempts, Register
+from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
 from petra.private import append
 from petra.server.problems import ProblemError
+from petra.store.errors import StoreError
 
 COOKIE: Final = "petra_session"
 CSRF_HEADER: Final = "x-csrf-token"
-SESSION_S: Final = 12 * 3600
 TOKEN_FILE: Final = "owner-token"  # noqa: S105 - its name, not its content
-KEY_FILE: Final = "session-key"
+AGAIN_S: Final = 5.0
+"""So often it is looked whether those may still be here who stay for long."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -43,88 +43,114 @@ class Asked:
 
 
 class Identity:
-    """Knows the owner's token and this server's sessions."""
+    """Finds out who asks."""
 
-    def __init__(self, home: Path, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, home: Path, register: Register, clock: Clock) -> None:
         self.token = _kept(home / TOKEN_FILE, new_token)
-        self._key = bytes.fromhex(_kept(home / KEY_FILE, lambda: secrets.token_hex(32)))
+        self.register = register
+        self._attempts = Attempts(clock)
         self._codes: set[str] = set()
+
+    async def open(self) -> bool:
+        """Let the owner in by the token in the home; False where it was revoked."""
+        return await self.register.greet_owner(self.token)
 
     # Sessions
 
     def new_code(self) -> str:
-        """Make a code that begins one session."""
+        """Make a code that begins one session of the owner."""
         code = secrets.token_urlsafe(24)
-        self._codes.add(_digest(code))
+        self._codes.add(digest(code))
         return code
 
-    def begin(self, code: str) -> str:
-        """Return the cookie of a session for whoever has the code, which is used up.
+    async def begin(self, code: str, asked: Asked, address: str) -> str:
+        """Begin a session for whoever has a code, which is used up; return what its cookie carries.
 
         Raises:
             ProblemError: it is none, or it was used.
         """
-        digest = _digest(code)
-        if digest not in self._codes:
+        given = digest(code)
+        if given not in self._codes:
             raise ProblemError(
                 "no-credentials",
                 "this code is not known, or was used; 'petra serve' prints a fresh one",
             )
-        self._codes.discard(digest)
-        return self._signed(f"{secrets.token_urlsafe(12)}.{int(self._clock.now()) + SESSION_S}")
+        self._codes.discard(given)
+        return await self._fresh("", asked, address)
 
-    def csrf(self, session: str) -> str:
-        """Return what acts of a session must send along."""
-        return _mac(self._key, f"csrf:{session}")
+    async def log_in(self, name: str, password: str, asked: Asked, address: str) -> str:
+        """Begin a session for a user; return what its cookie carries.
 
-    def _signed(self, text: str) -> str:
-        return f"{text}.{_mac(self._key, text)}"
+        Raises:
+            ProblemError: the name or the password is wrong.
+            TooManyError: there were too many attempts.
+        """
+        self._attempts.count(name, address)
+        user = await self.register.logged_in(name, password)
+        if user is None:
+            raise ProblemError("no-credentials", "the name or the password is not right")
+        self._attempts.succeeded(name)
+        return await self._fresh(user.name, asked, address)
 
-    def _session(self, cookie: str) -> str:
-        """Return a session that a request carries and that is still good, or nothing."""
-        try:
-            found = SimpleCookie(cookie).get(COOKIE)
-        except CookieError:
-            return ""
-        if found is None:
-            return ""
-        text, _, mac = found.value.rpartition(".")
-        if not hmac.compare_digest(_mac(self._key, text).encode(), mac.encode()):
-            return ""
-        until = text.rpartition(".")[2]
-        return found.value if until.isdigit() and int(until) > self._clock.now() else ""
+    async def _fresh(self, user: str, asked: Asked, address: str) -> str:
+        if before := _carried(asked.cookie):
+            await self.register.end_session(before)
+        return await self.register.begin_session(user, address)
 
     # Asking
 
-    def who(self, asked: Asked) -> tuple[Principal, str]:
-        """Return who asks, and their session, if it is one.
+    async def who(self, asked: Asked) -> tuple[Principal, str]:
+        """Return who asks, and the secret of their session, if it is one.
 
         Raises:
             ProblemError: nobody that is known.
         """
         if asked.authorization:
-            scheme, _, token = asked.authorization.partition(" ")
-            known = hmac.compare_digest(token.strip().encode(), self.token.encode())
-            if scheme.lower() != "bearer" or not known:
-                raise ProblemError("no-credentials", "the token is not known here")
-            return owner(), ""
-        session = self._session(asked.cookie)
-        if not session:
+            return await self._by_token(asked.authorization), ""
+        secret = _carried(asked.cookie)
+        found = await self.register.by_session(secret) if secret else None
+        if found is None:
             raise ProblemError("no-credentials", "no token and no session came with the request")
         if asked.method not in SAFE:
             given = asked.csrf.encode("utf-8", "replace")
-            if not hmac.compare_digest(given, self.csrf(session).encode()):
+            if not hmac.compare_digest(given, csrf(secret).encode()):
                 raise ProblemError(
                     "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
                 )
-        return owner(), session
+        return found[1] or owner(), secret
+
+    async def is_in(self, asked: Asked) -> bool:
+        """Tell whether somebody who came in may stay: their token or session may be over by now."""
+        try:
+            await self.who(asked)
+        except ProblemError:
+            return False
+        except StoreError:
+            return True  # nobody knows just now; whoever asks for anything new is turned away
+        return True
+
+    async def _by_token(self, authorization: str) -> Principal:
+        scheme, _, token = authorization.partition(" ")
+        who = None
+        if scheme.lower() == "bearer":
+            who = await self.register.by_token(token.strip())
+        if who is None:
+            raise ProblemError("no-credentials", "the token is not known here, or is over")
+        return who
 
 
-def new_token() -> str:
-    """Make a token: what it is, a secret, and a checksum by which a typo is seen."""
-    secret = base64.b32encode(os.urandom(20)).decode().lower()
-    return f"petra_{secret}{zlib.crc32(secret.encode()):08x}"
+def csrf(session: str) -> str:
+    """Return what acts of a session must send along: only who has the session can know it."""
+    return hmac.new(session.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def _carried(cookie: str) -> str:
+    """Return the secret of a session that a request carries, or nothing."""
+    try:
+        found = SimpleCookie(cookie).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""
 
 
 def _kept(path: Path, make: Callable[[], str]) -> str:
@@ -137,11 +163,3 @@ def _kept(path: Path, make: Callable[[], str]) -> str:
         kept = make()
         append(path, kept.encode() + b"\n")
     return kept
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _mac(key: bytes, text: str) -> str:
-    return hmac.new(key, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()

@@ -18,6 +18,7 @@ import uvicorn
 from petra.errors import UsageError
 from petra.server.app import build
 from petra.server.gate import Gate
+from petra.server.noting import Noting
 from petra.server.service import Service
 from petra.wire.frames import MAX_FRAME
 
@@ -65,7 +66,8 @@ async def serving(
         )
     listener = _bound(address)
     got = Address(address.host, listener.getsockname()[1])
-    gate = Gate(build(service), got.names, service.clock)
+    noting = Noting(service.audit, service.clock, service.base)
+    gate = Gate(build(service), got.names, service.clock, noting)
     config = uvicorn.Config(
         gate, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,

@@ -10,6 +10,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import HeaderParameter, QueryParameter
 
 from petra.playbook.problems import did_you_mean
+from petra.server.identity import CSRF_HEADER, Asked
 from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
@@ -38,6 +39,17 @@ def _known(handler: BaseRouteHandler) -> frozenset[str]:
             alias = definition.name if isinstance(definition, QueryParameter) else None
             found.add(alias or name)
     return frozenset(found)
+
+
+def asked_by(request: Request[Any, Any, Any]) -> Asked:
+    """Return what a request says about who sends it."""
+    headers = request.headers
+    return Asked(
+        method=request.method,
+        authorization=headers.get("authorization", ""),
+        cookie=headers.get("cookie", ""),
+        csrf=headers.get(CSRF_HEADER, ""),
+    )
 
 
 def bounded(limit: int) -> int:

@@ -13,6 +13,9 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
+from petra.accounts import TooManyError
+from petra.accounts.audit import BusyError
+from petra.accounts.register import TakenError, UnknownAccountError
 from petra.desk import ForbiddenError
 from petra.engine.admit import InputError
 from petra.engine.catalogue import StaleError
@@ -59,6 +62,7 @@ CODES: Final[dict[str, Code]] = {
     "invalid-input": Code(422, "Something in it cannot be taken in", "'detail' says where, what and the limit"),
     "key-reused": Code(422, "The idempotency key was used for something else", "use a fresh Idempotency-Key"),
     "unreadable": Code(422, "A value cannot be read", "'detail' says which and why"),
+    "too-many": Code(429, "Too many attempts", "wait for Retry-After seconds; an administrator can set a new password"),
     "internal": Code(500, "The server has a bug", "tell us the request id; its log has the rest"),
     "no-room": Code(507, "There is no room for it", "make room on the server's disk, then try again"),
     "unavailable": Code(503, "The server cannot answer now", "try again after Retry-After seconds"),
@@ -80,6 +84,7 @@ def told(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str
     """Answer with a problem document, whatever was raised."""
     path = request.scope["path"]
     status, headers, body = problem(path, error)
+    request.state.code = body["code"]
     if body["code"] == "internal":
         _log.error("%s %s", request.method, path, exc_info=error)
     return Response(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
@@ -101,6 +106,8 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
     if refusal.errors:
         body["errors"] = refusal.errors
     headers = {"Cache-Control": "no-store"}
+    if isinstance(error, TooManyError):
+        headers["Retry-After"] = str(int(error.wait_s) + 1)
     if code.status == 503:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     if code.status == 401:
@@ -110,6 +117,10 @@ def problem(path: str, error: Exception) -> tuple[int, dict[str, str], dict[str,
 
 _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
     (UnknownExecutionError, "unknown-execution"),
+    (UnknownAccountError, "not-found"),
+    (TakenError, "taken"),
+    (TooManyError, "too-many"),
+    (BusyError, "unavailable"),
     (ForbiddenError, "forbidden"),
     (ReusedError, "key-reused"),
     (InputError, "invalid-input"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from litestar.di import NamedDependency
 
+from petra.accounts import Audit, Register
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.engine import Engine
@@ -35,10 +36,17 @@ class Service:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
     texts: Texts = field(init=False)
+    audit: Audit = field(init=False)
 
     def __post_init__(self) -> None:
-        """Let playbooks be read beside the loop."""
+        """Make the parts that are made of others."""
         self.texts = Texts(self.besides)
+        self.audit = Audit(self.engine.store.accounts, self.clock)
+
+    @property
+    def register(self) -> Register:
+        """Who may come in."""
+        return self.identity.register
 
     @property
     def engine(self) -> Engine:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -94,6 +95,10 @@ class Committed(Row, frozen=True):
 class Store(Protocol):
     """Where everything durable lives."""
 
+    @property
+    def accounts(self) -> Accounts:
+        """Who may come in, and what they did."""
+
     async def commit(self, batch: Batch) -> Committed:
         """Store a batch in one transaction; it is durable when this returns.
 
@@ -151,6 +156,12 @@ class Store(Protocol):
         limit: int = READ_LIMIT,
     ) -> list[PendingRow]:
         """List assignments that are out, by (execution, run, chunk), beginning behind ``after``."""
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments; return those that are written.
+
+        One whose delivery is not the one that is out any more is not.
+        """
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE

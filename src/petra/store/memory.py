@@ -31,6 +31,7 @@ from petra.store.judge import (
     seeks,
     write_cursor,
 )
+from petra.store.memory_accounts import MemoryAccounts
 from petra.store.rows import (
     Answer,
     Batch,
@@ -66,6 +67,7 @@ class _Stream:
         self.snapshot: Snapshot | None = None
         self.items: dict[str, WorkItemRow] = {}
         self.pending: dict[tuple[str, str], Pending] = {}
+        self.leases: dict[tuple[str, str], tuple[int, str]] = {}
         self.objects: set[str] = set()
         self.commands: set[str] = set()
 
@@ -96,6 +98,7 @@ class MemoryStore:
         self._letters: dict[str, Letter] = {}
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
+        self.accounts = MemoryAccounts()
 
     # Writing
 
@@ -257,7 +260,23 @@ class MemoryStore:
             for place, pending in stream.pending.items()
         )
         behind = sorted((place, pending) for place, pending in found if place > after)
-        return [PendingRow(execution=place[0], pending=row) for place, row in behind[:limit]]
+        return [self._out(place[0], row) for place, row in behind[:limit]]
+
+    def _out(self, execution: str, pending: Pending) -> PendingRow:
+        known = self._streams[execution].leases.get((pending.run, pending.chunk), (0, ""))
+        lease = known[1] if known[0] == pending.delivery else ""
+        return PendingRow(execution=execution, pending=pending, lease=lease)
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        written = set()
+        for row in rows:
+            stream, own = self._streams.get(row.execution), row.pending
+            known = stream.pending.get((own.run, own.chunk)) if stream is not None else None
+            if stream is not None and known is not None and known.delivery == own.delivery:
+                stream.leases[own.run, own.chunk] = own.delivery, row.lease
+                written.add(row.lease)
+        return written
 
     async def letters(
         self, *, shards: Collection[int] | None = None, limit: int = PAGE

@@ -26,6 +26,7 @@ from petra.store.base import PAGE, READ_LIMIT, Committed
 from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
+from petra.store.postgres_accounts import PostgresAccounts
 from petra.store.postgres_write import Connection
 from petra.store.queries import load_migrations, load_queries, missing_migrations
 from petra.store.rows import (
@@ -95,6 +96,7 @@ class PostgresStore:
         self._pool = pool
         self._dsn = dsn
         self._ear: Connection | None = None
+        self.accounts = PostgresAccounts(self._fetch, self._write)
 
     @classmethod
     async def open(cls, dsn: str, *, connections: int = CONNECTIONS) -> PostgresStore:
@@ -219,6 +221,14 @@ class PostgresStore:
         """Take shards that are free or whose lease ran out."""
         args = (sorted(shards), holder, float(lease_s))
         return dict(await self._write(lambda c: c.fetch(_SQL["claim_shards"], *args)))
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        args = (
+            [row.lease for row in rows], [row.execution for row in rows], [row.pending.run for row in rows],
+            [row.pending.chunk for row in rows], [row.pending.delivery for row in rows],
+        )  # fmt: skip
+        return {row[0] for row in await self._write(lambda c: c.fetch(_SQL["lease"], *args))}
 
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float
@@ -388,6 +398,7 @@ class PostgresStore:
             PendingRow(
                 execution=row[0],
                 pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+                lease=row[5],
             )
             for row in await self._fetch("pending", *after, _shards(shards), limit)
         ]

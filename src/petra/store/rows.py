@@ -94,6 +94,8 @@ class PendingRow(Row, frozen=True):
 
     execution: str
     pending: Pending
+    lease: str = ""
+    """The lease under which a worker elsewhere has it; others are known to their engine only."""
 
 
 class WakeUp(Row, frozen=True):

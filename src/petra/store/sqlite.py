@@ -56,6 +56,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.sqlite_accounts import SqliteAccounts
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -92,6 +93,7 @@ class SqliteStore:
         self._syncing: asyncio.TimerHandle | None = None
         self._writer = Errands("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
+        self.accounts = SqliteAccounts(self._read, self._write)
 
     @classmethod
     async def open(
@@ -375,6 +377,10 @@ class SqliteStore:
     ) -> dict[int, int]:
         """Take shards that are free or whose lease ran out."""
         return await self._write(lambda c: writing.claim_shards(c, holder, shards, lease_s))
+
+    async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
+        """Write down under which leases workers elsewhere have assignments."""
+        return await self._write(lambda c: writing.lease(c, rows))
 
     async def renew_shards(
         self, holder: str, epochs: Mapping[int, int], *, lease_s: float

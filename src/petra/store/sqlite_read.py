@@ -180,6 +180,7 @@ def pending(
         PendingRow(
             execution=row[0],
             pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
+            lease=row[5],
         )
         for row in connection.execute(_SQL["pending"], values)
     ]

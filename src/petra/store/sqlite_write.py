@@ -35,6 +35,7 @@ from petra.store.rows import (
     Change,
     Credential,
     ExecutionRow,
+    PendingRow,
     Playbook,
     WorkItemRow,
     shard_of,
@@ -345,6 +346,19 @@ def renew_shards(
         )
         connection.execute(sql["set_shard"], values)
     return kept
+
+
+def lease(connection: apsw.Connection, rows: Sequence[PendingRow]) -> set[str]:
+    """Write down under which leases workers elsewhere have assignments; return those that are written."""
+    sql = load_queries("sqlite")["lease"]
+    return {
+        found
+        for row in rows
+        for (found,) in connection.execute(
+            sql,
+            (row.lease, row.execution, row.pending.run, row.pending.chunk, row.pending.delivery),
+        )
+    }
 
 
 def enrol(connection: apsw.Connection, holder: str, lease_s: float) -> list[str]:

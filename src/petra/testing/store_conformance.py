@@ -27,6 +27,7 @@ from petra.store import (
     ExecutionFilter,
     Fate,
     Pending,
+    PendingRow,
     Snapshot,
     Store,
     StoreError,
@@ -36,7 +37,7 @@ from petra.store import (
     shard_of,
 )
 from petra.store.faults import Fault, faulty
-from petra.testing import store_letter_claims, store_query_claims
+from petra.testing import store_account_claims, store_letter_claims, store_query_claims
 from petra.testing.store_rows import (
     CLAIMS,
     Claim,
@@ -58,7 +59,7 @@ from petra.testing.store_rows import (
     what_is_stored,
 )
 
-__all__ = ["CLAIMS", "Claim", "store_letter_claims", "store_query_claims"]
+__all__ = ["CLAIMS", "Claim", "store_account_claims", "store_letter_claims", "store_query_claims"]
 
 
 # The log
@@ -318,6 +319,24 @@ async def pending_assignments_are_listed_until_released(store: Store) -> None:
     await applied(store, make_next("a", 1, released=(("r1", ""), ("r2", "k")), assigned=(again,)))
     assert [row.pending for row in await store.pending(shards={shard_of("a")})] == [again]
     assert len(await store.pending()) == 2
+
+
+@claim
+async def a_lease_is_written_for_the_delivery_that_is_out_and_for_no_other(store: Store) -> None:
+    out = (Pending(run="r1"), Pending(run="r2", chunk="k", delivery=2))
+    await applied(store, make_start("a", assigned=out))
+    rows = [
+        PendingRow(execution="a", pending=out[0], lease="l1"),
+        PendingRow(execution="a", pending=Pending(run="r2", chunk="k", delivery=1), lease="l2"),
+        PendingRow(execution="a", pending=Pending(run="r3"), lease="l3"),
+        PendingRow(execution="b", pending=out[0], lease="l4"),
+    ]
+    assert await store.lease(rows) == {"l1"}
+    assert [row.lease for row in await store.pending()] == ["l1", ""]
+    await applied(store, make_next("a", 1, assigned=out))
+    assert [row.lease for row in await store.pending()] == ["l1", ""]
+    await applied(store, make_next("a", 2, assigned=(Pending(run="r1", delivery=2),)))
+    assert [row.lease for row in await store.pending()] == ["", ""]
 
 
 @claim

@@ -15,6 +15,7 @@ import duckdb
 
 from petra.kinds import Duckdb, Fields
 from petra.tools.base import ToolContext, ToolError, ToolSettings
+from petra.tools.duckdb_many import Insert, first_misfit, insert_of, write
 from petra.tools.sql import (
     Counted,
     Row,
@@ -50,6 +51,8 @@ _IN_TRANSACTION: Final = frozenset(
 )
 
 
+_MISFITS: Final = (duckdb.IntegrityError, duckdb.DataError, duckdb.ProgrammingError)
+"""What a row is refused with."""
 _LINE: Final = re.compile(r"\n+LINE (\d+): ")
 """What DuckDB shows of a command: the line with its number, and a mark below it."""
 
@@ -184,11 +187,55 @@ def _offset(command: str, statement: int | None, said: str) -> int | None:
 
 
 def _many(connection: duckdb.DuckDBPyConnection, command: str, many: list[Any]) -> Outcome:
+    insert = insert_of(connection, command) if many else None
+    done = 0
+    if insert is not None:
+        try:
+            if _together(connection, insert, many):
+                return rows_outcome([], len(many))
+        except _MISFITS:  # the rows before the first that does not fit are known to go together
+            done = first_misfit(lambda count: _fit(connection, insert, many[:count]), len(many))
+    return _one_by_one(connection, command, many, insert, done)
+
+
+def _together(
+    connection: duckdb.DuckDBPyConnection, insert: Insert, rows: list[Any], *, keep: bool = True
+) -> bool:
+    """Write rows by columns, and keep them if that is wanted; False if some need a command of their own."""
+    connection.begin()
+    try:
+        written = write(connection, insert, rows)
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # a broken transaction may have ended already
+            connection.rollback()
+        raise
+    (connection.commit if written and keep else connection.rollback)()
+    return written
+
+
+def _fit(connection: duckdb.DuckDBPyConnection, insert: Insert, rows: list[Any]) -> bool:
+    try:
+        return _together(connection, insert, rows, keep=False)
+    except _MISFITS:
+        return False
+
+
+def _one_by_one(
+    connection: duckdb.DuckDBPyConnection,
+    command: str,
+    many: list[Any],
+    insert: Insert | None,
+    done: int,
+) -> Outcome:
+    """Run a command for each row, all or nothing; the first ``done`` of them go together."""
     given = Counted(many)
     try:
         with duckdb_errors(), transaction(connection):
+            if insert is not None and done:
+                write(connection, insert, many[:done])
             for params in given:
-                connection.execute(command, params)
+                if given.index >= done:
+                    connection.execute(command, params)
     except ToolError as error:
         raise given.named(error) from error.__cause__
     return rows_outcome([], len(many))

@@ -8,9 +8,11 @@ import msgspec
 from litestar import Response, Router, patch, post
 from litestar.params import FromPath, HeaderParameter, JSONBody
 
+from petra.desk.principal import May
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
@@ -101,7 +103,7 @@ async def _accepted(
     return answered.version
 
 
-@post("/executions/{execution:str}/signals/{name:str}", status_code=200)
+@post("/executions/{execution:str}/signals/{name:str}", status_code=200, opt=needs(May.STEER))
 async def signal(
     service: TheService,
     who: Who,
@@ -130,7 +132,7 @@ async def _met(service: TheService, execution: str, name: str, version: int) -> 
     return bool(found) and found[-1].run is not None
 
 
-@post("/executions/{execution:str}/pause", status_code=200)
+@post("/executions/{execution:str}/pause", status_code=200, opt=needs(May.STEER))
 async def pause(
     service: TheService,
     who: Who,
@@ -144,7 +146,7 @@ async def pause(
     return await _asked(service, who, execution, command, key, prefer)
 
 
-@post("/executions/{execution:str}/resume", status_code=200)
+@post("/executions/{execution:str}/resume", status_code=200, opt=needs(May.STEER))
 async def resume(
     service: TheService, who: Who, execution: FromPath[str], key: Key = None, prefer: Prefer = None
 ) -> Execution:
@@ -152,7 +154,7 @@ async def resume(
     return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
 
 
-@post("/executions/{execution:str}/cancel", status_code=200)
+@post("/executions/{execution:str}/cancel", status_code=200, opt=needs(May.STEER))
 async def cancel(
     service: TheService,
     who: Who,
@@ -174,7 +176,7 @@ def _version(if_match: str | None) -> int | None:
     return int(given) if given != "*" else None
 
 
-@patch("/executions/{execution:str}/ctx", status_code=200)
+@patch("/executions/{execution:str}/ctx", status_code=200, opt=needs(May.STEER))
 async def patch_ctx(
     service: TheService,
     who: Who,
@@ -189,7 +191,9 @@ async def patch_ctx(
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
 
-@post("/executions/{execution:str}/steps/{step:str}/override", status_code=200)
+@post(
+    "/executions/{execution:str}/steps/{step:str}/override", status_code=200, opt=needs(May.STEER)
+)
 async def override(
     service: TheService,
     who: Who,
@@ -212,7 +216,7 @@ async def override(
     return await _asked(service, who, execution, command, key, None)
 
 
-@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200)
+@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200, opt=needs(May.STEER))
 async def retry(
     service: TheService,
     who: Who,
@@ -226,7 +230,7 @@ async def retry(
     return await _asked(service, who, execution, command, key, None)
 
 
-@post("/executions/{execution:str}/groups/{group:str}", status_code=200)
+@post("/executions/{execution:str}/groups/{group:str}", status_code=200, opt=needs(May.STEER))
 async def change_group(
     service: TheService,
     who: Who,

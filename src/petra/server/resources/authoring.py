@@ -13,8 +13,9 @@ from petra.playbook import read
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
+from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
-from petra.server.service import TheService, Who
+from petra.server.service import TheService
 
 AnyHttpRequest = Request[Any, Any, Any]
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
@@ -44,10 +45,9 @@ async def text_of(request: AnyHttpRequest) -> str:
         ) from None
 
 
-@post("/check", status_code=200)
-async def check(service: TheService, who: Who, request: AnyHttpRequest) -> dict[str, Any]:
+@post("/check", status_code=200, opt=needs(May.SEE))
+async def check(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Check a playbook: its problems, and whether it is sound."""
-    who.must(May.SEE)
     return await service.besides.do(_checked, await text_of(request))
 
 
@@ -70,10 +70,9 @@ def _checked(text: str) -> dict[str, Any]:
     return found
 
 
-@post("/migrate", status_code=200)
-async def migrate(service: TheService, who: Who, request: AnyHttpRequest) -> dict[str, Any]:
+@post("/migrate", status_code=200, opt=needs(May.SEE))
+async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Rewrite a playbook of a dialect, or an older one, in canonical words."""
-    who.must(May.SEE)
     return await service.besides.do(_migrated, await text_of(request))
 
 
@@ -82,10 +81,9 @@ def _migrated(text: str) -> dict[str, Any]:
     return {"text": made.text, "problems": [problem_data(one) for one in made.problems]}
 
 
-@get("/schema")
-async def schema(who: Who) -> dict[str, Any]:
+@get("/schema", opt=KNOWN)
+async def schema() -> dict[str, Any]:
     """Return the JSON Schema of playbooks."""
-    who.must(May.SEE)
     return json_schema()
 
 

@@ -10,6 +10,8 @@ from litestar.params import FromPath, JSONBody
 
 from petra.desk import Branch
 from petra.desk.carrying import carry_out
+from petra.desk.principal import May
+from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Body
@@ -39,7 +41,7 @@ class ForkBody(BranchBody, frozen=True, kw_only=True):
     at: int
 
 
-@post("/executions/{execution:str}/rerun", status_code=201)
+@post("/executions/{execution:str}/rerun", status_code=201, opt=needs(May.START))
 async def rerun(
     service: TheService,
     who: Who,
@@ -54,7 +56,7 @@ async def rerun(
     return await _branched(service, who, made, prefer)
 
 
-@post("/executions/{execution:str}/fork", status_code=201)
+@post("/executions/{execution:str}/fork", status_code=201, opt=needs(May.START))
 async def fork(
     service: TheService,
     who: Who,

@@ -8,6 +8,7 @@ from typing import Any
 
 from litestar import MediaType, Request, Response, Router, get
 
+from petra.server.needs import OPEN
 from petra.server.problems import CODES, MEDIA_TYPE
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -29,7 +30,7 @@ _PROBLEM = {
 }
 
 
-@get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON)
+@get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, opt=OPEN)
 async def openapi(request: AnyHttpRequest) -> dict[str, Any]:
     """Describe the API for programs."""
     return described(request.app)
@@ -58,7 +59,7 @@ def described(app: Any) -> dict[str, Any]:
     return schema
 
 
-@get("/api/docs", include_in_schema=False, media_type=MediaType.HTML)
+@get("/api/docs", include_in_schema=False, media_type=MediaType.HTML, opt=OPEN)
 async def page(request: AnyHttpRequest) -> Response[str]:
     """Describe the API for people."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"

@@ -15,6 +15,7 @@ from litestar.response import Stream
 
 from petra.desk import marking, result_of
 from petra.desk.looking import looked
+from petra.desk.principal import May
 from petra.desk.whole import has_references, whole
 from petra.engine.codec import from_row, status_then
 from petra.engine.entries import UnknownExecutionError
@@ -23,6 +24,7 @@ from petra.engine.news import OVER
 from petra.kernel import replay
 from petra.objects import is_reference
 from petra.playbook import Playbook
+from petra.server.needs import Where, needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
@@ -54,7 +56,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     allow_unsound: bool = False
 
 
-@post("/executions", status_code=201)
+@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE))
 async def start(
     service: TheService, who: Who, data: JSONBody[Start], key: Key = None, prefer: Prefer = None
 ) -> Response[Execution]:
@@ -127,7 +129,7 @@ def _answer(service: TheService, shown: Execution, status: int) -> Response[Exec
     return Response(shown, status_code=status, headers=headers)
 
 
-@get("/executions")
+@get("/executions", opt=needs(May.SEE))
 async def listed(
     service: TheService,
     who: Who,
@@ -158,14 +160,14 @@ def _label(given: str) -> tuple[str, str]:
     return name, value
 
 
-@get("/executions/{execution:str}")
+@get("/executions/{execution:str}", opt=needs(May.SEE))
 async def one(service: TheService, who: Who, execution: FromPath[str]) -> Response[Execution]:
     """Show an execution: its status, output, ctx, counts and what it waits for."""
     shown = await found(service, who, execution)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
 
-@get("/executions/{execution:str}/result")
+@get("/executions/{execution:str}/result", opt=needs(May.SEE))
 async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any:
     """Return the output of an execution that has ended, whole."""
     done = await service.desk.get(who, execution)
@@ -180,7 +182,7 @@ async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any
     return Response(done.output, media_type="application/json")
 
 
-@get("/executions/{execution:str}/records")
+@get("/executions/{execution:str}/records", opt=needs(May.SEE))
 async def records(
     service: TheService,
     who: Who,
@@ -197,14 +199,14 @@ async def records(
     return Page(items=items, next=str(rows[-1].seq) if more else None)
 
 
-@get("/executions/{execution:str}/explain")
+@get("/executions/{execution:str}/explain", opt=needs(May.SEE))
 async def explained(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
     """Say what an execution waits for, and why, with what can be done about it."""
     await service.desk.get(who, execution)
     return await looked(service.engine, execution)
 
 
-@get("/executions/{execution:str}/children")
+@get("/executions/{execution:str}/children", opt=needs(May.SEE))
 async def children(
     service: TheService,
     who: Who,
@@ -219,7 +221,7 @@ async def children(
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
 
 
-@get("/executions/{execution:str}/at/{seq:int}")
+@get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE))
 async def at(
     service: TheService, who: Who, execution: FromPath[str], seq: FromPath[int]
 ) -> dict[str, Any]:
@@ -243,7 +245,7 @@ async def at(
     }  # fmt: skip
 
 
-@get("/executions/{execution:str}/logs", media_type="application/x-ndjson")
+@get("/executions/{execution:str}/logs", media_type="application/x-ndjson", opt=needs(May.SEE))
 async def logs(service: TheService, who: Who, execution: FromPath[str]) -> Stream:
     """Return what the steps of an execution printed, a JSON document per line."""
     await service.desk.get(who, execution)

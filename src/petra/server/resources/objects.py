@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response, Router, get, post, put
-from litestar.params import JSONBody
+from litestar.params import FromPath, JSONBody
 from litestar.response import Stream
 
 from petra.desk.principal import May, Principal
@@ -22,6 +22,7 @@ from petra.engine.authority import may_read
 from petra.errors import ObjectError
 from petra.objects import Objects, Reference
 from petra.objects.base import sum_in
+from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.service import Service, TheService, Who
 
@@ -41,16 +42,19 @@ class Pieces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces: list[Reference]
 
 
-@get("/", tags=["workers"])
-async def name(who: Who, service: TheService) -> dict[str, str]:
+@get("/", tags=["workers"], opt=needs(May.WORK))
+async def name(service: TheService) -> dict[str, str]:
     """Say what references call this store."""
-    who.must(May.WORK)
     return {"store": _objects(service).name}
 
 
-@put("/{execution:str}/{name:str}", tags=["workers"], status_code=204)
+@put("/{execution:str}/{name:str}", tags=["workers"], status_code=204, opt=needs(May.WORK))
 async def store(
-    who: Who, service: TheService, request: AnyHttpRequest, execution: str, name: str
+    who: Who,
+    service: TheService,
+    request: AnyHttpRequest,
+    execution: FromPath[str],
+    name: FromPath[str],
 ) -> None:
     """Store content under the key that was made of it, for an execution that you have a run of."""
     _must_have(who, service, execution)
@@ -68,8 +72,10 @@ async def store(
         raise ProblemError("no-room", f"{key} cannot be stored: {error.strerror}") from None
 
 
-@get("/{execution:str}/{name:str}", tags=["workers"])
-async def read(who: Who, service: TheService, execution: str, name: str) -> Stream:
+@get("/{execution:str}/{name:str}", tags=["workers"], opt=needs(May.WORK))
+async def read(
+    who: Who, service: TheService, execution: FromPath[str], name: FromPath[str]
+) -> Stream:
     """Read what an execution may read that you have a run of."""
     key = f"{execution}/{name}"
     await _must_read(who, service, execution)
@@ -91,7 +97,7 @@ async def read(who: Who, service: TheService, execution: str, name: str) -> Stre
     return Stream(content(), media_type="application/octet-stream")
 
 
-@post("/joined", tags=["workers"], status_code=201)
+@post("/joined", tags=["workers"], status_code=201, opt=needs(May.WORK))
 async def join(who: Who, service: TheService, data: JSONBody[Pieces]) -> Response[Any]:
     """Store the elements of several lists as one list."""
     _must_have(who, service, data.execution)

@@ -8,8 +8,10 @@ import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from petra.desk.letting_in import concerns
 from petra.desk.principal import May
 from petra.kernel import commands as c
+from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
@@ -35,7 +37,7 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     on_behalf_of: str | None = None
 
 
-@get("/work-items")
+@get("/work-items", opt=needs(May.SEE, May.DECIDE))
 async def listed(
     service: TheService,
     who: Who,
@@ -56,28 +58,26 @@ async def listed(
     return Page(items=[work_item(row) for row in page.rows], next=page.cursor)
 
 
-@get("/work-items/counts")
+@get("/work-items/counts", opt=needs(May.SEE, May.DECIDE))
 async def counts(service: TheService, who: Who) -> dict[str, int]:
     """Count work items by state."""
-    who.must(May.DECIDE)
-    return await service.engine.store.count_work_items(WorkItemFilter())
+    return await service.desk.count_work_items(who, WorkItemFilter())
 
 
-@get("/work-items/{execution:str}/{item:str}")
+@get("/work-items/{execution:str}/{item:str}", opt=needs(May.SEE, May.DECIDE))
 async def one(
     service: TheService, who: Who, execution: FromPath[str], item: FromPath[str]
 ) -> Response[WorkItem]:
     """Show a work item, with its form and what was proposed."""
-    who.must(May.DECIDE)
     row = await service.engine.store.work_item(execution, item)
-    if row is None:
+    if row is None or not concerns(who, row):
         raise ProblemError("not-found", f"there is no work item '{item}' in '{execution}'")
     stored = await service.engine.store.execution(execution)
     version = stored.version if stored is not None else 0
     return Response(work_item(row), headers={"ETag": f'"{version}"'})
 
 
-@post("/work-items/{execution:str}/{item:str}/{act:str}", status_code=200)
+@post("/work-items/{execution:str}/{item:str}/{act:str}", status_code=200, opt=needs(May.DECIDE))
 async def act(
     service: TheService,
     who: Who,

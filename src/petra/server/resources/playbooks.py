@@ -9,6 +9,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
+from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
@@ -19,23 +20,21 @@ IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)
 AnyHttpRequest = Request[Any, Any, Any]
 
 
-@get("/playbooks")
+@get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, who: Who, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
-    who.must(May.SEE)
     rows = await service.engine.store.playbooks(after=cursor, limit=bounded(limit))
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
-@get("/playbooks/{path:path}")
+@get("/playbooks/{path:path}", opt=needs(May.SEE))
 async def one(
-    service: TheService, who: Who, path: FromPath[str], version: FromQuery[str | None] = None
+    service: TheService, path: FromPath[str], version: FromQuery[str | None] = None
 ) -> Response[dict[str, Any]]:
     """Return a playbook with its text."""
-    who.must(May.SEE)
     name = path.lstrip("/")
     row = await service.engine.store.find_playbook(name, version)
     if row is None:
@@ -44,7 +43,7 @@ async def one(
     return Response(body, headers={"ETag": f'"{row.digest}"'})
 
 
-@put("/playbooks/{path:path}", status_code=200)
+@put("/playbooks/{path:path}", status_code=200, opt=needs(May.APPLY))
 async def replaced(
     service: TheService,
     who: Who,
@@ -67,7 +66,7 @@ async def replaced(
     return await _applied(service, who, playbook, if_match, allow_unsound=allow_unsound)
 
 
-@post("/playbooks", status_code=201)
+@post("/playbooks", status_code=201, opt=needs(May.APPLY))
 async def applied(
     service: TheService,
     who: Who,
@@ -83,19 +82,15 @@ async def applied(
 async def _applied(
     service: TheService, who: Who, playbook: Playbook, if_match: str | None, *, allow_unsound: bool
 ) -> Response[dict[str, Any]]:
-    who.must(May.APPLY)
     seen = if_match.strip().strip('"') if if_match is not None else None
     (made,) = await service.desk.apply(who, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 
 
-@get("/definitions/{digest:str}")
-async def definition(
-    service: TheService, who: Who, digest: FromPath[str]
-) -> Response[dict[str, Any]]:
+@get("/definitions/{digest:str}", opt=needs(May.SEE))
+async def definition(service: TheService, digest: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
-    who.must(May.SEE)
     row = await service.engine.store.playbook(digest)
     if row is None:
         raise ProblemError("not-found", f"there is no definition {digest[:80]}")

@@ -13,10 +13,12 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Router, get
+from litestar import Request, Router, get
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 from litestar.response import Stream
 
+from petra.desk.letting_in import concerns
+from petra.desk.principal import May, Principal
 from petra.engine.news import (
     Appended,
     Ended,
@@ -31,11 +33,15 @@ from petra.engine.news import (
     Reset,
     Topic,
 )
+from petra.server.identity import AGAIN_S, Asked
+from petra.server.needs import needs
+from petra.server.parameters import asked_by
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
 from petra.server.shapes import row_data, work_item
 from petra.store.rows import ExecutionRow, WorkItemRow
 
+AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 _TOPICS = {topic.value: topic for topic in (Topic.EXECUTIONS, Topic.WORK_ITEMS, Topic.WORKERS)}
@@ -48,10 +54,11 @@ def _sent(event: str, data: JSONBody[Any], cursor: str = "") -> bytes:
     return f"{head}event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 
-@get("/executions/{execution:str}/stream", media_type="text/event-stream")
+@get("/executions/{execution:str}/stream", media_type="text/event-stream", opt=needs(May.SEE))
 async def followed(
     service: TheService,
     who: Who,
+    request: AnyHttpRequest,
     execution: FromPath[str],
     after: FromQuery[int] = 0,
     last: LastEventId = None,
@@ -61,7 +68,7 @@ async def followed(
         after = _number(last)
     await service.desk.get(who, execution)
     return Stream(
-        _quietly(_records(service, who, execution, after), service.closing),
+        _quietly(_records(service, who, execution, after), service, asked_by(request)),
         media_type="text/event-stream",
         headers=_HEADERS,
     )
@@ -115,18 +122,27 @@ def _head(head: Head) -> dict[str, Any]:
     return {"version": head.version, "status": head.status, "reason": head.reason}
 
 
-@get("/stream", media_type="text/event-stream")
-async def listened(service: TheService, who: Who, topics: FromQuery[str] = "executions") -> Stream:
+@get("/stream", media_type="text/event-stream", opt=needs(May.SEE, May.DECIDE))
+async def listened(
+    service: TheService,
+    who: Who,
+    request: AnyHttpRequest,
+    topics: FromQuery[str | None] = None,
+) -> Stream:
     """Stream what lists show: executions, work-items, workers."""
     wanted = []
-    for name in topics.split(","):
+    usual = "executions" if May.SEE in who.may else "work-items"
+    for name in (topics or usual).split(","):
         if name not in _TOPICS:
             raise ProblemError(
                 "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
             )
+        if name != Topic.WORK_ITEMS.value:
+            who.must(May.SEE)
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
-    return Stream(_quietly(rows, service.closing), media_type="text/event-stream", headers=_HEADERS)
+    parts = _quietly(rows, service, asked_by(request))
+    return Stream(parts, media_type="text/event-stream", headers=_HEADERS)
 
 
 async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIterator[bytes]:
@@ -139,6 +155,8 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                 if isinstance(message, Ended):
                     await heard.put(None)
                     return
+                if isinstance(message, Listed) and not _is_for(who, message.row):
+                    continue
                 for part in _row(message):
                     await heard.put(part)
 
@@ -152,6 +170,10 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
         finally:
             for task in tasks:
                 task.cancel()
+
+
+def _is_for(who: Principal, row: object) -> bool:
+    return concerns(who, row) if isinstance(row, WorkItemRow) else True
 
 
 def _row(message: News) -> list[bytes]:
@@ -170,10 +192,22 @@ def _row(message: News) -> list[bytes]:
             return []
 
 
-async def _quietly(parts: AsyncIterator[bytes], closing: asyncio.Event) -> AsyncIterator[bytes]:
-    """Give on what comes, a comment whenever nothing came for a while, and goodbye when the server closes."""
+async def _watch(service: TheService, asked: Asked) -> None:
+    """Wait until the server closes, or whoever reads may no longer."""
+    closing = asyncio.ensure_future(service.closing.wait())
+    try:
+        while not closing.done() and await service.identity.is_in(asked):
+            await asyncio.wait({closing}, timeout=AGAIN_S)
+    finally:
+        closing.cancel()
+
+
+async def _quietly(
+    parts: AsyncIterator[bytes], service: TheService, asked: Asked
+) -> AsyncIterator[bytes]:
+    """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
     coming: asyncio.Task[bytes] | None = None
-    closes = asyncio.ensure_future(closing.wait())
+    closes = asyncio.ensure_future(_watch(service, asked))
     try:
         while True:
             coming = coming or asyncio.ensure_future(_next(parts))

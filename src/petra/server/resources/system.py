@@ -10,11 +10,13 @@ from litestar.datastructures import Cookie
 from litestar.params import FromQuery, JSONBody
 from litestar.response import Redirect
 
+from petra.accounts.register import SESSION_S
 from petra.desk.principal import May
 from petra.engine.plight import troubles
 from petra.server.gate import BODY_MAX
-from petra.server.identity import COOKIE, SESSION_S
-from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S
+from petra.server.identity import COOKIE, csrf
+from petra.server.needs import KNOWN, OPEN, Where, needs
+from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, asked_by
 from petra.server.problems import ProblemError
 from petra.server.service import API, TheService, Who
 from petra.store.errors import StoreError
@@ -22,19 +24,21 @@ from petra.store.errors import StoreError
 AnyHttpRequest = Request[Any, Any, Any]
 
 
-class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The code that 'petra serve' printed."""
+class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The name and the password of a user, or the code that 'petra serve' printed."""
 
-    code: str
+    code: str = ""
+    name: str = ""
+    password: str = ""
 
 
-@get("/livez", tags=["server"], security=[])
+@get("/livez", tags=["server"], security=[], opt=OPEN)
 async def livez() -> dict[str, str]:
     """Say that this process is alive."""
     return {"status": "alive"}
 
 
-@get("/readyz", tags=["server"], security=[])
+@get("/readyz", tags=["server"], security=[], opt=OPEN)
 async def readyz(service: TheService) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
@@ -47,33 +51,38 @@ async def readyz(service: TheService) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@get("/version", tags=["server"], security=[])
+@get("/version", tags=["server"], security=[], opt=OPEN)
 async def version(service: TheService) -> dict[str, str]:
     """Say which version this is."""
     return {"version": service.version}
 
 
-@get("/login", tags=["server"], security=[], include_in_schema=False)
-async def login(service: TheService, code: FromQuery[str]) -> Redirect:
+@get("/login", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
+async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page."""
-    cookie = _cookie(service, service.identity.begin(code))
+    secret = await service.identity.begin(code, asked_by(request), _address(request))
+    cookie = _cookie(service, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
-@get("/", tags=["server"], security=[], include_in_schema=False)
+@get("/", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
 async def front(service: TheService) -> Redirect:
     """Lead whoever comes without knowing where to."""
     return Redirect(f"{service.prefix}/api/docs", status_code=303)
 
 
-def _cookie(service: TheService, value: str, seconds: int = SESSION_S) -> Cookie:
+def _address(request: AnyHttpRequest) -> str:
+    return request.client.host if request.client is not None else ""
+
+
+def _cookie(service: TheService, value: str, seconds: int = int(SESSION_S)) -> Cookie:
     return Cookie(
         key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds
     )  # fmt: skip
 
 
-@get("/me", tags=["server"])
-async def me(who: Who, service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
+@get("/me", tags=["server"], opt=KNOWN)
+async def me(who: Who, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
     return {
@@ -82,41 +91,51 @@ async def me(who: Who, service: TheService, request: AnyHttpRequest) -> dict[str
         "roles": list(who.roles),
         "may": sorted(power.name.lower() for power in who.may),
         "namespace": who.namespace,
-        "csrf": service.identity.csrf(session) if session else None,
+        "grants": [str(grant) for grant in who.grants],
+        "csrf": csrf(session) if session else None,
     }
 
 
-@get("/meta", tags=["server"])
+@get("/meta", tags=["server"], opt=KNOWN)
 async def meta(who: Who, service: TheService) -> dict[str, Any]:
     """Say what this server is and what its limits are."""
-    who.must(May.SEE)
     return {
         "version": service.version,
         "base": service.base,
         "limits": {"body_bytes": BODY_MAX, "page": LIMIT_MAX, "wait_s": WAIT_MAX_S},
-        "troubles": troubles(service.engine.dispatcher),
+        "troubles": troubles(service.engine.dispatcher) if May.SEE in who.may else [],
     }
 
 
-@get("/stats", tags=["server"])
-async def stats(who: Who, service: TheService) -> dict[str, Any]:
-    """Count what is in the store."""
-    who.must(May.SEE)
+@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+async def stats(service: TheService) -> dict[str, Any]:
+    """Count what is in the store, of all namespaces."""
     return dict(msgspec.to_builtins(await service.engine.store.stats()))
 
 
-@post("/session", tags=["server"], security=[], status_code=201)
-async def begin(service: TheService, data: JSONBody[Code]) -> Response[dict[str, str]]:
-    """Begin a session with a one-time code."""
-    session = service.identity.begin(data.code)
-    body = {"csrf": service.identity.csrf(session)}
-    return Response(body, status_code=201, cookies=[_cookie(service, session)])
+@post("/session", tags=["server"], security=[], status_code=201, opt=OPEN)
+async def begin(
+    service: TheService, request: AnyHttpRequest, data: JSONBody[LogIn]
+) -> Response[dict[str, str]]:
+    """Begin a session with a name and a password, or with a one-time code."""
+    asked, address = asked_by(request), _address(request)
+    request.state.tried = data.name
+    if bool(data.code) == bool(data.name):
+        raise ProblemError("bad-request", "give 'name' and 'password', or 'code'")
+    if data.code:
+        secret = await service.identity.begin(data.code, asked, address)
+    else:
+        secret = await service.identity.log_in(data.name, data.password, asked, address)
+    cookie = _cookie(service, secret)
+    return Response({"csrf": csrf(secret)}, status_code=201, cookies=[cookie])
 
 
-@delete("/session", tags=["server"], status_code=204)
-async def end(who: Who, service: TheService) -> Response[None]:
-    """End the session."""
-    who.must(May.SEE)
+@delete("/session", tags=["server"], status_code=204, opt=KNOWN)
+async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Response[None]:
+    """End the session: what its cookie carries lets nobody in any more."""
+    del who  # anybody may leave
+    if request.state.session:
+        await service.register.end_session(request.state.session)
     return Response(None, status_code=204, cookies=[_cookie(service, "", 0)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -9,19 +10,19 @@ from litestar import Router, WebSocket, get, websocket
 
 from petra.desk.principal import May, Principal
 from petra.errors import PetraError
-from petra.server.identity import Asked
+from petra.server.identity import AGAIN_S, Asked
 from petra.server.line import Line, talk
+from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
-from petra.server.service import TheService, Who
+from petra.server.service import TheService
 from petra.worker.remote import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
 
-@get("/workers", tags=["workers"])
-async def workers(who: Who, service: TheService) -> dict[str, Any]:
+@get("/workers", tags=["workers"], opt=needs(May.SEE))
+async def workers(service: TheService) -> dict[str, Any]:
     """List the workers that are connected, with what each does."""
-    who.must(May.SEE)
     return {"items": msgspec.to_builtins(service.engine.dispatcher.seen()), "next": None}
 
 
@@ -29,24 +30,33 @@ async def workers(who: Who, service: TheService) -> dict[str, Any]:
 async def come_in(socket: AnySocket, service: TheService) -> None:
     """Let a worker in that has a token; it speaks frames until it leaves."""
     try:
-        who = _worker(socket, service)
+        asked = Asked(method="GET", authorization=socket.headers.get("authorization", "none"))
+        who = await _worker(asked, service)
     except PetraError as error:
         await _refuse(socket, error)
         return
     await socket.accept(subprotocols=SUBPROTOCOL)
     line = Line(socket)
     service.lines[line] = who
+    watched = asyncio.create_task(_watch(asked, service, line))
     try:
         await talk(service.engine, line, who.pool)
     finally:
+        watched.cancel()
         del service.lines[line]
 
 
-def _worker(socket: AnySocket, service: TheService) -> Principal:
-    asked = Asked(method="GET", authorization=socket.headers.get("authorization", "none"))
-    who, _ = service.identity.who(asked)  # a token only: no page of a browser is a worker
+async def _worker(asked: Asked, service: TheService) -> Principal:
+    who, _ = await service.identity.who(asked)  # a token only: no page of a browser is a worker
     who.must(May.WORK)
     return who
+
+
+async def _watch(asked: Asked, service: TheService, line: Line) -> None:
+    """Hang up on a worker whose token is over."""
+    while await service.identity.is_in(asked):
+        await service.clock.sleep(AGAIN_S)
+    await line.close("its token is over")
 
 
 async def _refuse(socket: AnySocket, error: PetraError) -> None:

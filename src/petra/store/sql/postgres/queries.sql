@@ -46,7 +46,15 @@ WITH moved AS (
 )
 INSERT INTO pending (stream, run, chunk, delivery, pool)
 SELECT * FROM unnest($15::bigint[], $16::text[], $17::text[], $18::integer[], $19::text[])
-ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
+  lease = CASE WHEN pending.delivery = excluded.delivery THEN pending.lease ELSE '' END
+
+-- name: lease
+UPDATE pending p SET lease = g.lease
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[]) AS g (lease, id, run, chunk, delivery)
+JOIN executions e ON e.id = g.id
+WHERE p.stream = e.stream AND p.run = g.run AND p.chunk = g.chunk AND p.delivery = g.delivery
+RETURNING g.lease
 
 -- name: wake
 WITH slept AS (DELETE FROM wake_ups WHERE stream = ANY($1::bigint[]))
@@ -171,7 +179,7 @@ WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id
 SELECT due FROM wake_ups WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY due LIMIT 1
 
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
 FROM pending p JOIN executions e ON e.stream = p.stream
 WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.shard = ANY($4))
 ORDER BY e.id, p.run, p.chunk LIMIT $5
@@ -346,3 +354,34 @@ GROUP BY e.stream
 HAVING count(r.seq) <> e.version OR max(r.seq) IS DISTINCT FROM e.version
   OR e.head IS DISTINCT FROM (SELECT hash FROM records h WHERE h.stream = e.stream AND h.seq = e.version)
 LIMIT 100
+
+-- name: account
+SELECT kind, name, version, body, until FROM accounts WHERE kind = $1 AND name = $2
+
+-- name: accounts
+SELECT kind, name, version, body, until FROM accounts WHERE kind = $1 AND name > $2 ORDER BY name LIMIT $3
+
+-- name: insert_account
+INSERT INTO accounts (kind, name, version, body, until) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (kind, name) DO NOTHING RETURNING version
+
+-- name: update_account
+UPDATE accounts SET version = $3, body = $4, until = $5
+WHERE kind = $1 AND name = $2 AND version = $3 - 1 RETURNING version
+
+-- name: forget_account
+DELETE FROM accounts WHERE kind = $1 AND name = $2 RETURNING version
+
+-- name: forget_old_accounts
+DELETE FROM accounts WHERE until < $1 RETURNING version
+
+-- name: note
+INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
+
+-- name: audit
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number > $1 AND ($3::text IS NULL OR namespace = $3) AND ($4::text IS NULL OR actor = $4)
+ORDER BY number LIMIT $2
+
+-- name: audit_end
+SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1

@@ -58,7 +58,13 @@ DELETE FROM wake_ups WHERE stream = ?
 
 -- name: set_pending
 INSERT INTO pending (stream, run, chunk, delivery, pool) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool
+ON CONFLICT (stream, run, chunk) DO UPDATE SET delivery = excluded.delivery, pool = excluded.pool,
+  lease = CASE WHEN delivery = excluded.delivery THEN lease ELSE '' END
+
+-- name: lease
+UPDATE pending SET lease = ?
+WHERE stream = (SELECT stream FROM executions WHERE id = ?) AND run = ? AND chunk = ? AND delivery = ?
+RETURNING lease
 
 -- name: delete_pending
 DELETE FROM pending WHERE stream = ? AND run = ? AND chunk = ?
@@ -182,7 +188,7 @@ WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
 ORDER BY due LIMIT 1
 
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
 FROM executions e CROSS JOIN pending p ON p.stream = e.stream
 WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
   AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))
@@ -346,3 +352,30 @@ LIMIT 100
 
 -- name: stream_id
 SELECT id FROM executions WHERE stream = ?
+
+-- name: account
+SELECT kind, name, version, body, until FROM accounts WHERE kind = ? AND name = ?
+
+-- name: accounts
+SELECT kind, name, version, body, until FROM accounts WHERE kind = ? AND name > ? ORDER BY name LIMIT ?
+
+-- name: keep_account
+INSERT INTO accounts (kind, name, version, body, until) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, name) DO UPDATE SET version = excluded.version, body = excluded.body, until = excluded.until
+
+-- name: forget_account
+DELETE FROM accounts WHERE kind = ? AND name = ?
+
+-- name: forget_old_accounts
+DELETE FROM accounts WHERE until < ?
+
+-- name: note
+INSERT INTO audit (number, at, namespace, actor, hash, previous, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: audit
+SELECT number, at, namespace, actor, hash, previous, body FROM audit
+WHERE number > :after AND (:namespace IS NULL OR namespace = :namespace) AND (:actor IS NULL OR actor = :actor)
+ORDER BY number LIMIT :limit
+
+-- name: audit_end
+SELECT number, at, namespace, actor, hash, previous, body FROM audit ORDER BY number DESC LIMIT 1

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
-from store.database import Database
+from support.database import Database
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,98 @@
+"""Leases: which worker has which run, until when; and what those that have ended were for.
+
+All of it is memory (``petra.engine.dispatch``, rule 4), but for the leases of workers elsewhere, which are written down before such a
+worker gets its run: they outlive the engine that gave them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from petra.engine.mint import Mint
+from petra.engine.workers import AWAY, Lease, WorkerSeen
+from petra.store.rows import PendingRow, shard_of
+from petra.wire import Assignment, frames
+
+
+class Leases:
+    """The leases that have not ended, by their names and by their runs."""
+
+    def __init__(self) -> None:
+        self.mint = Mint()
+        self._known: dict[str, Lease] = {}
+        self._by_run: dict[tuple[str, str], set[str]] = {}
+
+    def __contains__(self, lease_id: object) -> bool:
+        return lease_id in self._known
+
+    def __getitem__(self, lease_id: str) -> Lease:
+        return self._known[lease_id]
+
+    def __iter__(self) -> Iterator[Lease]:
+        return iter(tuple(self._known.values()))
+
+    def get(self, lease_id: str) -> Lease | None:
+        """Return a lease, unless it has ended."""
+        return self._known.get(lease_id)
+
+    # Giving and ending
+
+    def give(self, row: PendingRow, worker: WorkerSeen, given: Assignment, expires: float) -> str:
+        """Give a worker the right to do an assignment; return its name."""
+        out = {one.path: one for one in given.iterations} if given.more else {}
+        lease = Lease(self.mint.make(), row, worker, expires, given.more, out)
+        self._put(lease)
+        return lease.id
+
+    def adopt(self, row: PendingRow, expires: float) -> None:
+        """Take over the lease of a worker elsewhere, who has not come back yet, from an engine that is gone."""
+        away = WorkerSeen(_Nowhere(), AWAY, row.pending.pool, 0)
+        self._put(Lease(row.lease, row, away, expires, adopted=True))
+
+    def _put(self, lease: Lease) -> None:
+        self._known[lease.id] = lease
+        lease.worker.leases.add(lease.id)
+        run = lease.row.execution, lease.row.pending.run
+        self._by_run.setdefault(run, set()).add(lease.id)
+
+    def end(self, lease_id: str) -> Lease | None:
+        """End a lease, and return it; None if it had ended."""
+        lease = self._known.pop(lease_id, None)
+        if lease is not None:
+            lease.worker.leases.discard(lease_id)
+            self.mint.end(lease_id, lease.row)
+            run = lease.row.execution, lease.row.pending.run
+            self._by_run[run].discard(lease_id)
+            if not self._by_run[run]:
+                del self._by_run[run]
+        return lease
+
+    # Asking
+
+    def of(self, execution: str, run: str) -> list[Lease]:
+        """Return the leases of a run."""
+        known = self._by_run.get((execution, run))
+        return [self._known[one] for one in known] if known else []
+
+    def is_out(self, row: PendingRow) -> bool:
+        """Tell whether a worker has this very delivery already."""
+        known = self._by_run.get((row.execution, row.pending.run))
+        return known is not None and any(
+            self._known[one].row.pending == row.pending for one in known
+        )
+
+    def unreported(self) -> Iterable[Lease]:
+        """Return those under which nothing final has been reported."""
+        return [lease for lease in self._known.values() if lease.reporter is None]
+
+    def by_shard(self) -> Counter[int]:
+        """Count the runs that are with workers, by shard."""
+        return Counter(shard_of(lease.row.execution) for lease in self.unreported())
+
+
+class _Nowhere:
+    """The connection of a worker that has not come back."""
+
+    def send(self, frame: frames.AnyFrame) -> None:
+        """Send nothing."""

@@ -1,0 +1,95 @@
+"""What every call needs: it stands beside its handler, and is checked before anything of the request is read.
+
+Rule 1: a handler that says nothing is for nobody.
+Rule 2: the desk says who may what with an execution; here it is only asked, before the handler and its body.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final, NamedTuple, assert_never
+
+from litestar import Request
+from litestar.handlers import BaseRouteHandler
+
+from petra.desk.principal import DEFAULT, EVERYWHERE, ForbiddenError, May, Principal
+from petra.server.parameters import asked_by, refuse_unknown
+from petra.server.service import Service
+
+NEED: Final = "need"
+Opt = dict[str, Any]
+
+
+class Where(enum.Enum):
+    """Where somebody needs a power."""
+
+    HERE = "in the namespace that the request is about"
+    SOMEWHERE = "in any namespace"
+    EVERYWHERE = "in all of them"
+
+
+class Need(NamedTuple):
+    """One of some powers, and where."""
+
+    one_of: frozenset[May] = frozenset()
+    where: Where = Where.HERE
+    known: bool = True
+    """Whether it must be known who asks at all."""
+
+
+def needs(*powers: May, where: Where = Where.HERE) -> Opt:
+    """Return what a handler says that needs one of some powers."""
+    return {NEED: Need(frozenset(powers), where)}
+
+
+KNOWN: Final[Opt] = {NEED: Need()}
+"""What a handler says that is for everybody who is known."""
+OPEN: Final[Opt] = {NEED: Need(known=False)}
+"""What a handler says that is for strangers too."""
+
+
+def need_of(handler: BaseRouteHandler) -> Need | None:
+    """Return what a handler needs; None where it says nothing."""
+    found = handler.opt.get(NEED)
+    return found if isinstance(found, Need) else None
+
+
+async def admit(request: Request[Any, Any, Any]) -> None:
+    """Find out who asks, and let in only who may; then look at the names of parameters.
+
+    Raises:
+        ProblemError: nobody that is known asks.
+        ForbiddenError: they may not.
+        UnknownExecutionError: they may not even know of it.
+    """
+    need = need_of(request.route_handler)
+    if need is None:
+        raise ForbiddenError("this call is for nobody")
+    if need.known:
+        service: Service = request.app.state.service
+        who, request.state.session = await service.identity.who(asked_by(request))
+        request.state.who = who  # for the audit, also where they are turned away
+        request.state.who = await _admitted(service, who, need, request)
+        request.state.namespace = request.state.who.namespace
+    refuse_unknown(request)
+
+
+async def _admitted(
+    service: Service, who: Principal, need: Need, request: Request[Any, Any, Any]
+) -> Principal:
+    execution = request.path_params.get("execution")
+    if isinstance(execution, str) and need.one_of and May.WORK not in need.one_of:
+        return await service.desk.admitted(who, need.one_of, execution)
+    there = who.within(request.query_params.get("namespace") or DEFAULT)
+    if not need.one_of:
+        return there
+    match need.where:
+        case Where.HERE:
+            there.must_one(need.one_of)
+        case Where.SOMEWHERE:
+            there.must_somewhere(need.one_of)
+        case Where.EVERYWHERE:
+            there.within(EVERYWHERE).must_one(need.one_of)
+        case _:
+            assert_never(need.where)
+    return there

@@ -1,0 +1,101 @@
+"""What of requests is noted in the audit: every act, every log-in, every refusal.
+
+Rule 1: it is durable before the answer goes out; an act that cannot be noted is answered with a problem.
+Rule 2: strangers cannot fill the audit: of those whom nobody knows, so many are noted a minute, and how many were not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final
+
+from petra.accounts.audit import Audit, Note
+from petra.accounts.rows import user_name
+from petra.clock import Clock
+from petra.desk import Principal
+from petra.errors import UsageError
+from petra.server.identity import SAFE
+
+STRANGERS: Final = 60
+MINUTE_S: Final = 60.0
+PATH_MAX: Final = 500
+_READS: Final = ("/check", "/migrate", "/audit/verify")
+"""Calls that only look at what they are sent."""
+_OBJECTS: Final = "/objects/"
+"""Where workers store results of runs that they have: the log says what came of those."""
+_REFUSALS: Final = frozenset({401, 403, 429})
+
+
+class Noting:
+    """Notes requests."""
+
+    def __init__(self, audit: Audit, clock: Clock, base: str) -> None:
+        self._audit = audit
+        self._base = base
+        self._rooms = {True: _Room(clock), False: _Room(clock)}
+
+    async def __call__(self, scope: MutableMapping[str, Any], status: int, request: str) -> None:
+        """Note a request that is about to be answered, if it is worth it.
+
+        Raises:
+            StoreError, BusyError: it could not be noted.
+        """
+        state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
+        who: Principal | None = state.get("who")
+        is_log_in = path.endswith("/login") or (path.endswith("/session") and method == "POST")
+        act = method not in SAFE and not path.endswith(_READS) and _OBJECTS not in path
+        if not (is_log_in or status in _REFUSALS or (act and who is not None)):
+            return
+        left_out = 0
+        if who is None and status >= 400:
+            room = self._rooms[is_log_in]  # strangers elsewhere hide no log-in
+            if not room.has_more():
+                return
+            left_out, room.left_out = room.left_out, 0
+        said = f"{method} {path.removeprefix(self._base)}"[:PATH_MAX]
+        more = f"; {left_out} others of strangers are not noted" if left_out else ""
+        client = scope.get("client")
+        await self._audit.note(
+            Note(
+                actor=who.name if who is not None else _tried(state), act="log in" if is_log_in else _plain(said),
+                namespace=state.get("namespace", ""), outcome=_outcome(status), code=state.get("code", "") + more,
+                address=client[0] if client else "", request=request,
+            )
+        )  # fmt: skip
+
+
+class _Room:
+    """How much of strangers is noted: so much a minute."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._begun, self._counted = 0.0, 0
+        self.left_out = 0
+
+    def has_more(self) -> bool:
+        now = self._clock.monotonic()
+        if now - self._begun >= MINUTE_S:
+            self._begun, self._counted = now, 0
+        if self._counted >= STRANGERS:
+            self.left_out += 1
+            return False
+        self._counted += 1
+        return True
+
+
+def _outcome(status: int) -> str:
+    if status < 400:
+        return "done"
+    return "refused" if status < 500 else "failed"
+
+
+def _tried(state: Mapping[str, Any]) -> str:
+    """Return whom somebody wanted to be, if that can be a name."""
+    try:
+        return user_name(str(state.get("tried", "")))
+    except UsageError:
+        return ""
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,243 @@
+"""Users, tokens, sessions, namespaces, roles; and the audit. Who may do what with them is the register's to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, Router, delete, get, patch, post
+from litestar.params import FromPath, FromQuery, JSONBody
+
+from petra.accounts import Session, Token, User
+from petra.accounts.secrets import digest
+from petra.desk.principal import EVERYWHERE, POWERS, May
+from petra.server.needs import KNOWN, Where, needs
+from petra.server.parameters import bounded
+from petra.server.service import TheService, Who
+from petra.server.shapes import Page, Shape, moment
+
+AnyHttpRequest = Request[Any, Any, Any]
+_ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
+_CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is given."""
+
+
+class NewUser(Body, frozen=True, kw_only=True):
+    """A user with a password, or a service account without one."""
+
+    name: str
+    roles: list[str] = []
+    password: str = ""
+    service: bool = False
+    act_as: bool = False
+
+
+class UserChange(Body, frozen=True, kw_only=True):
+    """What of a user becomes otherwise; what is not said stays."""
+
+    roles: list[str] | None = None
+    password: str | None = None
+    disabled: bool | None = None
+
+
+class NewToken(Body, frozen=True, kw_only=True):
+    """A token that acts as a user, or has a role of its own."""
+
+    user: str = ""
+    role: str = ""
+    pool: str = ""
+    name: str = ""
+    expires_s: float | None = None
+
+
+class NewNamespace(Body, frozen=True, kw_only=True):
+    """A namespace."""
+
+    name: str
+
+
+class UserItem(Shape, frozen=True):
+    """A user as it is shown."""
+
+    name: str
+    kind: str
+    roles: list[str]
+    act_as: bool
+    disabled: bool
+    created: str | None
+
+
+class TokenItem(Shape, frozen=True):
+    """A token as it is shown: never its secret."""
+
+    id: str
+    name: str
+    user: str
+    roles: list[str]
+    pool: str
+    created: str | None
+    by: str
+    expires: str | None
+    used: str | None
+    revoked: str | None
+
+
+class MadeToken(TokenItem, frozen=True):
+    """A token that was just made: its secret is shown this once."""
+
+    token: str
+
+
+class SessionItem(Shape, frozen=True):
+    """A session as it is shown."""
+
+    id: str
+    created: str | None
+    until: str | None
+    address: str
+    current: bool
+
+
+def _user(one: User) -> UserItem:
+    return UserItem(
+        name=one.name, kind="service" if one.service else "user", roles=[str(grant) for grant in one.grants],
+        act_as=one.act_as, disabled=one.disabled, created=moment(one.created),
+    )  # fmt: skip
+
+
+def _token(one: Token) -> dict[str, Any]:
+    return {
+        "id": one.id, "name": one.name, "user": one.user, "roles": [str(grant) for grant in one.grants],
+        "pool": one.pool, "created": moment(one.created), "by": one.by, "expires": moment(one.expires),
+        "used": moment(one.used), "revoked": moment(one.revoked),
+    }  # fmt: skip
+
+
+def _session(one: Session, current: str) -> SessionItem:
+    return SessionItem(
+        id=one.id, created=moment(one.created), until=moment(one.until), address=one.address,
+        current=bool(current) and digest(current).startswith(one.id),
+    )  # fmt: skip
+
+
+@get("/users", opt=_ADMIN)
+async def users(service: TheService, who: Who) -> Page[UserItem]:
+    """List the users that you administer."""
+    return Page(items=[_user(one) for one in await service.register.users(who)])
+
+
+@post("/users", status_code=201, opt=_ADMIN)
+async def add_user(service: TheService, who: Who, data: JSONBody[NewUser]) -> UserItem:
+    """Add a user, or a service account."""
+    made = await service.register.add_user(
+        who, data.name, data.roles, password=data.password, service=data.service, act_as=data.act_as
+    )
+    return _user(made)
+
+
+@patch("/users/{name:str}", status_code=200, opt=_ADMIN)
+async def change_user(
+    service: TheService, who: Who, name: FromPath[str], data: JSONBody[UserChange]
+) -> UserItem:
+    """Change the roles or the password of a user, or disable one; sessions end where they must."""
+    changed = await service.register.change_user(
+        who, name, roles=data.roles, password=data.password, disabled=data.disabled
+    )
+    return _user(changed)
+
+
+@get("/tokens", opt=KNOWN)
+async def tokens(service: TheService, who: Who) -> Page[TokenItem]:
+    """List the tokens that you may revoke."""
+    found = await service.register.tokens(who)
+    return Page(items=[TokenItem(**_token(one)) for one in found])
+
+
+@post("/tokens", status_code=201, opt=KNOWN)
+async def issue(
+    service: TheService, who: Who, request: AnyHttpRequest, data: JSONBody[NewToken]
+) -> MadeToken:
+    """Make a token; its secret is in this answer and nowhere else."""
+    made, secret = await service.register.issue(
+        who, user=data.user, roles=[data.role] if data.role else [], pool=data.pool, name=data.name,
+        expires_s=data.expires_s, in_session=bool(request.state.session),
+    )  # fmt: skip
+    return MadeToken(**_token(made), token=secret)
+
+
+@delete("/tokens/{token:str}", status_code=204, opt=KNOWN)
+async def revoke(service: TheService, who: Who, token: FromPath[str]) -> None:
+    """Revoke a token, by its id."""
+    await service.register.revoke(who, token)
+
+
+@get("/sessions", opt=KNOWN)
+async def sessions(service: TheService, who: Who, request: AnyHttpRequest) -> Page[SessionItem]:
+    """List your sessions."""
+    found = await service.register.sessions(who)
+    return Page(items=[_session(one, request.state.session) for one in found])
+
+
+@delete("/sessions/{session:str}", status_code=204, opt=KNOWN)
+async def end_session(service: TheService, who: Who, session: FromPath[str]) -> None:
+    """End one of your sessions, by its id."""
+    await service.register.end_sessions(who, session)
+
+
+@get("/roles", opt=KNOWN)
+async def roles(who: Who) -> dict[str, list[str]]:
+    """Say what each role lets somebody do; every other role is a group that playbooks name, and may decide."""
+    del who
+    return {role: sorted(power.name.lower() for power in may) for role, may in POWERS.items()}
+
+
+@get("/namespaces", opt=KNOWN)
+async def namespaces(service: TheService, who: Who) -> Page[str]:
+    """List the namespaces in which you have a role."""
+    return Page(items=await service.register.namespaces(who))
+
+
+@post("/namespaces", status_code=201, opt=_CHIEF)
+async def add_namespace(
+    service: TheService, who: Who, data: JSONBody[NewNamespace]
+) -> dict[str, str]:
+    """Make a namespace."""
+    return {"name": (await service.register.add_namespace(who, data.name)).name}
+
+
+@get("/audit", opt=needs(May.ADMINISTER))
+async def audit(
+    service: TheService,
+    who: Who,
+    namespace: FromQuery[str | None] = None,
+    actor: FromQuery[str | None] = None,
+    after: FromQuery[int] = 0,
+    limit: FromQuery[int] = 100,
+) -> Page[dict[str, Any]]:
+    """Return the audit behind an entry, oldest first: of a namespace, or whole for who administers all of them."""
+    if namespace is None and May.ADMINISTER not in who.within(EVERYWHERE).may:
+        namespace = who.namespace
+    found = await service.audit.entries(
+        after=max(0, after), limit=bounded(limit), namespace=namespace, actor=actor
+    )
+    items = [{**one, "at": moment(one["at"])} for one in found]
+    return Page(items=items, next=str(found[-1]["number"]) if len(found) == limit else None)
+
+
+@post("/audit/verify", status_code=200, opt=_CHIEF)
+async def verify(service: TheService) -> Response[dict[str, Any]]:
+    """Say whether the chain of the audit holds."""
+    count, wrong = await service.audit.verify()
+    return Response({"entries": count, "ok": not wrong, "problems": wrong[:100]})
+
+
+def router(base: str) -> Router:
+    """Return the routes of accounts."""
+    handlers = [
+        users, add_user, change_user, tokens, issue, revoke, sessions, end_session, roles, namespaces,
+        add_namespace, audit, verify,
+    ]  # fmt: skip
+    return Router(path=base, route_handlers=handlers, tags=["accounts"])

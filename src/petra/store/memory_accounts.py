@@ -1,0 +1,76 @@
+"""Accounts and the audit in memory: the reference of that part of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow
+
+
+class MemoryAccounts:
+    """See ``petra.store.accounts``."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[tuple[str, str], Account] = {}
+        self._audit: list[AuditRow] = []
+
+    async def account(self, kind: str, name: str) -> Account | None:
+        """Return an account, or None."""
+        return self._accounts.get((kind, name))
+
+    async def accounts(
+        self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
+    ) -> list[Account]:
+        """List accounts of a kind by name."""
+        found = [one for one in self._accounts.values() if one.kind == kind and one.name > after]
+        return sorted(found, key=lambda one: one.name)[:limit]
+
+    async def keep(self, account: Account) -> bool:
+        """Store an account; False where it is not at the version before this one."""
+        known = self._accounts.get((account.kind, account.name))
+        if (known.version if known is not None else 0) != account.version - 1:
+            return False
+        self._accounts[account.kind, account.name] = account
+        return True
+
+    async def forget(self, kind: str, name: str) -> bool:
+        """Delete an account."""
+        return self._accounts.pop((kind, name), None) is not None
+
+    async def forget_old(self, before: float) -> int:
+        """Delete the accounts that were good until then."""
+        old = [
+            key
+            for key, one in self._accounts.items()
+            if one.until is not None and one.until < before
+        ]
+        for key in old:
+            del self._accounts[key]
+        return len(old)
+
+    async def note(self, rows: Sequence[AuditRow]) -> bool:
+        """Append to the audit; False where its end is elsewhere."""
+        if len(self._audit) != rows[0].number - 1:
+            return False
+        self._audit += rows
+        return True
+
+    async def audit(
+        self,
+        *,
+        after: int = 0,
+        limit: int = ACCOUNTS_MAX,
+        namespace: str | None = None,
+        actor: str | None = None,
+    ) -> list[AuditRow]:
+        """List entries behind a number, oldest first."""
+        found = [
+            row
+            for row in self._audit[after:]
+            if namespace in (None, row.namespace) and actor in (None, row.actor)
+        ]
+        return found[:limit]
+
+    async def audit_end(self) -> AuditRow | None:
+        """Return the last entry."""
+        return self._audit[-1] if self._audit else None

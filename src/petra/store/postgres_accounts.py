@@ -1,0 +1,106 @@
+"""Accounts and the audit in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow, account_of, note_columns, note_of
+from petra.store.queries import load_queries
+
+T = TypeVar("T")
+_SQL = load_queries("postgres")
+
+
+class Write(Protocol):
+    """How a store runs something on a connection, in a transaction; again where another one was quicker."""
+
+    def __call__(self, work: Callable[[Any], Awaitable[T]], /) -> Awaitable[T]:
+        """Run it."""
+
+
+class Fetch(Protocol):
+    """How a store runs a query by its name."""
+
+    def __call__(self, name: str, /, *args: object) -> Awaitable[list[Any]]:
+        """Run it."""
+
+
+class PostgresAccounts:
+    """See ``petra.store.accounts``."""
+
+    def __init__(self, fetch: Fetch, write: Write) -> None:
+        self._fetch = fetch
+        self._write = write
+
+    async def account(self, kind: str, name: str) -> Account | None:
+        """Return an account, or None."""
+        rows = await self._fetch("account", kind, name)
+        return account_of(rows[0]) if rows else None
+
+    async def accounts(
+        self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
+    ) -> list[Account]:
+        """List accounts of a kind by name."""
+        return [account_of(row) for row in await self._fetch("accounts", kind, after, limit)]
+
+    async def keep(self, account: Account) -> bool:
+        """Store an account; False where it is not at the version before this one."""
+
+        async def work(connection: Any) -> bool:
+            new = account.version == 1
+            done = await connection.fetchval(
+                _SQL["insert_account" if new else "update_account"],
+                account.kind, account.name, account.version, account.body, account.until,
+            )  # fmt: skip
+            return done is not None
+
+        return await self._write(work)
+
+    async def forget(self, kind: str, name: str) -> bool:
+        """Delete an account."""
+
+        async def work(connection: Any) -> bool:
+            return await connection.fetchval(_SQL["forget_account"], kind, name) is not None
+
+        return await self._write(work)
+
+    async def forget_old(self, before: float) -> int:
+        """Delete the accounts that were good until then."""
+
+        async def work(connection: Any) -> int:
+            return len(await connection.fetch(_SQL["forget_old_accounts"], before))
+
+        return await self._write(work)
+
+    async def note(self, rows: Sequence[AuditRow]) -> bool:
+        """Append to the audit; False where its end is elsewhere."""
+
+        async def work(connection: Any) -> bool:
+            last = await connection.fetchrow(_SQL["audit_end"])
+            if (last[0] if last else 0) != rows[0].number - 1:
+                return False
+            await connection.executemany(
+                _SQL["note"],
+                [note_columns(row) for row in rows],
+            )
+            return True
+
+        return await self._write(work)
+
+    async def audit(
+        self,
+        *,
+        after: int = 0,
+        limit: int = ACCOUNTS_MAX,
+        namespace: str | None = None,
+        actor: str | None = None,
+    ) -> list[AuditRow]:
+        """List entries behind a number, oldest first."""
+        rows = await self._fetch("audit", after, limit, namespace, actor)
+        return [note_of(row) for row in rows]
+
+    async def audit_end(self) -> AuditRow | None:
+        """Return the last entry."""
+        rows = await self._fetch("audit_end")
+        return note_of(rows[0]) if rows else None

@@ -1,0 +1,105 @@
+"""Accounts and the audit in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import apsw
+
+from petra.store.accounts import ACCOUNTS_MAX, Account, AuditRow, account_of, note_columns, note_of
+from petra.store.queries import load_queries
+
+T = TypeVar("T")
+_SQL = load_queries("sqlite")
+
+
+class Run(Protocol):
+    """How a store runs something on a connection, in a transaction."""
+
+    def __call__(self, work: Callable[[apsw.Connection], T], /) -> Awaitable[T]:
+        """Run it."""
+
+
+class SqliteAccounts:
+    """See ``petra.store.accounts``."""
+
+    def __init__(self, read: Run, write: Run) -> None:
+        self._read = read
+        self._write = write
+
+    async def account(self, kind: str, name: str) -> Account | None:
+        """Return an account, or None."""
+        return await self._read(lambda c: _account(c, kind, name))
+
+    async def accounts(
+        self, kind: str, *, after: str = "", limit: int = ACCOUNTS_MAX
+    ) -> list[Account]:
+        """List accounts of a kind by name."""
+        given = (kind, after, limit)
+        return await self._read(
+            lambda c: [account_of(row) for row in c.execute(_SQL["accounts"], given)]
+        )
+
+    async def keep(self, account: Account) -> bool:
+        """Store an account; False where it is not at the version before this one."""
+
+        def work(connection: apsw.Connection) -> bool:
+            known = _account(connection, account.kind, account.name)
+            if (known.version if known is not None else 0) != account.version - 1:
+                return False
+            row = (account.kind, account.name, account.version, account.body, account.until)
+            connection.execute(_SQL["keep_account"], row)
+            return True
+
+        return await self._write(work)
+
+    async def forget(self, kind: str, name: str) -> bool:
+        """Delete an account."""
+        return bool(await self._write(lambda c: _changed(c, "forget_account", (kind, name))))
+
+    async def forget_old(self, before: float) -> int:
+        """Delete the accounts that were good until then."""
+        return await self._write(lambda c: _changed(c, "forget_old_accounts", (before,)))
+
+    async def note(self, rows: Sequence[AuditRow]) -> bool:
+        """Append to the audit; False where its end is elsewhere."""
+
+        def work(connection: apsw.Connection) -> bool:
+            last = connection.execute(_SQL["audit_end"]).fetchone()
+            if (last[0] if last else 0) != rows[0].number - 1:
+                return False
+            connection.executemany(
+                _SQL["note"],
+                [note_columns(row) for row in rows],
+            )
+            return True
+
+        return await self._write(work)
+
+    async def audit(
+        self,
+        *,
+        after: int = 0,
+        limit: int = ACCOUNTS_MAX,
+        namespace: str | None = None,
+        actor: str | None = None,
+    ) -> list[AuditRow]:
+        """List entries behind a number, oldest first."""
+        given = {"after": after, "limit": limit, "namespace": namespace, "actor": actor}
+        return await self._read(lambda c: [note_of(row) for row in c.execute(_SQL["audit"], given)])
+
+    async def audit_end(self) -> AuditRow | None:
+        """Return the last entry."""
+        row = await self._read(lambda c: c.execute(_SQL["audit_end"]).fetchone())
+        return note_of(row) if row else None
+
+
+def _account(connection: apsw.Connection, kind: str, name: str) -> Account | None:
+    row = connection.execute(_SQL["account"], (kind, name)).fetchone()
+    return account_of(row) if row else None
+
+
+def _changed(connection: apsw.Connection, query: str, given: tuple[Any, ...]) -> int:
+    connection.execute(_SQL[query], given)
+    return connection.changes()

@@ -1,0 +1,43 @@
+"""What of requests is noted: strangers cannot fill the audit, and how many were left out is said."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from petra.accounts import Audit
+from petra.clock import FakeClock
+from petra.desk import owner
+from petra.server.noting import MINUTE_S, STRANGERS, Noting
+from petra.store.memory_accounts import MemoryAccounts
+
+
+def _scope(method: str = "GET", path: str = "/api/v1/executions", **state: Any) -> dict[str, Any]:
+    return {"method": method, "path": path, "state": state, "client": ("127.0.0.1", 1)}
+
+
+def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        audit = Audit(MemoryAccounts(), clock)
+        noting = Noting(audit, clock, "/api/v1")
+        for _ in range(STRANGERS + 7):
+            await noting(_scope(code="no-credentials"), 401, "r")
+        await noting(
+            _scope("POST", "/api/v1/session", tried="ann", code="no-credentials"), 401, "s"
+        )
+        await noting(_scope("POST", who=owner()), 201, "t")
+        await noting(_scope(who=owner()), 200, "read")
+        await noting(_scope("POST", "/api/v1/check", who=owner()), 200, "looked")
+        entries = await audit.entries()
+        assert [one["request"] for one in entries] == ["r"] * STRANGERS + ["s", "t"]
+        assert [(one["actor"], one["act"]) for one in entries[-2:]] == [
+            ("ann", "log in"),
+            (owner().name, "POST /executions"),
+        ]
+        await clock.advance(MINUTE_S)
+        await noting(_scope(code="no-credentials"), 401, "u")
+        (last,) = await audit.entries(after=len(entries))
+        assert "7 others" in last["code"]
+
+    asyncio.run(main())
