@@ -553,6 +553,9 @@ WARNINGS = [
     *(row("P215", "S1", f"{claim} has no effect", f"has no effect here; {needs}", fragment)
       for claim, needs, fragment in (
           ("a number of tries without a retry", "it is for 'do: retry'", action("do: continue, ☞attempts: 3")),
+          ("words of a failure that is none", "it is for 'do: fail', and for a retry that is used up", action("do: continue, ☞message: no")),
+          ("words of a failure at a jump", "it is for 'do: fail', and for a retry that is used up", action("do: jump, to: a_task, ☞message: no")),
+          ("words of a failure that is left", "it is for 'do: fail', and for a retry that is used up", action("do: break, ☞message: no")),
           ("a target without a jump", "it is for 'do: jump'", action("do: fail, ☞to: a")),
           ("a number at once of a sequential loop", "it is for 'mode: parallel'", loop("in: [1], iterator: x, spec: {☞max_in_flight: 3}")),
           ("what a final step means that is not there", "there is no 'final_step'", executor("☞final_step_failure: partial")),

@@ -35,6 +35,7 @@ _VERBS = MappingProxyType(
         "apply": "Store playbooks, for those that call them.",
         "playbooks": "List the playbooks that are applied.",
         "run": "Start a playbook here, durably, and follow it.",
+        "start": "Start a playbook that is applied, by its path.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
         "worker": "Do the runs of a pool for a server elsewhere.",
@@ -62,6 +63,11 @@ _VERBS = MappingProxyType(
         "rm": "Remove executions, with what they stored.",
         "prune": "Remove executions that ended long ago.",
         "secret": "Credentials for playbooks, sealed in the home.",
+        "user": "Users and service accounts of a server.",
+        "token": "API tokens of a server.",
+        "audit": "Every act, log-in and refusal, chained by hash.",
+        "login": "Log in at a server.",
+        "logout": "End the log-in.",
         "db": "The store itself: migrate, stats, backup.",
     }
 )
@@ -71,6 +77,8 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "playbooks": ("apply", "playbooks"),
+        **{verb: ("accounts", verb) for verb in ("user", "token", "audit")},
+        **{verb: ("login", verb) for verb in ("login", "logout")},
         **{
             verb: ("executions", verb)
             for verb in (

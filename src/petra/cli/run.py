@@ -99,12 +99,18 @@ def command(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
-    starting = _Starting(
+    starting = Starting(
         home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output
     )
+    start_and_follow(starting)
+
+
+def start_and_follow(starting: Starting) -> NoReturn:
+    """Start it, say what came of it and leave."""
+    home, output = starting.home, starting.output
     with _interruptible(starting.named):
         result = act(home, starting.go)
-    if not detach:
+    if not starting.detach:
         _finish(home, result, output)
     _finish(home, result, output, code=0, detached=starting.here)
 
@@ -119,7 +125,7 @@ def _say_detached(home: Path, execution: str) -> None:
 
 
 @dataclass(slots=True)
-class _Starting:
+class Starting:
     """Starts an execution with the home open, or in the process that has it open, and follows it.
 
     ``named`` has its id, once there is one: of our engine's own shards, where several engines share a store.
@@ -128,7 +134,7 @@ class _Starting:
     home: Path
     begin: Begin
     playbook: Playbook
-    proof: Proof
+    proof: Proof | None
     detach: bool
     waits: bool
     only: bool
@@ -158,7 +164,8 @@ class _Starting:
         if not self.only and not self.detach:
             left.tell_late()
             left.tell_going("'--only' leaves them alone")
-        local.engine.proofs.know(digest(to_plain(self.playbook)), self.proof)
+        if self.proof is not None:
+            local.engine.proofs.know(digest(to_plain(self.playbook)), self.proof)
         begin = self._begun(local.new_id())
         execution = begin.execution
         fresh = await local.engine.store.execution(execution) is None

@@ -90,6 +90,10 @@ class _Effects:
                 self._idle(place, _RETRY, "it is for 'do: retry'")
             if action.do != "jump":
                 self._idle(place, ("to",), "it is for 'do: jump'")
+            if action.do not in ("fail", "retry"):
+                self._idle(
+                    place, ("message",), "it is for 'do: fail', and for a retry that is used up"
+                )
         given = task.fields
         if task.kind == "playbook" and given.get("wait") is False:
             self._idle(path, ("on_failure",), "nobody waits for the child")
