@@ -11,6 +11,7 @@ names it, everything around.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ Catalogue = Callable[[str, str | None], bool]
 _TEMPLATE = ("{{", "{%")
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = (".test.yaml", ".test.yml")
+_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?Playbook\b""")
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 
@@ -97,14 +99,10 @@ class Library:
             yield from self._holding(folder, "")
 
     def _holding(self, folder: Path, words: str) -> Iterator[Head]:
-        found = folder.rglob("*") if folder in self.shelves else folder.glob("*")
-        for file in sorted(found):
-            if file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file():
-                if _SKIPPED & set(file.parts):
-                    continue
-                head = self._head(file, words)
-                if head is not None:
-                    yield head
+        for file in files_of(folder, deep=folder in self.shelves):
+            head = self._head(file, words)
+            if head is not None:
+                yield head
 
     def _head(self, file: Path, words: str) -> Head | None:
         """Read the head of a file, once, when it is first seen to hold the words."""
@@ -114,6 +112,19 @@ class Library:
                 return None
             self._heads[file] = _head_of(file, raw)
         return self._heads[file]
+
+
+def files_of(folder: Path, *, deep: bool) -> Iterator[Path]:
+    """Yield the files of a folder that may hold playbooks, in the order of their names; ``deep`` looks into the folders in it."""
+    for file in sorted(folder.rglob("*") if deep else folder.glob("*")):
+        may = file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file()
+        if may and not _SKIPPED & set(file.parts):
+            yield file
+
+
+def is_playbook(file: Path) -> bool:
+    """Tell whether a file is meant to hold a playbook, however wrong it may be."""
+    return _KIND.search(_content(file)) is not None
 
 
 def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:
