@@ -64,6 +64,11 @@ _VERBS = MappingProxyType(
         "rm": "Remove executions, with what they stored.",
         "prune": "Remove executions that ended long ago.",
         "secret": "Credentials for playbooks, sealed in the home.",
+        "user": "Users and service accounts of a server.",
+        "token": "API tokens of a server.",
+        "audit": "Every act, log-in and refusal, chained by hash.",
+        "login": "Log in at a server.",
+        "logout": "End the log-in.",
         "db": "The store itself: migrate, stats, backup.",
     }
 )
@@ -73,6 +78,8 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "playbooks": ("apply", "playbooks"),
+        **{verb: ("accounts", verb) for verb in ("user", "token", "audit")},
+        **{verb: ("login", verb) for verb in ("login", "logout")},
         **{
             verb: ("executions", verb)
             for verb in (
