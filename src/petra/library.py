@@ -11,7 +11,6 @@ names it, everything around.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +31,6 @@ Catalogue = Callable[[str, str | None], bool]
 _TEMPLATE = ("{{", "{%")
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = (".test.yaml", ".test.yml")
-_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?Playbook\b""")
 _SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__", ".petra"})
 
 
@@ -115,16 +113,11 @@ class Library:
 
 
 def files_of(folder: Path, *, deep: bool) -> Iterator[Path]:
-    """Yield the files of a folder that may hold playbooks, in the order of their names; ``deep`` looks into the folders in it."""
+    """Yield the files of a folder, and with ``deep`` of those in it, that may hold playbooks, sorted."""
     for file in sorted(folder.rglob("*") if deep else folder.glob("*")):
         may = file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file()
         if may and not _SKIPPED & set(file.parts):
             yield file
-
-
-def is_playbook(file: Path) -> bool:
-    """Tell whether a file is meant to hold a playbook, however wrong it may be."""
-    return _KIND.search(_content(file)) is not None
 
 
 def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:

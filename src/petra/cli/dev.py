@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,13 @@ from petra.cli.output import as_json
 from petra.cli.serve import Serving, serve
 from petra.embedded import Local, read_file
 from petra.errors import PetraError, UsageError
-from petra.library import files_of, is_playbook
+from petra.library import files_of
+from petra.playbook.yaml12 import TEXT_BYTES_MAX
 
 LOOK_S = 0.5
 """How often it looks whether a file has changed."""
 _SHOWN_LINES = 12
+_KIND = re.compile(rb"""\bkind["']?\s*:\s*["']?Playbook\b""")
 
 Stamp = tuple[int, int]
 
@@ -72,6 +75,15 @@ def stamps(folder: Path) -> dict[Path, Stamp]:
             continue  # it went while we looked
         found[file] = seen.st_mtime_ns, seen.st_size
     return found
+
+
+def is_playbook(file: Path) -> bool:
+    """Tell whether a file is meant to hold a playbook, however wrong it may be."""
+    try:
+        with file.open("rb") as opened:
+            return _KIND.search(opened.read(TEXT_BYTES_MAX)) is not None
+    except OSError:
+        return False  # it went while we looked
 
 
 async def _applied(local: Local, folder: Path, file: Path) -> str:
