@@ -38,6 +38,7 @@ _VERBS = MappingProxyType(
         "start": "Start a playbook that is applied, by its path.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
+        "dev": "Serve a folder of playbooks while you work on them.",
         "worker": "Do the runs of a pool for a server elsewhere.",
         "ps": "List executions.",
         "get": "Show an execution.",
