@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 
+FROM = int(os.environ.get("PETRA_FROM", "0"))
+"""The first seed of a soak: so that it can be run in parts, and another time with other seeds."""
 QUICK = os.environ.get("PETRA_QUICK") == "1"
 FEWEST = 5
+
+
+def seeds(count: int, shard: int, shards: int) -> range:
+    """Return the seeds of one of several shards, all of them together ``count`` from ``FROM`` on."""
+    return range(FROM + shard, FROM + count, shards)
 
 
 def few(count: int) -> int:

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from expr.probes import PROBES
+from expr.probes import CALLS_MAX, PROBES
+from support.calls import TooMuchWorkError, counted
 
 pytestmark = pytest.mark.slow
 
 BATCH = 38
-CALLS_MAX = 5_000_000
-"""Calls of functions that a template may cost; what calls nothing and does not end runs into ``HANGS_S``."""
 HANGS_S = 300
+"""Seconds of a processor, for what calls nothing and does not end: no count sees that, and nobody shall wait for it."""
 CORPUS = Path(__file__).with_name("probes.py")
 
 
@@ -43,3 +43,12 @@ def test_a_probe_ends_with_little_work_and_small_in_a_value_or_an_expression_err
         if ended.startswith(("escaped", "misplaced")) or calls > CALLS_MAX
     ]
     assert not bad
+
+
+def test_what_does_not_end_is_broken_off_after_so_many_calls() -> None:
+    def endless() -> None:
+        while True:
+            len("")
+
+    with pytest.raises(TooMuchWorkError, match="more than 1,000 calls"):
+        counted(endless, 1_000)

@@ -14,6 +14,7 @@ import pytest
 from ordeal import Ordeal
 from ordeal.loop import Process, StandstillError, virtual_loop
 from ordeal.tally import Tally
+from thoroughness import FROM
 
 BLOCK = 50
 FAST, ALL = 100, int(os.environ.get("PETRA_ORDEALS", "1000"))
@@ -42,7 +43,7 @@ def test_whatever_goes_wrong_every_invariant_holds(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", _blocks(FAST, ALL), ids=str)
+@pytest.mark.parametrize("seeds", _blocks(max(FAST, FROM), FROM + ALL), ids=str)
 def test_whatever_else_goes_wrong_every_invariant_holds(
     seeds: range, record_property: Record, caplog: pytest.LogCaptureFixture
 ) -> None:

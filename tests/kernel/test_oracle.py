@@ -13,6 +13,7 @@ from kernel.oracle.draw import Plan, draw
 from kernel.oracle.text import playbook
 from kernel.oracle.world import Kernel, TooLongError
 from support.net_conformance import violations
+from thoroughness import seeds
 
 from petra.kernel import admission, fan_in, merge, pairing, routing, verdict
 from petra.kernel.state import State
@@ -40,8 +41,7 @@ def test_kernel_and_oracle_agree_on_a_few_nested_fan_outs() -> None:
 @pytest.mark.spec("S4", "S8", "S9", "S11")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_kernel_and_oracle_agree_on_nested_fan_outs(shard: int) -> None:
-    each = NESTED // SHARDS
-    for seed in range(QUICK + shard * each, QUICK + (shard + 1) * each):
+    for seed in seeds(NESTED, shard, SHARDS):
         plan = draw(seed)
         assert difference(plan) is None, _told(plan)
 

@@ -7,7 +7,7 @@ import os
 import pytest
 from kernel.paths import walk
 from support.net_conformance import violations
-from thoroughness import few
+from thoroughness import few, seeds
 
 from petra.net import compile as compile_net
 
@@ -19,7 +19,7 @@ SHARDS = 20
 @pytest.mark.spec("S2", "S8", "S9", "S10", "S11", "S17")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_prefix_of_a_random_log_replays_and_keeps_the_invariants(shard: int) -> None:
-    for seed in range(shard, PATHS, SHARDS):
+    for seed in seeds(PATHS, shard, SHARDS):
         _, _, faults = walk(seed)
         assert not faults, (seed, faults[:5])
 

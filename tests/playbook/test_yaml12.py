@@ -255,7 +255,7 @@ def peak():  # not ru_maxrss: a child begins with that of the process it was for
 
 found = {}
 for name, text in json.load(sys.stdin).items():
-    problems, calls = counted(lambda: read(text).problems)
+    problems, calls = counted(lambda: read(text).problems, int(sys.argv[2]))
     found[name] = [[p.code for p in problems], max(len(p.message) for p in problems), calls, peak()]
 print(json.dumps(found))
 """
@@ -269,7 +269,7 @@ def limit_memory() -> None:
 @pytest.fixture(scope="module")
 def defused() -> Any:
     bombs = json.dumps({name: text for name, (text, _) in BOMBS.items()}).encode()
-    run = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1])]
+    run = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1]), str(CALLS_MAX)]
     child = subprocess.run(run, input=bombs, capture_output=True, check=True, preexec_fn=limit_memory)  # fmt: skip
     return json.loads(child.stdout)
 

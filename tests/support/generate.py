@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from random import Random  # noqa: TID251 - seeded, and only in tests
 from typing import Any
 
@@ -53,13 +54,17 @@ def random_path(seed: int) -> RandomPath:
         reading = read(json.dumps(made), f"random-{seed}")
         if reading.playbook is not None and reading.ok:
             break
-    child = read(json.dumps(_child(dice)), "child").playbook
-    assert child is not None
+    child = _read_child(json.dumps(_child(dice)))
     tools = {step["step"]: _script(dice) for step in made["workflow"]}
     tools |= {f"{step['step']}/compensate": _script(dice) for step in made["workflow"]}
     tools["child:k"] = _script(dice)
     selection = dice.choice(("fifo", "fifo", "priority", "name", "hash", "random"))
     return RandomPath(seed, reading.playbook, child, tools, selection, dice.choice((1, 1, 4)))
+
+
+@cache
+def _read_child(text: str) -> Playbook:
+    return read(text, "child").checked()
 
 
 def _script(dice: Random) -> list[dict[str, Any]]:

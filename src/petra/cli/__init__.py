@@ -38,6 +38,7 @@ _VERBS = MappingProxyType(
         "start": "Start a playbook that is applied, by its path.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
+        "dev": "Serve a folder of playbooks while you work on them.",
         "worker": "Do the runs of a pool for a server elsewhere.",
         "ps": "List executions.",
         "get": "Show an execution.",
@@ -63,6 +64,11 @@ _VERBS = MappingProxyType(
         "rm": "Remove executions, with what they stored.",
         "prune": "Remove executions that ended long ago.",
         "secret": "Credentials for playbooks, sealed in the home.",
+        "user": "Users and service accounts of a server.",
+        "token": "API tokens of a server.",
+        "audit": "Every act, log-in and refusal, chained by hash.",
+        "login": "Log in at a server.",
+        "logout": "End the log-in.",
         "db": "The store itself: migrate, stats, backup.",
     }
 )
@@ -72,6 +78,8 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "playbooks": ("apply", "playbooks"),
+        **{verb: ("accounts", verb) for verb in ("user", "token", "audit")},
+        **{verb: ("login", verb) for verb in ("login", "logout")},
         **{
             verb: ("executions", verb)
             for verb in (

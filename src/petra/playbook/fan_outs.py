@@ -31,6 +31,7 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
     In a net so large that it cannot be searched with that many looks, some may be missing.
     """
     found: set[str] = set()
+    ways = {step.step: (fans_out(step), [arc.step for arc in step.arcs]) for step in steps.values()}
     # a place is a step with the fan-outs inside this one that a token there is inside of
     seen: set[tuple[str, tuple[str, ...]]] = set()
     waiting: deque[tuple[str, tuple[str, ...]]] = deque((arc.step, ()) for arc in fan_out.arcs)
@@ -53,7 +54,8 @@ def closing_joins(steps: Mapping[str, Step], fan_out: Step, looks: int = LOOKS_M
                 else max(n for n, one in enumerate(inside) if one == join.of)
             )
             inside = inside[:depth]  # it closes a group inside this one
-        if fans_out(step):
+        fans, leads_to = ways[name]
+        if fans:
             inside = (*inside, name)
-        waiting.extend((arc.step, inside) for arc in step.arcs)
+        waiting.extend((there, inside) for there in leads_to if (there, inside) not in seen)
     return found

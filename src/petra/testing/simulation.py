@@ -27,6 +27,7 @@ from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts, called
+from petra.testing.wholes import Wholes
 from petra.wire import Assignment, Error, Iteration, Outcome, Report
 
 EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z, where virtual time begins
@@ -50,6 +51,7 @@ class Execution:
     log: list[Record] = field(default_factory=list)
     refused: str = ""
     settings: dict[tuple[str, str, bool], Settings] = field(default_factory=dict)
+    wholes: Wholes = field(default_factory=Wholes)
 
     def definition(self, given: Assignment) -> Program:
         """Return the definition that an assignment goes by, as a worker would (S23)."""
@@ -359,7 +361,9 @@ class Simulation:
         settings = self._settings(work, tasks)
         written = [write for done in work.reports for write in done.report.writes]
         if work.scope is None:  # once for all iterations: there may be very many
-            work.scope = self.whole(work.execution, work.given.scope)
+            work.scope = work.execution.wholes.of(
+                work.given.scope, partial(self.whole, work.execution)
+            )
         scope = {**work.scope, "keychain": _Keychain.of(work.execution.program)}
         if written:  # iterations handed out together see what the ones before them wrote
             scope["ctx"] = patch_ctx(scope["ctx"], written, settings.reducers)
