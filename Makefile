@@ -25,7 +25,7 @@ demo: $(READY) ## set everything up, then show the tour playbook
 
 test: $(READY) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 --dist worksteal -q
 
 OTHER := .venv-other
 INTO_OTHER := $(OTHER)/bin/pip install --quiet --disable-pip-version-check
@@ -34,7 +34,7 @@ test-python: ## the fast tests under another Python: make test-python PYTHON=pyt
 	$(PYTHON) -m venv --clear $(OTHER)
 	$(INTO_OTHER) --require-hashes -r requirements/dev.txt
 	$(INTO_OTHER) --no-deps --no-build-isolation -e .
-	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow"
 
 test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml allows
 	$(PYTHON) -m venv --clear $(OTHER)
@@ -42,7 +42,7 @@ test-oldest: ## the fast tests with the oldest dependencies that pyproject.toml 
 	$(PYTHON) scripts/oldest.py > $(OTHER)/oldest.txt
 	$(INTO_OTHER) -r $(OTHER)/oldest.txt
 	$(INTO_OTHER) --no-deps --no-build-isolation -e .
-	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 -q -m "not slow"
+	PETRA_QUICK=1 $(OTHER)/bin/pytest -n 2 --dist worksteal -q -m "not slow"
 
 examples: $(READY) ## run the tests of the examples
 	$(BIN)/petra test examples
@@ -52,14 +52,14 @@ check: $(READY) ## format, lint, types, import contracts, fast tests
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	PETRA_QUICK=1 $(BIN)/pytest -n 2 -q -m "not slow"
+	PETRA_QUICK=1 $(BIN)/pytest -n 2 --dist worksteal -q -m "not slow"
 
 format: $(READY) ## format and fix what can be fixed
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 
 # tests that take minutes each are no hangs here
-SOAK := $(BIN)/pytest -n 2 -q -o faulthandler_timeout=0
+SOAK := $(BIN)/pytest -n 2 --dist worksteal -q -o faulthandler_timeout=0
 
 soak: $(READY) ## 100,000 random paths, 20,000 nested fan-outs, 20,000 ordeals, every change of every key
 	PETRA_PATHS=100000 $(SOAK) tests/kernel/test_on_net.py -k random

@@ -224,6 +224,14 @@ CONCENTRATED: dict[Plant, Callable[[Plan], None]] = {
 """Bugs that take a rare coincidence: their ordeals have more of the fault that brings it about."""
 
 
+KNOWN: dict[Plant, int] = {
+    _the_heart_does_not_beat: 132, _a_report_is_sent_once: 101, _texts_are_normalised: 81,
+    _a_silent_worker_keeps_its_leases: 34, _a_store_that_refused_counts_as_one_that_stored: 29,
+    _recovery_forgets_what_it_could_not_do: 22,
+}  # fmt: skip
+"""Seeds that caught a bug late: they are tried first, and the others if they no longer do."""
+
+
 def _ordeal(seed: int, plant: Plant) -> Ordeal:
     ordeal = Ordeal(seed)
     concentrate = CONCENTRATED.get(plant)
@@ -233,7 +241,8 @@ def _ordeal(seed: int, plant: Plant) -> Ordeal:
 
 
 def _caught(plant: Plant) -> tuple[int, str] | None:
-    for seed in range(SEEDS):
+    first = KNOWN.get(plant, 0)
+    for seed in (first, *(other for other in range(SEEDS) if other != first)):
         if found := judge(_ordeal(seed, plant).run()):
             return seed, found[0]
     return None

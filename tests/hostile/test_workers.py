@@ -49,7 +49,10 @@ async def begun_in(path: Path, times: int = 1) -> list[int]:
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (
+        FileNotFoundError,
+        ProcessLookupError,
+    ):  # the second one if it ends between open and read
         return False
 
 
