@@ -97,14 +97,10 @@ class Library:
             yield from self._holding(folder, "")
 
     def _holding(self, folder: Path, words: str) -> Iterator[Head]:
-        found = folder.rglob("*") if folder in self.shelves else folder.glob("*")
-        for file in sorted(found):
-            if file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file():
-                if _SKIPPED & set(file.parts):
-                    continue
-                head = self._head(file, words)
-                if head is not None:
-                    yield head
+        for file in files_of(folder, deep=folder in self.shelves):
+            head = self._head(file, words)
+            if head is not None:
+                yield head
 
     def _head(self, file: Path, words: str) -> Head | None:
         """Read the head of a file, once, when it is first seen to hold the words."""
@@ -114,6 +110,14 @@ class Library:
                 return None
             self._heads[file] = _head_of(file, raw)
         return self._heads[file]
+
+
+def files_of(folder: Path, *, deep: bool) -> Iterator[Path]:
+    """Yield the files of a folder, and with ``deep`` of those in it, that may hold playbooks, sorted."""
+    for file in sorted(folder.rglob("*") if deep else folder.glob("*")):
+        may = file.suffix in _SUFFIXES and not file.name.endswith(_TESTS) and file.is_file()
+        if may and not _SKIPPED & set(file.parts):
+            yield file
 
 
 def beside(file: Path, shelves: Sequence[Path] = ()) -> Library:

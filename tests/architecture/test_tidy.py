@@ -33,6 +33,7 @@ LARGE_FILES = {
     "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
     "src/petra/engine/post.py": "letters taken and letters sent, which share what is open",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
+    "src/petra/library.py": "which playbook is meant, where it lies, and what it brings along",
     "src/petra/kinds.py": "what every kind takes, on one page",
     "src/petra/kernel/decide.py": "a command per function, and the loop that settles them",
     "src/petra/kernel/events.py": "every event of the log on one page",

@@ -38,6 +38,7 @@ _VERBS = MappingProxyType(
         "start": "Start a playbook that is applied, by its path.",
         "watch": "Go on with an execution and follow it.",
         "serve": "Run executions here and answer requests: API and streams.",
+        "dev": "Serve a folder of playbooks while you work on them.",
         "worker": "Do the runs of a pool for a server elsewhere.",
         "ps": "List executions.",
         "get": "Show an execution.",
@@ -63,6 +64,11 @@ _VERBS = MappingProxyType(
         "rm": "Remove executions, with what they stored.",
         "prune": "Remove executions that ended long ago.",
         "secret": "Credentials for playbooks, sealed in the home.",
+        "user": "Users and service accounts of a server.",
+        "token": "API tokens of a server.",
+        "audit": "Every act, log-in and refusal, chained by hash.",
+        "login": "Log in at a server.",
+        "logout": "End the log-in.",
         "db": "The store itself: migrate, stats, backup.",
     }
 )
@@ -72,6 +78,8 @@ _PLACES = MappingProxyType(
     {
         "watch": ("run", "watch"),
         "playbooks": ("apply", "playbooks"),
+        **{verb: ("accounts", verb) for verb in ("user", "token", "audit")},
+        **{verb: ("login", verb) for verb in ("login", "logout")},
         **{
             verb: ("executions", verb)
             for verb in (
@@ -154,6 +162,12 @@ class _LazyGroup(click.Group):
         try:
             with _reader_may_leave():
                 return super().invoke(ctx)
+        except click.UsageError as error:
+            from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
+
+            begins = "Error: "  # what click writes before it
+            words = folded(begins + error.format_message()).removeprefix(begins)
+            raise click.UsageError(words, ctx=error.ctx) from None
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
             ctx.exit(130)
@@ -190,6 +204,13 @@ def version() -> None:
     click.echo(__version__)
 
 
+def _complain(words: str) -> None:
+    """Say what went wrong, on as many lines as the terminal needs."""
+    from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
+
+    click.echo(folded(words), err=True)
+
+
 def main() -> None:
     """Run ``petra``."""
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
@@ -197,17 +218,14 @@ def main() -> None:
     try:
         petra(prog_name="petra", color=False if _without_colour() else None)
     except PetraError as error:
-        click.echo(f"error: {error}", err=True)
+        _complain(f"error: {error}")
         sys.exit(1)
     except OSError as error:
-        click.echo(f"error: {error}", err=True)
+        _complain(f"error: {error}")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("PETRA_DEBUG"):
             raise
-        words = f"error: {type(error).__name__}: {error}"
-        click.echo(
-            f"{words}\nthis is a bug in Petra; PETRA_DEBUG=1 shows where, please report it",
-            err=True,
-        )
+        _complain(f"error: {type(error).__name__}: {error}")
+        _complain("this is a bug in Petra; PETRA_DEBUG=1 shows where, please report it")
         sys.exit(1)

@@ -6,6 +6,9 @@ import asyncio
 import json
 import os
 import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +60,37 @@ def command(
     output: str,
 ) -> None:
     """Run executions and answer requests until it is told to end."""
-    prefix = f"/{prefix.strip('/')}" if prefix.strip("/") else ""
+    how = {"slots": slots, "workers": workers, "lease_s": lease}
+    serve(
+        Serving(
+            host=host, port=port, prefix=prefix, home=home, output=output, grace_s=grace, how=how
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What is served, where, and how; ``beside`` goes on meanwhile, and is told where this server answers."""
+
+    home: Path
+    output: str
+    host: str = "127.0.0.1"
+    port: int
+    prefix: str = ""
+    grace_s: float = 30.0
+    how: Mapping[str, Any] = field(default_factory=dict)
+    beside: Callable[[Local, str], Coroutine[Any, Any, None]] | None = None
+
+
+def serve(wanted: Serving) -> None:
+    """Serve until told to end.
+
+    Raises:
+        UsageError: it cannot be served, and why.
+    """
+    home = wanted.home
     try:
-        asyncio.run(
-            _serve(
-                host, port, prefix, home, output, grace_s=grace, slots=slots, workers=workers, lease_s=lease
-            )
-        )  # fmt: skip
+        asyncio.run(_serve(wanted))
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
@@ -75,9 +102,7 @@ def command(
         raise UsageError(f"{home} cannot be used: {error.strerror or error}") from None
 
 
-async def _serve(
-    host: str, port: int, prefix: str, home: Path, output: str, *, grace_s: float, **how: Any
-) -> None:
+async def _serve(wanted: Serving) -> None:
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
     from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
@@ -86,18 +111,37 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with Local.open(home, **how) as local:
+    home, prefix = wanted.home, wanted.prefix.strip("/")
+    prefix = f"/{prefix}" if prefix else ""
+    async with Local.open(home, **wanted.how) as local:
         register = Register(local.engine.store.accounts, local.clock)
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
-        async with serving(service, Address(host, port), grace_s=grace_s) as got:
+        address = Address(wanted.host, wanted.port)
+        async with serving(service, address, grace_s=wanted.grace_s) as got:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             code = identity.new_code() if is_open else ""
-            _say(f"{got.url}{prefix}", identity.token if is_open else "", code, output)
-            await _either(ended, local.engine)
+            url = f"{got.url}{prefix}"
+            _say(url, identity.token if is_open else "", code, wanted.output)
+            async with _meanwhile(wanted, local, f"{url}/login?code={code}" if code else url):
+                await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
         (home / ADDRESS).unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def _meanwhile(wanted: Serving, local: Local, url: str) -> AsyncIterator[None]:
+    """Have what goes on beside the server go on; what is wrong with it is said, and ends nothing."""
+    if wanted.beside is None:
+        yield
+        return
+    task = asyncio.create_task(wanted.beside(local, url))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 def _holder() -> str:

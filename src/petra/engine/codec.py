@@ -124,14 +124,16 @@ def status_then(program: Program, state: State, log: Sequence[Record]) -> tuple[
     return status, reason
 
 
-def execution_row(program: Program, state: State) -> rows.ExecutionRow:
-    """Return what lists show of an execution."""
-    status, reason = status_of(program, state)
-    labels = program.playbook.metadata.labels
-    shown = {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
-    shown |= state.labels
+def execution_row(
+    program: Program, state: State, shown: tuple[str, str] | None = None
+) -> rows.ExecutionRow:
+    """Return what lists show of an execution; ``shown`` is its status and the reason, where that is known."""
+    status, reason = shown or status_of(program, state)
+    given = program.playbook.metadata.labels
+    labels = {k: str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    labels |= state.labels
     if state.origins:
-        shown[FORKED_FROM] = state.origins[-1]
+        labels[FORKED_FROM] = state.origins[-1]
     return rows.ExecutionRow(
         id=state.id,
         playbook=state.playbook,
@@ -142,7 +144,7 @@ def execution_row(program: Program, state: State) -> rows.ExecutionRow:
         updated=state.now,
         ended=state.now if state.terminal else None,
         parent=state.parent,
-        labels=shown,
+        labels=labels,
     )
 
 

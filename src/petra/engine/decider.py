@@ -107,8 +107,14 @@ class Decider:
                 committing = None
             if drafts:
                 # the rows are made now, before the next decisions change the states they show
-                committing = self._errand("commit", self._commit(*self._prepare(drafts)))
-                await asyncio.sleep(0)  # it is under way while we decide on
+                commit = self._commit(*self._prepare(drafts))
+                if not self._inbox and _is_small(drafts):
+                    await (
+                        commit
+                    )  # nothing can be decided meanwhile: a task would only take turns of the loop
+                else:
+                    committing = self._errand("commit", commit)
+                    await asyncio.sleep(0)  # it is under way while we decide on
 
     async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -393,7 +399,8 @@ class Decider:
             entry.busy -= 1
             self._tell(draft)
             self._carry_out(draft)
-            self._post.closed(draft.taken)
+            if draft.taken:
+                self._post.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.part is not None:
                     link, lease, number = request.part
@@ -422,7 +429,8 @@ class Decider:
 
     def _tell(self, draft: Draft) -> None:
         """Tell whoever listens what is durable now."""
-        execution, change, feed = draft.entry.state.id, draft.change, self._feed
+        change, feed = draft.change, self._feed
+        execution = draft.entry.state.id
         if change is None or not draft.lines:
             feed.stirred(execution)
             return
@@ -460,6 +468,11 @@ def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
     seq = entry.state.seq
     draft = drafts[entry.state.id] = Draft(entry, seq, created=seq == 0)
     return draft
+
+
+def _is_small(drafts: dict[str, Draft]) -> bool:
+    """Tell whether a batch is one change, of which nothing comes that somebody waits for on the way."""
+    return len(drafts) == 1 and not any(one.mail or one.made for one in drafts.values())
 
 
 def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:

@@ -317,15 +317,17 @@ class Dispatcher:
     def _leased(self, worker: WorkerSeen, offer: Offer) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
-        key = (row.execution, row.pending.run)
+        execution = row.execution
+        key = (execution, row.pending.run)
         beside = self._offers[key]
-        beside.remove(offer)
-        if not beside:
+        if len(beside) == 1:
             del self._offers[key]
+        else:
+            beside.remove(offer)
         if (
             offer.gone
             or given is None
-            or not self._hands_out(row.execution)
+            or not self._hands_out(execution)
             or self._leases.is_out(row)
         ):
             return None
@@ -334,8 +336,8 @@ class Dispatcher:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
             worker.link.send(frames.Playbook(digest=given.playbook, text=text))
-        if row.execution not in worker.served:
-            remember(worker.served, row.execution)
+        if execution not in worker.served:
+            remember(worker.served, execution)
         expires = self._clock.monotonic() + self.lease_s
         lease = self._leases.give(row, worker, given, expires)
         return msgspec.structs.replace(given, lease=lease, lease_s=self.lease_s)
@@ -445,7 +447,7 @@ class Dispatcher:
         worker, lease = self._workers[link], self._leases.get(given.lease)
         if lease is None:
             return self._late(worker, given)
-        if not lease.is_for(given):
+        if not is_of(lease.row, given):
             raise BreachError("it reported something else than what its lease is for")
         if lease.worker is not worker:
             return False

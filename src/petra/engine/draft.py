@@ -150,8 +150,8 @@ class Draft(msgspec.Struct):
     entry: Entry
     expected: int
     lines: list[rows.Record] = []
-    said: list[tuple[e.AnyEvent, Written]] = []
-    """Of each line, the event and what was written of it."""
+    said: list[Written] = []
+    """What each line was made of."""
     stopped: list[str] = []
     mail: list[tuple[str, bytes]] = []
     told: list[f.Notify] = []
@@ -183,30 +183,28 @@ class Draft(msgspec.Struct):
             self.made += decision.made
         if decision.items:
             self.items.update(decision.items)
-        ledger, lines, said, end = self.entry.ledger, self.lines, self.said, body_end(at)
-        for event, (before, after) in zip(decision.events, decision.markings, strict=True):
-            made = ledger.write(event, before, after)
-            line = rows.Record(
-                seq=ledger.seq, type=TYPES[type(event)], at=at, hash=made.hash, previous=made.previous,
-                body=made.body[:-1] + end,
-            )  # fmt: skip
-            lines.append(line)
-            said.append((event, made))
+        written, end = self.entry.ledger.write(decision.events, decision.markings), body_end(at)
+        self.said += written
+        self.lines += [
+            rows.Record(
+                one.seq, TYPES[type(one.event)], at, one.hash, one.previous, one.body[:-1] + end
+            )
+            for one in written
+        ]
 
     def records(self) -> list[Record]:
         """Return its lines as records, for whoever listens."""
-        return [
-            recorded(line.seq, line.at, event, made)
-            for line, (event, made) in zip(self.lines, self.said, strict=True)
-        ]
+        return [recorded(one, line.at) for one, line in zip(self.said, self.lines, strict=True)]
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:
     """Return what a draft does to its execution, with the rows that show it."""
     entry, state = draft.entry, draft.entry.state
     shown = status_of(entry.program, state)
-    row = execution_row(entry.program, state) if draft.created or shown != entry.shown else None
-    entry.shown = shown
+    row = None
+    if draft.created or shown != entry.shown:
+        entry.shown = shown
+        row = execution_row(entry.program, state, shown)
     known, entry.wake = entry.wake, due
     return rows.Change(
         execution=state.id,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from petra.engine.codec import from_row
@@ -35,15 +35,14 @@ class UnknownExecutionError(PetraError):
     """There is no execution of that id."""
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """One execution in memory. ``state`` may be ahead of what is durable, by one batch at most."""
 
     program: Program
     state: State
     ledger: Ledger
     shown: tuple[str, str] = ("", "")
-    out: dict[str, set[str]] = field(default_factory=dict)
+    out: dict[str, set[str]] = {}
     wake: float | UnsetType | None = UNSET
     """The wake-up that is stored; unset while that is not known."""
     busy: int = 0

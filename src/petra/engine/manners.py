@@ -9,7 +9,7 @@ Which fields there are, and their types, is checked where frames are decoded.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from petra.engine.limits import FRAME_MANY, LINE_MAX, NAME_MAX, PATH_MAX, SLOTS_MAX
@@ -133,12 +133,12 @@ def _many(found: Sequence[object], what: str) -> None:
         raise BreachError(f"{len(found):,} {what} in one frame; at most {FRAME_MANY:,}")
 
 
-def _texts(texts: Iterable[str], what: str) -> None:
-    for number, text in enumerate(texts):
-        if len(text) > NAME_MAX:
-            raise BreachError(f"{what} has {len(text):,} characters; at most {NAME_MAX}")
-        if number >= FRAME_MANY:
-            raise BreachError(f"more than {FRAME_MANY:,} names in one frame")
+def _texts(texts: Collection[str], what: str) -> None:
+    longest = max(map(len, texts), default=0)
+    if longest > NAME_MAX:
+        raise BreachError(f"{what} has {longest:,} characters; at most {NAME_MAX}")
+    if len(texts) > FRAME_MANY:
+        raise BreachError(f"more than {FRAME_MANY:,} names in one frame")
 
 
 def _path(path: tuple[int, ...]) -> None:

@@ -26,5 +26,6 @@ def objects_of(lines: Iterable[Record]) -> tuple[str, ...]:
     """Return the keys of the objects that records refer to, each once."""
     found: dict[str, None] = {}
     for line in lines:
-        found.update(dict.fromkeys(reference["key"] for reference in references_of(line)))
-    return tuple(found)
+        if _MARK in line.body:
+            found.update(dict.fromkeys(reference["key"] for reference in references_of(line)))
+    return tuple(found) if found else ()

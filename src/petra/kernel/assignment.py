@@ -26,8 +26,15 @@ def assignment(
     run = state.runs[run_id]
     plan = program.plan_of(run)
     digest, step = run.began or (program.digest, run.step)
-    chunk = run.chunks[chunk_id] if chunk_id else None
-    if chunk is not None and chunk.gather:
+    readable = [*state.origins, state.parent] if state.inherits else state.origins
+    if not chunk_id:
+        return Assignment(
+            execution=state.id, run=run.id, step=step, playbook=digest, delivery=run.delivery,
+            scope=_scope(plan, state, run, everything=everything), compensate=bool(run.compensates),
+            readable=readable,
+        )  # fmt: skip
+    chunk = run.chunks[chunk_id]
+    if chunk.gather:
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, chunk=chunk_id,
             delivery=chunk.delivery, gather=to_gather(run, chunk.upto),
@@ -40,13 +47,13 @@ def assignment(
         playbook=digest,
         chunk=chunk_id,
         width=_width(plan, run, chunk),
-        delivery=chunk.delivery if chunk is not None else run.delivery,
+        delivery=chunk.delivery,
         scope=_scope(plan, state, run, everything=everything),
-        iterations=iterations(program, run, chunk.paths) if chunk is not None else [],
-        more=chunk is not None and goes_on(plan, run, chunk),
-        total=level_at(run.loop, (*chunk.at, 0)).total if chunk is not None and run.loop else 0,
+        iterations=iterations(program, run, chunk.paths),
+        more=goes_on(plan, run, chunk),
+        total=level_at(run.loop, (*chunk.at, 0)).total if run.loop else 0,
         compensate=bool(run.compensates),
-        readable=[*state.origins, state.parent] if state.inherits else state.origins,
+        readable=readable,
     )
 
 
@@ -56,9 +63,9 @@ def iterations(program: Program, run: Run, paths: list[tuple[int, ...]]) -> list
     return [Iteration(path=path, iter=iter_data(plan, run, path)) for path in paths]
 
 
-def _width(plan: StepPlan, run: Run, chunk: Chunk | None) -> int:
+def _width(plan: StepPlan, run: Run, chunk: Chunk) -> int:
     """Return how many iterations of a chunk may run at once: a local loop has all of them in one."""
-    if chunk is None or plan.loop is None or run.loop is None:
+    if plan.loop is None or run.loop is None:
         return 1
     if plan.loop.loop.spec.policy.exec != "local":
         return 1

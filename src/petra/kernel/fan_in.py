@@ -36,6 +36,8 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         return
     if join.mode == "or":
         return  # judged when nothing else can move
+    if token.stack and _counts(turn, join.of, token):
+        return
     level = closed_level(turn, plan.name, token.stack)
     if level is None:
         _fire_alone(turn, plan, token, [Output(0, token.output, 0)])
@@ -51,6 +53,16 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         turn.emit(
             e.TokenDiscarded(token=token.id, reason=f"branch {level.branch} has arrived before")
         )
+
+
+def _counts(turn: Turn, of: str | None, token: Token) -> bool:
+    """Have the group around a token judged if the token stands for its branch: what most have arrived for."""
+    level = token.stack[-1]
+    group = turn.state.groups.get(level.group)
+    if group is None or of not in (None, group.step) or group.arrived.get(level.branch) != token.id:
+        return False
+    turn.judge(group.id)
+    return True
 
 
 def _alone(turn: Turn, plan: StepPlan, token: Token) -> None:

@@ -47,11 +47,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 _encode = _encoder.encode
+_sha256 = hashlib.sha256
 
 
 class Written(msgspec.Struct, frozen=True, gc=False):
-    """What a ledger wrote: the receipt of an event, the bytes of both, and the links of the chain."""
+    """What a ledger wrote: an event and its receipt, the bytes of both, and the links of the chain."""
 
+    seq: int
+    event: e.AnyEvent
     receipt: Receipt
     body: bytes
     previous: bytes
@@ -77,28 +80,35 @@ class Ledger:
 
     def record(self, event: e.AnyEvent, at: float, before: int, after: int) -> Record:
         """Add an event to the chain."""
-        made = self.write(event, before, after)
-        return recorded(self.seq, at, event, made)
+        (made,) = self.write([event], [(before, after)])
+        return recorded(made, at)
 
-    def write(self, event: e.AnyEvent, before: int, after: int) -> Written:
-        """Add an event to the chain; return what is to be kept of it."""
-        self.seq = seq = self.seq + 1
-        shown = self._shown if before == self._marking else f"{before:064x}"
-        # a marking is written twice: as what will be, and as what was
-        self._marking, self._shown = after, f"{after:064x}" if after != before else shown
-        receipt = _RECEIPTS.get(type(event), _other)(event, shown, self._shown)
-        body = _encode((event, receipt))
-        previous = self._hash
-        content = b'[%b,%d,%b,"%b"]' % (self._name, seq, body[1:-1], self._hex)
-        self._hash = digest = hashlib.sha256(content).digest()
-        self._hex = hexlify(digest)
-        return Written(receipt, body, previous, digest)
+    def write(
+        self, events: Iterable[e.AnyEvent], markings: Iterable[tuple[int, int]]
+    ) -> list[Written]:
+        """Add the events of a decision to the chain; return what is to be kept of them."""
+        name, seq, previous, link = self._name, self.seq, self._hash, self._hex
+        marking, shown, written = self._marking, self._shown, []
+        for event, (before, after) in zip(events, markings, strict=True):
+            seq += 1
+            was = shown if before == marking else f"{before:064x}"
+            # a marking is written twice: as what will be, and as what was
+            marking, shown = after, f"{after:064x}" if after != before else was
+            receipt = _RECEIPTS.get(type(event), _other)(event, was, shown)
+            body = _encode((event, receipt))
+            digest = _sha256(b'[%b,%d,%b,"%b"]' % (name, seq, body[1:-1], link)).digest()
+            written.append(Written(seq, event, receipt, body, previous, digest))
+            previous, link = digest, hexlify(digest)
+        self.seq, self._hash, self._hex = seq, previous, link
+        self._marking, self._shown = marking, shown
+        return written
 
 
-def recorded(seq: int, at: float, event: e.AnyEvent, made: Written) -> Record:
+def recorded(made: Written, at: float) -> Record:
     """Return what was written as a record."""
     return Record(
-        seq=seq, at=at, event=event, receipt=made.receipt, previous=made.previous.hex(), hash=made.hash.hex()
+        seq=made.seq, at=at, event=made.event, receipt=made.receipt, previous=made.previous.hex(),
+        hash=made.hash.hex(),
     )  # fmt: skip
 
 

@@ -1,22 +1,15 @@
-"""What the API answers: the shapes of its resources, and the moments in them as RFC 3339."""
+"""What the API answers: the shapes of its resources, with moments as RFC 3339."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from petra.accounts.told import moment
 from petra.store.rows import ExecutionRow, Playbook, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
-
-
-def moment(at: float | None) -> str | None:
-    """Say a moment in UTC."""
-    if at is None:
-        return None
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):

@@ -77,7 +77,7 @@ def _problem(change: Change) -> str:
         return " is new: its change needs a row and at least one record"
     if change.row is not None and change.row.id != change.execution:
         return f" was given the row of '{change.row.id}'"
-    version = change.version
+    version = change.expected_version + len(change.records)
     if version > MAX_SEQ:
         return f" would have more than {MAX_SEQ:,} records"
     if change.snapshot is not None and change.snapshot.version > version:
@@ -132,7 +132,8 @@ def judge(
         return _outcome(change, Fate.CONFLICT, head)
     if _reopens(change.row, head):
         return _outcome(change, Fate.CONFLICT, head)
-    return Outcome(execution=change.execution, fate=Fate.APPLIED, version=change.version)
+    version = change.expected_version + len(change.records)
+    return Outcome(execution=change.execution, fate=Fate.APPLIED, version=version)
 
 
 def must_write(change: Change, outcome: Outcome, head: Head) -> bool:

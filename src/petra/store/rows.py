@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Anything a store keeps."""
 
 
-class Record(Row, frozen=True, gc=False):
+class Record(Row, frozen=True, kw_only=False, gc=False):
     """One entry of an execution's log. ``previous`` is the hash of the entry before it."""
 
     seq: int

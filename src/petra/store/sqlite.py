@@ -189,6 +189,7 @@ class SqliteStore:
         the writer's thread without the interpreter. Were the statements there too, each of them would have
         to win the interpreter back from a busy loop. Only where another program has the file locked is the
         lock waited for in the thread, and what touches many rows at once is done there, ``aside``.
+        A commit of one change is alone: there is little else to do, and a quick disk is quicker than the loop.
         """
         if self._readonly:
             raise UsageError(f"{self.path} was opened for reading only")
@@ -201,7 +202,8 @@ class SqliteStore:
                 else:
                     result = self._guarded(lambda: self._do(work))
                 deleted = gone(result)
-                await self._writer.run(lambda: self._guarded(lambda: self._commit(moved, deleted)))
+                commit = lambda: self._guarded(lambda: self._commit(moved, deleted))  # noqa: E731
+                await self._writer.run(commit, alone=len(moved) == 1)
             except BaseException:
                 self._heads.clear()
                 self._roll_back()  # whoever waited was told to stop in the middle of it

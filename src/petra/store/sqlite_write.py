@@ -121,11 +121,13 @@ class BatchWriter:
         known = self._known(batch)
         outcomes = tuple(self._change(change, batch, epochs, known) for change in batch.changes)
         answers, refused, new = judge_answers(batch.answers, known)
-        self._rows["insert_answer"] += (_answer(answer, None) for answer in new)
-        self._letters(batch)
-        for name in _ORDER:
-            if self._rows.get(name):
-                self._connection.executemany(self._sql[name], self._rows[name])
+        if new:
+            self._rows["insert_answer"] += [_answer(answer, None) for answer in new]
+        if batch.letters or batch.taken:
+            self._letters(batch)
+        rows, sql, executemany = self._rows, self._sql, self._connection.executemany
+        for name in filter(rows.__contains__, _ORDER):
+            executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
         self._credentials(batch.credentials)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
@@ -148,24 +150,21 @@ class BatchWriter:
         epochs: Mapping[int, int],
         known: Mapping[str, Answer],
     ) -> Outcome:
-        stream, head = self._heads.get(change.execution) or self._head(change.execution)
+        execution, records = change.execution, change.records
+        stream, head = self._heads.get(execution) or self._head(execution)
         stored_hash = None
-        if (
-            change.expected_version < head.version
-            and change.records
-            and change.version <= head.version
-        ):
+        if change.expected_version < head.version and records and change.version <= head.version:
             place = stream << SEQ_BITS | change.version
             stored_hash = self._connection.execute(self._sql["hash_at"], (place,)).get
-        owned = batch.epochs is None or owns(batch, change.execution, epochs)
+        owned = batch.epochs is None or owns(batch, execution, epochs)
         outcome = judge(change, head, owned=owned, known=known, stored_hash=stored_hash)
         if must_write(change, outcome, head):
+            moved = _moved(head, change, outcome.version)
             stream = stream or self._insert(change)
-            self._write(change, stream, head)
-            self._heads.note(change.execution, stream, _moved(head, change))
-            if change.records:
-                last = change.records[-1]
-                self._moved.append(head_of(change.execution, last.seq, last.hash))
+            self._write(change, stream, moved)
+            self._heads.note(execution, stream, moved)
+            if records:
+                self._moved.append(head_of(execution, moved.version, moved.hash))
         return outcome
 
     def _head(self, execution: str) -> tuple[int, Head]:
@@ -187,14 +186,14 @@ class BatchWriter:
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
 
-    def _write(self, change: Change, stream: int, head: Head) -> None:  # noqa: C901 - a row of questions
+    def _write(self, change: Change, stream: int, moved: Head) -> None:  # noqa: C901 - a row of questions
         rows = self._rows
         if change.expected_version > 0:
-            self._update(change, stream, head)
+            self._update(change, stream, moved)
         base = stream << SEQ_BITS
-        rows["insert_record"] += [
-            (base | r.seq, r.type, r.at, r.hash, r.previous, r.body) for r in change.records
-        ]
+        inserted = rows["insert_record"]
+        for r in change.records:
+            inserted.append((base | r.seq, r.type, r.at, r.hash, r.previous, r.body))
         if change.snapshot is not None:
             rows["set_snapshot"].append((stream, change.snapshot.version, change.snapshot.body))
         if change.wake is None:
@@ -223,14 +222,13 @@ class BatchWriter:
             for letter in given.letters
         ]
 
-    def _update(self, change: Change, stream: int, head: Head) -> None:
-        end = change.records[-1].hash if change.records else head.hash
+    def _update(self, change: Change, stream: int, moved: Head) -> None:
         if change.row is not None:
-            values = (change.version, end, *_columns(change.row), stream)
+            values = (moved.version, moved.hash, *_columns(change.row), stream)
             self._rows["update_execution"].append(values)
         elif change.records:
             self._rows["move_execution"].append(
-                (change.version, end, change.records[-1].at, stream)
+                (moved.version, moved.hash, change.records[-1].at, stream)
             )
 
     def _item(self, item: WorkItemRow, stream: int) -> None:
@@ -266,15 +264,12 @@ class BatchWriter:
                 self._connection.execute(self._sql["set_credential"], (c.name, c.body, c.updated))
 
 
-def _moved(head: Head, change: Change) -> Head:
-    """Return where a log stands after a change."""
-    row = change.row
-    return Head(
-        version=change.version,
-        hash=change.records[-1].hash if change.records else head.hash,
-        ended=row.ended if row is not None else head.ended,
-        status=row.status if row is not None else head.status,
-    )
+def _moved(head: Head, change: Change, version: int) -> Head:
+    """Return where a log stands after a change, at that version."""
+    row, digest = change.row, change.records[-1].hash if change.records else head.hash
+    if row is None:
+        return Head(version=version, hash=digest, ended=head.ended, status=head.status)
+    return Head(version=version, hash=digest, ended=row.ended, status=row.status)
 
 
 def expire_streams(connection: apsw.Connection, before: float, limit: int) -> list[tuple[str, int]]:

@@ -167,21 +167,10 @@ def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
     ok = not isinstance(event, e.StepFailed)
     before = None if ok else run.seen.get(run.step) or state.latest.get(run.step)
     return Activation(
-        step=run.step,
-        run=run.id,
-        ok=ok,
-        result=event.result,
-        has_result=event.has_result,
-        error=event.error,
-        name=_NAMES[type(event)],
-        args=run.args,
-        started_at=run.started_at,
-        finished_at=state.now,
-        seq=state.seq,
-        counts=event.counts,
-        actor=event.actor,
-        before=before.done if before is not None else None,
-    )
+        run.step, run.id, ok, event.result, event.has_result, event.error, _NAMES[type(event)], run.args,
+        run.started_at, state.now, state.seq, event.counts, event.actor,
+        before.done if before is not None else None,
+    )  # fmt: skip
 
 
 _NAMES: dict[type, str] = {

@@ -21,22 +21,13 @@ def add(
 ) -> None:
     """Put a token into ``S.ready``; one that closes a group arrives there, and has left the groups inside that."""
     around = stack
-    if made.arrives is not None and not made.empty:
+    if made.arrives is not None and not made.empty and stack[-1].group != made.arrives:
         stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
-    state.arrivals += 1
+    state.arrivals = arrival = state.arrivals + 1
+    arrow = (origin, made.arc) if origin else None
     token = Token(
-        id=made.id,
-        step=made.step,
-        args=made.args,
-        stack=stack,
-        seen=seen,
-        source=source,
-        arrow=(origin, made.arc) if origin else None,
-        output=output,
-        since=state.seq,
-        arrival=state.arrivals,
-        empty=made.empty,
-    )
+        made.id, made.step, made.args, stack, seen, source, arrow, output, state.seq, arrival, made.empty
+    )  # fmt: skip
     if made.joined:
         token.joined = True
     state.add_token(token)

@@ -8,13 +8,14 @@ import msgspec
 from litestar import Request, Response, Router, delete, get, patch, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from petra.accounts import Session, Token, User
+from petra.accounts import Session, User
 from petra.accounts.secrets import digest
+from petra.accounts.told import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.parameters import bounded
 from petra.server.service import TheService, Who
-from petra.server.shapes import Page, Shape, moment
+from petra.server.shapes import Page, Shape
 
 AnyHttpRequest = Request[Any, Any, Any]
 _ADMIN = needs(May.ADMINISTER, where=Where.SOMEWHERE)
@@ -102,18 +103,7 @@ class SessionItem(Shape, frozen=True):
 
 
 def _user(one: User) -> UserItem:
-    return UserItem(
-        name=one.name, kind="service" if one.service else "user", roles=[str(grant) for grant in one.grants],
-        act_as=one.act_as, disabled=one.disabled, created=moment(one.created),
-    )  # fmt: skip
-
-
-def _token(one: Token) -> dict[str, Any]:
-    return {
-        "id": one.id, "name": one.name, "user": one.user, "roles": [str(grant) for grant in one.grants],
-        "pool": one.pool, "created": moment(one.created), "by": one.by, "expires": moment(one.expires),
-        "used": moment(one.used), "revoked": moment(one.revoked),
-    }  # fmt: skip
+    return UserItem(**user_data(one))
 
 
 def _session(one: Session, current: str) -> SessionItem:
@@ -153,7 +143,7 @@ async def change_user(
 async def tokens(service: TheService, who: Who) -> Page[TokenItem]:
     """List the tokens that you may revoke."""
     found = await service.register.tokens(who)
-    return Page(items=[TokenItem(**_token(one)) for one in found])
+    return Page(items=[TokenItem(**token_data(one)) for one in found])
 
 
 @post("/tokens", status_code=201, opt=KNOWN)
@@ -165,7 +155,7 @@ async def issue(
         who, user=data.user, roles=[data.role] if data.role else [], pool=data.pool, name=data.name,
         expires_s=data.expires_s, in_session=bool(request.state.session),
     )  # fmt: skip
-    return MadeToken(**_token(made), token=secret)
+    return MadeToken(**token_data(made), token=secret)
 
 
 @delete("/tokens/{token:str}", status_code=204, opt=KNOWN)

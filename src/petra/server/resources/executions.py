@@ -13,6 +13,7 @@ from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
+from petra.accounts.told import moment
 from petra.desk import marking, result_of
 from petra.desk.looking import looked
 from petra.desk.principal import May
@@ -28,7 +29,7 @@ from petra.server.needs import Where, needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
-from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, moment, row_data
+from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
 from petra.store.rows import ExecutionFilter
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]

@@ -1,0 +1,276 @@
+"""``petra user``, ``petra token``, ``petra audit``: who may come in, and what they did.
+
+They ask the server of the home while one runs, or the one that ``--server`` names, as whoever the token stands for; where
+none runs, they change the store of the home as its owner, and note that too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from petra.accounts import Audit, Register
+from petra.accounts.audit import Note
+from petra.accounts.told import moment, token_data, user_data
+from petra.cli.calling import server_option, there
+from petra.cli.home import home_option, writing
+from petra.cli.output import as_json, print_json
+from petra.clock import SystemClock
+from petra.desk import owner
+from petra.store.base import Store
+
+T = TypeVar("T")
+Body = dict[str, Any]
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def _done(
+    home: Path,
+    server: str | None,
+    here: Callable[[Register, Audit], Awaitable[Any]],
+    call: tuple[str, str, Body | None],
+    act: str = "",
+) -> Any:
+    """Have something done by a server, or in the store of the home; what is an ``act`` is noted there."""
+
+    async def in_store(store: Store) -> Any:
+        clock = SystemClock()
+        register, audit = Register(store.accounts, clock), Audit(store.accounts, clock)
+        found = await here(register, audit)
+        if act:
+            await audit.note(Note(actor=owner().name, act=act))
+        return found
+
+    async def at_server() -> Any:
+        return await there(home, server, *call)
+
+    return asyncio.run(at_server() if server else writing(home, in_store, at_server))
+
+
+def _password(name: str) -> str:
+    if sys.stdin.isatty():
+        return str(click.prompt(f"password of '{name}'", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\n")
+
+
+def _seconds(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    if given is None:
+        return None
+    if len(given) < 2 or given[-1] not in _UNITS or not given[:-1].isdecimal():
+        raise click.BadParameter("write a number and s, m, h or d, e.g. 30d")
+    return float(given[:-1]) * _UNITS[given[-1]]
+
+
+# Users
+
+
+@click.group("user")
+def user() -> None:
+    """Users and service accounts of a server."""
+
+
+@user.command("add")
+@click.argument("name")
+@click.option("--role", "roles", multiple=True, help="ROLE@NAMESPACE, e.g. operator@default.")
+@click.option("--service", is_flag=True, help="A program's account: tokens, and no password.")
+@click.option("--act-as", is_flag=True, help="It may act as others; both are recorded.")
+@server_option
+@home_option
+@as_json
+def add_user(
+    name: str, roles: tuple[str, ...], *, service: bool, act_as: bool, server: str | None, home: Path, output: str
+) -> None:  # fmt: skip
+    """Add a user; the password is typed, or read from the standard input."""
+    password = "" if service else _password(name)
+
+    async def here(register: Register, _: Audit) -> Body:
+        made = await register.add_user(
+            owner(), name, roles, password=password, service=service, act_as=act_as
+        )
+        return user_data(made)
+
+    body = {"name": name, "roles": list(roles), "password": password, "service": service, "act_as": act_as}  # fmt: skip
+    made = _done(home, server, here, ("POST", "/users", body), f"petra user add {name}")
+    _say(made, output, f"added '{name}'")
+
+
+@user.command("change")
+@click.argument("name")
+@click.option("--role", "roles", multiple=True, help="The roles it has from now on, and no others.")
+@click.option("--password", "asks", is_flag=True, help="Give it a new password; its sessions end.")
+@click.option("--disable/--enable", "disabled", default=None, help="Let it in no more, or again.")
+@server_option
+@home_option
+@as_json
+def change_user(
+    name: str, roles: tuple[str, ...], *, asks: bool, disabled: bool | None, server: str | None, home: Path,
+    output: str,
+) -> None:  # fmt: skip
+    """Change a user."""
+    password = _password(name) if asks else None
+
+    async def here(register: Register, _: Audit) -> Body:
+        changed = await register.change_user(
+            owner(), name, roles=roles or None, password=password, disabled=disabled
+        )
+        return user_data(changed)
+
+    body = {"roles": list(roles) or None, "password": password, "disabled": disabled}
+    call = ("PATCH", f"/users/{name}", body)
+    _say(_done(home, server, here, call, f"petra user change {name}"), output, f"changed '{name}'")
+
+
+@user.command("list")
+@server_option
+@home_option
+@as_json
+def list_users(server: str | None, home: Path, output: str) -> None:
+    """List users."""
+
+    async def here(register: Register, _: Audit) -> Body:
+        return {"items": [user_data(one) for one in await register.users(owner())]}
+
+    items = _done(home, server, here, ("GET", "/users", None))["items"]
+    if output == "json":
+        print_json(items)
+        return
+    for one in items:
+        more = " disabled" if one["disabled"] else ""
+        click.echo(f"{one['name']}  {one['kind']}  {' '.join(one['roles'])}{more}")
+
+
+# Tokens
+
+
+@click.group("token")
+def token() -> None:
+    """API tokens of a server."""
+
+
+@token.command("create")
+@click.option("--user", "name", default="", help="The user it acts as.")
+@click.option("--role", default="", help="Or a role of its own, e.g. viewer@default, worker.")
+@click.option("--pool", default="", help="Of a worker: the pool that it works for.")
+@click.option("--label", default="", help="What it is for.")
+@click.option("--expires", "expires_s", callback=_seconds, help="How long it is good, e.g. 30d.")
+@server_option
+@home_option
+@as_json
+def create_token(
+    name: str, role: str, pool: str, label: str, *, expires_s: float | None, server: str | None, home: Path,
+    output: str,
+) -> None:  # fmt: skip
+    """Make a token; it is shown here and never again."""
+
+    async def here(register: Register, _: Audit) -> Body:
+        made, secret = await register.issue(
+            owner(), user=name, roles=[role] if role else [], pool=pool, name=label, expires_s=expires_s
+        )  # fmt: skip
+        return {**token_data(made), "token": secret}
+
+    body = {"user": name, "role": role, "pool": pool, "name": label, "expires_s": expires_s}
+    act = f"petra token create {name or role}"
+    made = _done(home, server, here, ("POST", "/tokens", body), act)
+    if output == "json":
+        print_json(made)
+    else:
+        click.echo(made["token"])
+        click.echo(f"this is token {made['id']}; it is not shown again", err=True)
+
+
+@token.command("list")
+@server_option
+@home_option
+@as_json
+def list_tokens(server: str | None, home: Path, output: str) -> None:
+    """List tokens, without their secrets."""
+
+    async def here(register: Register, _: Audit) -> Body:
+        return {"items": [token_data(one) for one in await register.tokens(owner())]}
+
+    items = _done(home, server, here, ("GET", "/tokens", None))["items"]
+    if output == "json":
+        print_json(items)
+        return
+    for one in items:
+        state = "revoked" if one["revoked"] else f"used {one['used'] or 'never'}"
+        click.echo(f"{one['id']}  {one['user'] or ' '.join(one['roles'])}  {one['name']}  {state}")
+
+
+@token.command("revoke")
+@click.argument("name", metavar="ID")
+@server_option
+@home_option
+def revoke_token(name: str, server: str | None, home: Path) -> None:
+    """Let a token in no more."""
+
+    async def here(register: Register, _: Audit) -> None:
+        await register.revoke(owner(), name)
+
+    _done(home, server, here, ("DELETE", f"/tokens/{name}", None), f"petra token revoke {name}")
+    click.echo(f"revoked {name}")
+
+
+# The audit
+
+
+@click.group("audit")
+def audit() -> None:
+    """Every act, log-in and refusal, chained by hash."""
+
+
+@audit.command("list")
+@click.option("--after", type=click.IntRange(0), default=0, help="Behind this entry.")
+@click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
+@server_option
+@home_option
+@as_json
+def list_audit(after: int, limit: int, *, server: str | None, home: Path, output: str) -> None:
+    """List entries, oldest first."""
+
+    async def here(_: Register, audit: Audit) -> Body:
+        found = await audit.entries(after=after, limit=limit)
+        return {"items": [{**one, "at": moment(one["at"])} for one in found]}
+
+    call = ("GET", f"/audit?after={after}&limit={limit}", None)
+    items = _done(home, server, here, call)["items"]
+    if output == "json":
+        print_json(items)
+        return
+    for one in items:
+        code = f" {one['code']}" if one["code"] else ""
+        click.echo(f"{one['number']}  {one['at']}  {one['actor'] or '-'}  {one['act']}  {one['outcome']}{code}")  # fmt: skip
+
+
+@audit.command("verify")
+@server_option
+@home_option
+@as_json
+def verify_audit(server: str | None, home: Path, output: str) -> None:
+    """Prove that the audit is as it was written."""
+
+    async def here(_: Register, audit: Audit) -> Body:
+        count, wrong = await audit.verify()
+        return {"entries": count, "ok": not wrong, "problems": wrong[:100]}
+
+    found = _done(home, server, here, ("POST", "/audit/verify", {}))
+    if output == "json":
+        print_json(found)
+    else:
+        for one in found["problems"]:
+            click.echo(one)
+        click.echo(f"{found['entries']} entries, {'all as written' if found['ok'] else 'not all as written'}")  # fmt: skip
+    if not found["ok"]:
+        sys.exit(1)
+
+
+def _say(made: Body, output: str, words: str) -> None:
+    if output == "json":
+        print_json(made)
+    else:
+        click.echo(words)
