@@ -176,3 +176,25 @@ def test_a_long_text_is_read_beside_the_loop_and_its_errors_have_places(tmp_path
         }
         assert api.post("/playbooks", json={"text": text}).status_code == 201
         assert api.post("/executions", json={"playbook": "long"}).status_code == 201
+
+
+def test_what_one_server_revokes_is_over_at_another_one_too(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    store = ("--store", new_database())
+    with (
+        serve(tmp_path / "a", *store) as one,
+        serve(tmp_path / "b", *store) as other,
+        one.client() as api,
+    ):
+        api.post("/users", json={"name": "robot", "roles": ["viewer"], "service": True})
+        made = api.post("/tokens", json={"user": "robot"}).json()
+        headers = {"Authorization": f"Bearer {made['token']}"}
+        there = f"{other.url}/api/v1/me"
+        assert httpx2.get(there, headers=headers).json()["name"] == "robot"
+        assert api.delete(f"/tokens/{made['id']}").status_code == 204
+        assert httpx2.get(there, headers=headers).status_code == 401
+        with other.client() as second:
+            acts = {entry["act"] for entry in second.get("/audit").json()["items"]}
+            assert {"POST /users", "POST /tokens"} <= acts
+            assert second.post("/audit/verify").json()["ok"]
