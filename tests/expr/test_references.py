@@ -140,6 +140,7 @@ FILTER_USES: dict[str, list[str]] = {
     "combine": ["row|combine(rows[1])", "row|combine({'at': {'y': n}}, rows[1], recursive=yes)", "row|combine(rows)"],
     "flatten": ["nested|flatten", "[rows, nested]|flatten(1)", "pairs|flatten"], "hash": ["rows|hash", "text|hash('md5')"],
     "regex_replace": ["text|regex_replace('[a-c]+', text)", "text|regex_replace(text, words[0], yes)"],
+    "zone": ["'2024-02-29'|zone('Europe/Paris')", "n|zone('UTC')"],
     "strftime": ["n|strftime('%F %T')", "'2024-02-29'|strftime(words[0])"], "zip": ["rows|zip(numbers, nested)", "rows|zip(n)"],
 }  # fmt: skip
 TEST_USES: dict[str, list[str]] = {
