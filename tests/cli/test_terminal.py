@@ -95,3 +95,23 @@ def test_a_detached_execution_is_taken_up_by_the_next_run(tmp_path: Path) -> Non
 
 def test_a_file_and_resume_exclude_each_other(tmp_path: Path) -> None:
     assert "either a FILE or --resume" in petra(tmp_path, "run", "x.yaml", "--resume", code=2)
+
+
+SLIPS = [
+    ["start", "a/playbook/that/nobody/has/ever/applied/in/this/folder"],
+    ["run", "small.yaml", "--resume"],
+    ["run", "small.yaml", "--detach", "--set", "a_key_that_this_playbook_does_not_have=1"],
+    ["get", "an-execution-that-is-not-here-and-has-a-very-long-name"],
+]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip[0])
+def test_what_is_said_to_a_slip_fits_the_terminal(tmp_path: Path, slip: list[str], columns: int) -> None:  # fmt: skip
+    (tmp_path / "small.yaml").write_text(BOOK)
+    written, _ = on_a_terminal(tmp_path, *slip, columns=columns)
+    lines = CODES.sub("", written).replace("\r", "").splitlines()
+    # A name is not broken: nobody could copy it.
+    wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
+    assert lines
+    assert not wide

@@ -93,7 +93,7 @@ def play(
             async with local(store, objects=objects) as petra:
                 await then(petra)
 
-    asyncio.run(asyncio.wait_for(scenario(), 120))
+    asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
 @pytest.mark.spec("S13")

@@ -157,6 +157,18 @@ def test_a_guard_takes_undefined_for_false(source: str, expected: bool) -> None:
 
 @pytest.mark.spec("S6")
 @pytest.mark.parametrize(
+    "words", ["ctx.x > 3", "3 <= ctx.x", "ctx.x + 1", "-ctx.x", "1 < 2 < ctx.x"]
+)
+def test_an_exact_guard_refuses_to_order_or_count_what_is_undefined(words: str) -> None:
+    template = compile_template(f"{{{{ {words} }}}}", Profile.SERVER)
+    assert template.test({"ctx": {}}) is False
+    with pytest.raises(ExpressionError, match=r"ctx\.x"):
+        template.test({"ctx": {}}, exact=True)
+    assert template.test({"ctx": {"x": 5}}, exact=True) is True
+
+
+@pytest.mark.spec("S6")
+@pytest.mark.parametrize(
     "source",
     [
         "{{ ctx.x.y }}", "a{{ ctx.x.y }}", "{{ ctx.x.y > 3 }}", "{{ 3 == ctx.x.y }}", "{{ 'a' in ctx.x.y }}",

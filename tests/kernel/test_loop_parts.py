@@ -376,6 +376,7 @@ def most_held(rows: int) -> int:
     return most
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S9", "S18")
 def test_what_is_held_of_a_loop_does_not_grow_with_its_rows() -> None:
     assert most_held(2_000) == most_held(10_000) < 400

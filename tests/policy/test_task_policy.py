@@ -61,8 +61,15 @@ def test_without_a_policy_ok_continues_and_error_fails() -> None:
 
 @pytest.mark.spec("S6")
 def test_what_is_undefined_makes_a_guard_false() -> None:
-    decision = judge(ok(), when("{{ outcome.http.status >= 500 }}", "fail"), always("break"))
+    decision = judge(ok(), when("{{ outcome.http.status }}", "fail"), always("break"))
     assert decision.action == "break"
+
+
+@pytest.mark.spec("S6")
+@pytest.mark.parametrize("words", ["outcome.http.status >= 500", "outcome.http.status + 1"])
+def test_an_ordering_of_what_is_undefined_is_an_error_of_the_run(words: str) -> None:
+    decision = judge(ok(), when(f"{{{{ {words} }}}}", "break"), always("break"))
+    assert (decision.action, kind_of(decision)) == ("fail", "transform")
 
 
 @pytest.mark.spec("S5")

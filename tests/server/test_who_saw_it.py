@@ -25,6 +25,7 @@ def version(number: int) -> str:
     return book(f"  - {{step: one, desc: '{number}', tool: {{kind: noop}}}}\n", name="contested")
 
 
+@pytest.mark.slow
 def test_of_many_who_change_the_ctx_they_saw_one_does(server: Served, api: httpx2.Client) -> None:
     shown = started(api, WAITS)
     path, seen = f"/executions/{shown['id']}/ctx", f'"{shown["version"]}"'
@@ -61,6 +62,7 @@ def test_a_version_that_cannot_be_is_stale(api: httpx2.Client, seen: str) -> Non
     assert (answer.status_code, answer.json()["code"]) == (412, "stale")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S16")
 def test_of_many_who_replace_the_playbook_they_saw_one_does(
     server: Served, api: httpx2.Client

@@ -292,6 +292,7 @@ def test_many_and_params_exclude_each_other(sql: Sql) -> None:
     assert "params or many" in bad(run(sql.kind, fields)).message
 
 
+@pytest.mark.slow
 def test_ten_megabytes_of_rows_are_written(sql: Sql) -> None:
     rows = [[n, n, "x" * 100] for n in range(100_000)]
     assert good(many(sql, "INSERT INTO item VALUES (?, ?, ?)", rows))["count"] == 100_000
@@ -299,6 +300,7 @@ def test_ten_megabytes_of_rows_are_written(sql: Sql) -> None:
     assert found == [{"c": 100_000, "s": 4_999_950_000, "l": 100}]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S5", "S22")
 @pytest.mark.parametrize("bad_one", [0, 1, 9_999, 10_000, 24_999])
 def test_of_very_many_rows_the_error_names_the_first_that_does_not_fit(sql: Sql, bad_one: int) -> None:  # fmt: skip

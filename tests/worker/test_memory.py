@@ -40,6 +40,7 @@ def held(kind: type) -> int:
     return sum(type(one) is kind for one in gc.get_objects())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("given", [{}, {"items": [1, 2, 3]}, {"items": [1, 2, 3], "width": 3}])
 def test_of_what_has_ended_nothing_waits_for_the_collector(
@@ -55,7 +56,7 @@ def test_of_what_has_ended_nothing_waits_for_the_collector(
         assert max(counted) <= 2, counted
 
     objects = Counted(tmp_path)
-    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(), objects=objects), 20))
+    asyncio.run(asyncio.wait_for(with_worker(play, ProbeTools(), objects=objects), 300))
 
 
 def test_what_is_kept_is_weighed_as_it_is_in_memory(tmp_path: Path) -> None:

@@ -162,6 +162,12 @@ class _LazyGroup(click.Group):
         try:
             with _reader_may_leave():
                 return super().invoke(ctx)
+        except click.UsageError as error:
+            from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
+
+            begins = "Error: "  # what click writes before it
+            words = folded(begins + error.format_message()).removeprefix(begins)
+            raise click.UsageError(words, ctx=error.ctx) from None
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
             ctx.exit(130)
@@ -198,6 +204,13 @@ def version() -> None:
     click.echo(__version__)
 
 
+def _complain(words: str) -> None:
+    """Say what went wrong, on as many lines as the terminal needs."""
+    from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
+
+    click.echo(folded(words), err=True)
+
+
 def main() -> None:
     """Run ``petra``."""
     # a read playbook is many small objects that stay: at the default, they are looked through over and over
@@ -205,17 +218,14 @@ def main() -> None:
     try:
         petra(prog_name="petra", color=False if _without_colour() else None)
     except PetraError as error:
-        click.echo(f"error: {error}", err=True)
+        _complain(f"error: {error}")
         sys.exit(1)
     except OSError as error:
-        click.echo(f"error: {error}", err=True)
+        _complain(f"error: {error}")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("PETRA_DEBUG"):
             raise
-        words = f"error: {type(error).__name__}: {error}"
-        click.echo(
-            f"{words}\nthis is a bug in Petra; PETRA_DEBUG=1 shows where, please report it",
-            err=True,
-        )
+        _complain(f"error: {type(error).__name__}: {error}")
+        _complain("this is a bug in Petra; PETRA_DEBUG=1 shows where, please report it")
         sys.exit(1)

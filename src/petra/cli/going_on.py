@@ -14,7 +14,7 @@ import click
 from petra.cli.follow import Showing, Silent, is_live, telling
 from petra.cli.home import EXIT, INTERRUPTED, act, either, shown_data, whole_result
 from petra.cli.left import Left, left_here, left_in
-from petra.cli.output import count, print_json
+from petra.cli.output import count, folded, print_json
 from petra.cli.show import hint, summary
 from petra.embedded import Local, Result
 from petra.errors import UsageError
@@ -85,6 +85,6 @@ def say(result: Result, *, drawn: bool) -> None:
     if drawn:
         words = words.partition("\n")[2]
     if words:
-        click.echo(words)
+        click.echo("\n".join(folded(line) for line in words.split("\n")))
     if not drawn or result.reason != "human":
         hint(result)

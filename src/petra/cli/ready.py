@@ -16,7 +16,7 @@ import click
 from petra.cli.check import HOME, Checked, broken_callees, check_file
 from petra.cli.files import load
 from petra.cli.home import shown_data
-from petra.cli.output import count, print_json, print_problem
+from petra.cli.output import count, folded, print_json, print_problem
 from petra.desk.result import refusal
 from petra.library import Gathered, beside, gather
 from petra.net.proof import Proof
@@ -89,4 +89,4 @@ def _warn(problems: list[Problem], reading: Reading) -> None:
         print_problem(problem, reading.lines, reading.name, err=True)
     if (left := len(problems) - _SHOWN) > 0:
         words = f"{reading.name}: and {count(left, 'more problem')}; 'petra check' shows all"
-        click.echo(words, err=True)
+        click.echo(folded(words), err=True)

@@ -94,7 +94,7 @@ def command(
         file, output, home=home, allow_unsound=allow_unsound, library=library
     )
     for words in unknown_keys(playbook, given):
-        click.echo(f"warning: {words}", err=True)
+        click.echo(folded(f"warning: {words}"), err=True)
     begin = Begin(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
@@ -151,7 +151,7 @@ class Starting:
         result = await either(self.home, opened, self._there, only=only)
         if result is None:
             words = f"another petra has {self.home} open and runs it; this one looks on"
-            click.echo(words, err=True)
+            click.echo(folded(words), err=True)
             with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
                 result = await follow(self.home, self.named[0], view, waits=self.waits, fresh=True)
         return result

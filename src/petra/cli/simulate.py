@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from petra.cli.files import library_option, load
-from petra.cli.output import as_json, print_json, print_problem
+from petra.cli.output import as_json, folded, print_json, print_problem
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
 from petra.kernel.waiting import Wait, WorkItem
@@ -72,7 +72,7 @@ def command(
     for reading in beside.faulty:
         _usable(reading)
     for words in unknown_keys(playbook, given):
-        click.echo(f"warning: {words}", err=True)
+        click.echo(folded(f"warning: {words}"), err=True)
     seen: list[dict[str, Any]] = []
     silent = output == "json"
     walk = Walk(

@@ -24,7 +24,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, folded, print_json
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
@@ -280,7 +280,7 @@ def _branch(
     )
     workload = workload_of("", pairs) if pairs else None
     for words in unknown_keys(changed or own_playbook(home, origin), workload or {}):
-        click.echo(f"warning: {words}", err=True)
+        click.echo(folded(f"warning: {words}"), err=True)
     given = Branch(
         id=request_id(), execution=new_id(SystemClock()), origin=origin,
         playbook=to_yaml(changed) if changed is not None else "", beside=beside(around),

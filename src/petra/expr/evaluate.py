@@ -72,6 +72,9 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
 }  # fmt: skip
 
 
+_ORDERINGS = ("<", ">", "<=", ">=")
+
+
 class Compiler:
     """Compiles the expressions of one template."""
 
@@ -400,7 +403,7 @@ class Compiler:
 
         def run(frame: Frame) -> Value:
             value = operand(frame)
-            return frame.missing(value) if type(value) is Undefined else apply(value)
+            return frame.lacking(value) if type(value) is Undefined else apply(value)
 
         return _placed(run, node.start)
 
@@ -413,9 +416,9 @@ class Compiler:
             for apply, operand in rest:
                 other = operand(frame)
                 if type(value) is Undefined:
-                    return frame.missing(value)
+                    return frame.lacking(value)
                 if type(other) is Undefined:
-                    return frame.missing(other)
+                    return frame.lacking(other)
                 value = apply(frame, value, other)
             return value
 
@@ -424,16 +427,17 @@ class Compiler:
     def _compare(self, node: tree.Compare) -> Run:
         first = self.operand(node.first)
         rest = [
-            (sign in ("!=", "not in"), COMPARISONS[sign], self.operand(item))
+            (sign in ("!=", "not in"), sign in _ORDERINGS, COMPARISONS[sign], self.operand(item))
             for sign, item in node.rest
         ]
 
         def run(frame: Frame) -> Value:
             left = first(frame)
-            for if_missing, holds, operand in rest:
+            for if_missing, orders, holds, operand in rest:
                 right = operand(frame)
                 if type(left) is Undefined or type(right) is Undefined:
-                    frame.missing(left if type(left) is Undefined else right)
+                    gap = left if type(left) is Undefined else right
+                    frame.lacking(gap) if orders else frame.missing(gap)
                     if not if_missing:
                         return False
                 elif not holds(frame, left, right):

@@ -54,13 +54,17 @@ class Namespace:
 
 
 class Frame:
-    """One evaluation. ``strict`` makes an undefined operand an error instead of undefined again."""
+    """One evaluation. ``strict`` makes an undefined operand an error instead of undefined again.
 
-    __slots__ = ("bound", "follow", "fuel", "has_grown", "scope", "strict")
+    ``exact`` does so for orderings and calculations alone: where a guard decides, a number must be there (S6).
+    """
 
-    def __init__(self, scope: Mapping[str, Value], *, strict: bool) -> None:
+    __slots__ = ("bound", "exact", "follow", "fuel", "has_grown", "scope", "strict")
+
+    def __init__(self, scope: Mapping[str, Value], *, strict: bool, exact: bool = False) -> None:
         self.scope = scope
         self.strict = strict
+        self.exact = exact or strict
         self.follow: Follow | None = scope.get(FOLLOW)
         self.fuel = FUEL
         self.has_grown = False
@@ -123,6 +127,12 @@ class Frame:
     def missing(self, value: Undefined) -> Undefined:
         """Refuse an undefined operand, or let it spread when a guard is evaluated."""
         if self.strict:
+            raise value.error()
+        return value
+
+    def lacking(self, value: Undefined) -> Undefined:
+        """Refuse an undefined operand of an ordering or a calculation, unless a gate is evaluated."""
+        if self.exact:
             raise value.error()
         return value
 

@@ -122,15 +122,18 @@ class Template:
         run = self._hands_on()
         return self._guarded(lambda: self._kept(frame, run(frame), limit))
 
-    def test(self, scope: Scope) -> bool:
-        """Tell whether a guard holds; what is undefined makes it false, not an error."""
+    def test(self, scope: Scope, *, exact: bool = False) -> bool:
+        """Tell whether a guard holds; what is undefined makes it false, not an error.
+
+        With ``exact``, orderings and calculations with what is undefined are errors (S6).
+        """
         if self.is_constant:
             return self._truth(self.source)
-        frame = Frame(scope, strict=False)
+        frame = Frame(scope, strict=False, exact=exact)
         try:
             value = self._run(frame) if frame.follow is None else self._looks_through()(frame)
         except ExpressionError as error:
-            if error.kind == "undefined":
+            if error.kind == "undefined" and not exact:
                 return False
             raise self._completed(error) from None
         except RecursionError:

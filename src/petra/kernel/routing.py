@@ -86,7 +86,7 @@ def _matching(turn: Turn, plan: StepPlan, view: View, *, ok: bool) -> list[ArcPl
     for arc in plan.arcs:
         if not ok and not plan.best_effort and not arc.is_handler:
             continue
-        if turn.holds(arc.guard, view):
+        if turn.holds(arc.guard, view, exact=True):
             found.append(arc)
             if not plan.step.inclusive:
                 break

@@ -194,14 +194,16 @@ class Turn:
 
     # Expressions
 
-    def holds(self, guard: Guard, view: View, extra: dict[str, Any] | None = None) -> bool:
+    def holds(
+        self, guard: Guard, view: View, extra: dict[str, Any] | None = None, *, exact: bool = False
+    ) -> bool:
         """Evaluate a condition; what cannot be evaluated is an error of the step (kind transform)."""
         if guard.template is None:
             return guard.always
         if guard.ctx:
             self.read(guard.ctx)
         try:
-            return guard.template.test(self._scope(guard.names, view, extra))
+            return guard.template.test(self._scope(guard.names, view, extra), exact=exact)
         except (ExpressionError, UnreadableError) as error:
             raise _trouble(f"the condition '{guard.text}'", error) from None
 

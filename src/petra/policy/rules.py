@@ -246,7 +246,7 @@ class _Rule:
 
     def holds(self, scope: Scope) -> bool:
         """Tell whether the guard holds."""
-        return self._guard if isinstance(self._guard, bool) else self._guard.test(scope)
+        return self._guard if isinstance(self._guard, bool) else self._guard.test(scope, exact=True)
 
     def message(self, scope: Scope) -> str:
         """Render what the author has to say about a failure; nothing where that is nothing."""
