@@ -20,7 +20,7 @@ from petra_side import completed, pids
 from processes import forget_peak, measured, peak_mb, rss_mb, show
 from workloads import approval, chain, loop
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.news import Appended, News, Topic
 from petra.errors import PetraError
 from petra.kernel.events import IterationsEnded
@@ -48,7 +48,7 @@ class Watcher:
             self.seen[self.marks.pop(0)] = [rss_mb(pid) for pid in self.processes]
 
 
-async def looped(petra: Local, size: int) -> dict[str, Any]:
+async def looped(petra: Home, size: int) -> dict[str, Any]:
     await completed(petra, chain(20))
     watcher = Watcher(pids(petra), [int(size * mark) for mark in MARKS])
     petra.engine.feed.attach(Topic.RECORDS, watcher)
@@ -61,7 +61,7 @@ async def looped(petra: Local, size: int) -> dict[str, Any]:
     return {**figures, "units": size, "resident": watcher.seen, "peak": peak}
 
 
-async def waiting(petra: Local, size: int) -> dict[str, Any]:
+async def waiting(petra: Home, size: int) -> dict[str, Any]:
     book = approval()
     await petra.run(book)
     gc.collect()
@@ -78,14 +78,14 @@ async def waiting(petra: Local, size: int) -> dict[str, Any]:
     }
 
 
-ON_A_STORE: dict[str, Callable[[Local, int], Awaitable[dict[str, Any]]]] = {
+ON_A_STORE: dict[str, Callable[[Home, int], Awaitable[dict[str, Any]]]] = {
     "loop": looped,
     "waiting": waiting,
 }
 
 
 async def on_a_store(work: str, size: int, folder: Path) -> dict[str, Any]:
-    async with Local.open(folder) as petra:
+    async with Home.open(folder) as petra:
         return await ON_A_STORE[work](petra, size)
 
 

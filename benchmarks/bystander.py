@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import Playbook, read
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: case}\n"
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Playbook, int, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-async def watched(petra: Local, name: str) -> tuple[list[float], dict[str, int]]:
+async def watched(petra: Home, name: str) -> tuple[list[float], dict[str, int]]:
     """Run a case beside bystanders; return how long each of those took, and what came of the case."""
     book, times, workload = CASES[name]
     small, took = code("result = 1"), list[float]()
@@ -94,7 +94,7 @@ async def measure(folder: Path, names: list[str]) -> float:
         f"{'beside':<38}{'bystanders':>11}{'late':>6}{'median s':>10}{'worst delay s':>15}  came to"
     )
     for number, name in enumerate(names):
-        async with Local.open(folder / str(number)) as petra:
+        async with Home.open(folder / str(number)) as petra:
             took, outcomes = await watched(petra, name)
         usual = usual or statistics.median(took)
         delay = max(took) - usual

@@ -25,7 +25,7 @@ from machine import floor_ms
 from processes import profiled_workers, take_profile, used
 from workloads import chain, fan, loop
 
-from petra.embedded import Local, Result
+from petra.embedded import Home, Result
 from petra.playbook import Playbook
 
 
@@ -35,7 +35,7 @@ class Workload:
 
     name: str
     what: str
-    run: Callable[[Local], Awaitable[None]]
+    run: Callable[[Home], Awaitable[None]]
     units: int
     unit: str
 
@@ -45,22 +45,22 @@ class Workload:
         return f"{self.units / seconds:,.0f} {self.unit}"
 
 
-async def completed(petra: Local, book: Playbook) -> Result:
+async def completed(petra: Home, book: Playbook) -> Result:
     result = await petra.run(book)
     assert result.status == "completed", result
     return result
 
 
-def one(book: Playbook, times: int = 1) -> Callable[[Local], Awaitable[None]]:
-    async def run(petra: Local) -> None:
+def one(book: Playbook, times: int = 1) -> Callable[[Home], Awaitable[None]]:
+    async def run(petra: Home) -> None:
         for _ in range(times):
             await completed(petra, book)
 
     return run
 
 
-def at_once(book: Playbook, executions: int) -> Callable[[Local], Awaitable[None]]:
-    async def run(petra: Local) -> None:
+def at_once(book: Playbook, executions: int) -> Callable[[Home], Awaitable[None]]:
+    async def run(petra: Home) -> None:
         await asyncio.gather(*(completed(petra, book) for _ in range(executions)))
 
     return run
@@ -106,7 +106,7 @@ class Profiles:
 
 
 async def measure(folder: Path, only: str | None, profiles: Profiles | None) -> None:
-    async with Local.open(folder / "home") as petra:
+    async with Home.open(folder / "home") as petra:
         await completed(petra, chain(20))  # the worker is up, and what is loaded late is loaded
         assert petra.keeper.worker is not None
         pid = petra.keeper.worker.pid

@@ -20,7 +20,7 @@ from typing import Any
 from processes import measured, memory, show
 from workloads import chain_text, fan_text
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import Playbook
 
 SQLITE = "sqlite"
@@ -32,13 +32,13 @@ class NotOwnedError(Exception):
 
 
 @asynccontextmanager
-async def opened(store: str, folder: Path) -> AsyncIterator[Local]:
+async def opened(store: str, folder: Path) -> AsyncIterator[Home]:
     """Open Petra on either store."""
-    async with Local.open(folder, store=None if store == SQLITE else store) as petra:
+    async with Home.open(folder, store=None if store == SQLITE else store) as petra:
         yield petra
 
 
-def pids(petra: Local) -> list[int]:
+def pids(petra: Home) -> list[int]:
     assert petra.keeper.worker is not None
     return [os.getpid(), petra.keeper.worker.pid]
 
@@ -53,27 +53,27 @@ def written(name: str, text: str) -> Path:
     return file
 
 
-async def completed(petra: Local, book: Playbook | Path) -> None:
+async def completed(petra: Home, book: Playbook | Path) -> None:
     result = await petra.run(book)
     assert result.status == "completed", result
 
 
-async def chains(petra: Local, times: int) -> None:
+async def chains(petra: Home, times: int) -> None:
     book = written("chain", chain_text(20))
     for _ in range(times):
         await completed(petra, book)
 
 
-async def at_once(petra: Local, executions: int) -> None:
+async def at_once(petra: Home, executions: int) -> None:
     book = written("chain", chain_text(5))
     await asyncio.gather(*(completed(petra, book) for _ in range(executions)))
 
 
-async def fan_out(petra: Local, width: int) -> None:
+async def fan_out(petra: Home, width: int) -> None:
     await completed(petra, written("fan", fan_text(width)))
 
 
-Work = Callable[[Local, int], Awaitable[None]]
+Work = Callable[[Home, int], Awaitable[None]]
 WORKS: dict[str, tuple[Work, int]] = {"W1": (chains, 20), "W2": (at_once, 5), "W3": (fan_out, 1)}
 
 

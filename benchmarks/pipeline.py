@@ -8,7 +8,7 @@ from __future__ import annotations
 import timeit
 from collections.abc import Callable
 
-from petra.pipeline import Machine, Run, Settings
+from petra.pipeline import Machine, NextAttempt, Settings
 from petra.playbook import read
 from petra.playbook.model import Step
 from petra.wire import Error, Outcome
@@ -61,7 +61,7 @@ def runner(workflow: str, *first: Outcome) -> Callable[[], None]:
         outcomes = list(first)
         machine = Machine(step.tool, scope, settings=settings, jitter=lambda: 0.5)
         move = machine.start()
-        while isinstance(move, Run):
+        while isinstance(move, NextAttempt):
             move = machine.advance(outcomes.pop() if outcomes else OK, 1.0)
         assert move.report.status == "ok"
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from petra.clock import SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.entries import Entries
 from petra.playbook import Playbook, read
@@ -173,9 +173,9 @@ async def long_log(place: Place, records: int) -> list[tuple[str, str]]:
     began = time.perf_counter()
     if isinstance(place.where, str):
         await store.close()
-        opening = Local.open(home, store=place.where)
+        opening = Home.open(home, store=place.where)
     else:
-        opening = Local.open(home, store=store)
+        opening = Home.open(home, store=store)
     async with opening as petra:
         book = rounds(max(1, records // (2 * width + 4)), width)
         await petra.run(book, execution="long", until=lambda r: r.status == "completed")

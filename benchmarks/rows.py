@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import Playbook, read
 
 EVERY_S = 0.2
@@ -70,7 +70,7 @@ def memory_mb(pid: int | str) -> float:
 class Watch:
     """Notes the most memory that engine and worker have."""
 
-    def __init__(self, petra: Local) -> None:
+    def __init__(self, petra: Home) -> None:
         self._petra = petra
         self.before = self.most = self._now()
 
@@ -88,7 +88,7 @@ class Watch:
 
 async def measure(folder: Path, tool: str, rows: int) -> None:
     """Run one loop and show its figures."""
-    async with Local.open(folder) as petra:
+    async with Home.open(folder) as petra:
         await petra.start(book(tool), {"rows": rows}, execution="e")
         await petra.rest("e")
         watch = Watch(petra)

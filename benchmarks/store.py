@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from petra.store import Batch, Change, Pending, Record, Store
+from petra.store import Batch, Change, Pending, RecordRow, Store
 from petra.store.memory import MemoryStore
 from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import make_row
@@ -42,7 +42,7 @@ class Load:
     def change(self, name: str, *, steps: bool) -> Change:
         hashes = [(self.version + n).to_bytes(32, "big") for n in range(self.each + 1)]
         records = tuple(
-            Record(
+            RecordRow(
                 seq=self.version + n + 1,
                 type="step.done",
                 at=float(n),

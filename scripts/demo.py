@@ -13,7 +13,7 @@ from shop import Shop
 
 from petra.cli.follow import Plain, Showing
 from petra.cli.show import summary
-from petra.embedded import Local, Result
+from petra.embedded import Home, Result
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -38,7 +38,7 @@ def shell(*arguments: str) -> None:
 
 async def tour(home: Path, url: str) -> Result:
     playbook = read_bytes(TOUR.read_bytes(), "tour.yaml").checked()
-    async with Local.open(home) as petra:
+    async with Home.open(home) as petra:
         await petra.engine.start(playbook, {"api": url}, execution="tour-1")
         showing = Showing("tour-1", Plain("tour-1"), fresh=True)
         async with showing.of(petra.engine.feed, petra.engine.store):

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from petra.clock import Clock, SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.limits import SHARD_LEASE_S
 from petra.engine.news import Appended, News, Notice
@@ -101,7 +101,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
     shard_lease_s: float = SHARD_LEASE_S,
     retention: Retention | None = None,
     objects: Objects | None = None,
-) -> AsyncIterator[Local]:
+) -> AsyncIterator[Home]:
     """Give an engine on a store, with one worker in this process. A store that others share needs a name."""
     chosen = clock or SystemClock()
     if isinstance(store, PostgresStore):
@@ -115,7 +115,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
         objects=objects,
     )
     async with made as engine:
-        found = Local(engine, chosen)
+        found = Home(engine, chosen)
         server, client = in_process()
         ends: list[Transport] = [client]
 

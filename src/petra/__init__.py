@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from petra.embedded import Local, Result
+    from petra.embedded import Home, Result
 
 __version__ = "0.1.0"
 
@@ -56,13 +56,13 @@ def open(  # noqa: A001 - petra.open, as in "open the folder"
     store: str | None = None,
     keep_s: float | None = None,
     library: Sequence[str | Path] = (),
-) -> AbstractAsyncContextManager[Local]:
+) -> AbstractAsyncContextManager[Home]:
     """Open a folder of executions in an application: ``async with petra.open() as local: …``.
 
     ``store`` may be the address of a PostgreSQL database, which several programs may share. With ``keep_s``,
     executions that ended so many seconds ago are deleted. ``library`` are folders with playbooks that others call.
     """
-    from petra.embedded import Local  # noqa: PLC0415 - importing petra costs nothing
+    from petra.embedded import Home  # noqa: PLC0415 - importing petra costs nothing
 
     folders = [Path(folder) for folder in library]
-    return Local.open(Path(home), store=store, keep_s=keep_s, library=folders)
+    return Home.open(Path(home), store=store, keep_s=keep_s, library=folders)

@@ -10,7 +10,7 @@ from petra.cli.live import LiveTree
 from petra.cli.show import EACH, Teller
 from petra.kernel import Record
 from petra.kernel import events as e
-from petra.kernel.replay import Receipt
+from petra.kernel.replay import EventReceipt
 from petra.wire import Attempt, Error
 from petra.wire.frames import Retrying
 
@@ -21,7 +21,7 @@ def records(*events: e.AnyEvent, at: float = 0.0, step_s: float = 0.0) -> list[R
             seq=number,
             at=at + step_s * number,
             event=event,
-            receipt=Receipt(),
+            receipt=EventReceipt(),
             previous="",
             hash="",
         )

@@ -15,7 +15,7 @@ from cli.conftest import Command
 from engine_support import local, playbook
 
 from petra.cli.verify import prove
-from petra.store.rows import Record
+from petra.store.rows import RecordRow
 from petra.store.sqlite import SqliteStore
 
 BOOK = """
@@ -47,8 +47,8 @@ def home(tmp_path: Path) -> Path:
     return made
 
 
-def stored(home: Path) -> tuple[list[Record], int, bytes]:
-    async def reading() -> tuple[list[Record], int, bytes]:
+def stored(home: Path) -> tuple[list[RecordRow], int, bytes]:
+    async def reading() -> tuple[list[RecordRow], int, bytes]:
         store = await SqliteStore.open(home / "petra.db", readonly=True)
         found = await store.execution("x")
         assert found is not None
@@ -69,7 +69,7 @@ def float_of(raw: bytes) -> float:
     return float(struct.unpack(">d", raw)[0])
 
 
-COLUMNS: dict[str, tuple[Callable[[Record], bytes], Callable[[bytes], object]]] = {
+COLUMNS: dict[str, tuple[Callable[[RecordRow], bytes], Callable[[bytes], object]]] = {
     "type": (lambda row: row.type.encode(), lambda raw: raw.decode(errors="replace")),
     "at": (lambda row: struct.pack(">d", row.at), float_of),
     "hash": (lambda row: row.hash, bytes),

@@ -14,8 +14,8 @@ from petra.desk import (
     Apply,
     Ask,
     Begin,
-    Branch,
     ForbiddenError,
+    ForkRequest,
     Kind,
     May,
     Move,
@@ -24,7 +24,7 @@ from petra.desk import (
     carry_out,
     owner,
 )
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.news import Topic
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -77,7 +77,7 @@ def test_roles_and_powers_are_not_for_the_request_to_say() -> None:
             ADA.signed(command(c.Act, **more))
 
 
-async def events(petra: Local, kind: type[e.Event]) -> list[Any]:
+async def events(petra: Home, kind: type[e.Event]) -> list[Any]:
     return [one.event for one in await petra.records("x") if isinstance(one.event, kind)]
 
 
@@ -130,7 +130,7 @@ def test_who_may_nothing_gets_nothing() -> None:
             requests = (
                 Ask(id="1", execution="x", command=c.Pause(now=0.0)),
                 Begin(id="2", execution="y", playbook=text),
-                Branch(id="3", execution="y", origin="x", at=1),
+                ForkRequest(id="3", execution="y", origin="x", at=1),
                 Move(id="4", execution="x", playbook=text),
                 Apply(id="5", execution="", playbooks=[text]),
                 Remove(id="6", execution="", executions=["x"]),

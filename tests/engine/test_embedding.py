@@ -15,7 +15,7 @@ from engine_support import playbook
 from support.stub_http import reply, serving
 
 import petra
-from petra.embedded import Local, Result, read_file
+from petra.embedded import Home, Result, read_file
 from petra.playbook import InvalidPlaybookError
 
 
@@ -57,7 +57,7 @@ def test_a_playbook_runs_with_the_files_beside_it_as_they_were_when_it_began(
     shutil.rmtree(folder)
 
     async def scenario() -> None:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             found = await petra.run(book, {"database": str(tmp_path / "orders.db")})
             assert (found.status, found.output["total"], found.output["line"]) == (
                 "completed", 210.0, "2026-10: 210.0 EUR",
@@ -84,7 +84,7 @@ def test_code_takes_the_result_of_a_step_however_it_is_written(tmp_path: Path, t
     )
 
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             assert (await petra.run(book)).output == 6
 
     asyncio.run(scenario())
@@ -98,7 +98,7 @@ def test_code_takes_the_result_of_a_step_by_its_name(tmp_path: Path) -> None:
     )
 
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             assert (await petra.run(book)).output == 6
 
     asyncio.run(scenario())
@@ -116,7 +116,7 @@ def test_a_failure_names_the_line_that_the_author_sees_now(tmp_path: Path) -> No
     two.write_text(f"# the same, further down\n{text}")
 
     async def scenario() -> list[Result]:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             return [await petra.run(one), await petra.run(two)]
 
     first, second = asyncio.run(scenario())
@@ -134,7 +134,7 @@ def test_what_was_downloaded_is_its_value_in_base64_and_only_its_reference_is_ke
     content = bytes(range(256)) * 1000
 
     async def scenario() -> None:
-        async with serving({"/": reply(content)}) as stub, Local.open(tmp_path) as petra:
+        async with serving({"/": reply(content)}) as stub, Home.open(tmp_path) as petra:
             book = playbook(
                 f"  - {{step: get, tool: {{kind: http, url: '{stub.url()}', download: true}}, next: {{arcs: [{{step: use}}]}}}}\n"
                 "  - {step: use, tool: {kind: python, code: 'def main(get): import base64; return len(base64.b64decode(get[\"data\"]))'}}\n"

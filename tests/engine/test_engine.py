@@ -10,7 +10,7 @@ import pytest
 from engine_support import chain, local, opened, playbook
 
 from petra.clock import SystemClock
-from petra.embedded import CLOSED, Local, result_of
+from petra.embedded import CLOSED, Home, result_of
 from petra.engine.codec import execution_row, from_row
 from petra.errors import UsageError
 from petra.kernel import commands as c
@@ -171,12 +171,12 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
 def test_closing_in_order_loses_no_delivery_and_dying_does(tmp_path: Path) -> None:
     async def started(home: Path, *, die: bool) -> int:
         book = chain(1, "{kind: python, code: 'import time; time.sleep(0.6); result = 1'}")
-        async with Local.open(home) as petra:
+        async with Home.open(home) as petra:
             await petra.engine.start(book, execution="e1")
             await asyncio.sleep(0.5)
         if die:
             (home / CLOSED).unlink()  # what a kill -9 leaves
-        async with Local.open(home) as petra:
+        async with Home.open(home) as petra:
             result = await petra.rest("e1")
             assert result.status == "completed"
             rows = await petra.engine.store.read("e1")

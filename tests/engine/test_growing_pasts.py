@@ -11,8 +11,8 @@ import pytest
 from engine_support import local, opened, playbook
 
 from petra.clock import FakeClock, SystemClock
-from petra.desk import Branch, Move
-from petra.embedded import Local
+from petra.desk import ForkRequest, Move
+from petra.embedded import Home
 from petra.engine.retention import Retention
 from petra.kernel import verify
 from petra.objects import LocalObjects
@@ -57,7 +57,7 @@ def output(further: int = 10) -> list[Any]:
     return [COUNT + further - 1, COUNT + further, True]
 
 
-async def go_on(petra: Local, execution: str) -> Any:
+async def go_on(petra: Home, execution: str) -> Any:
     """Let a person answer; return what came of it, its log verified."""
     await petra.complete(execution, "ask", "approve", actor="ada")
     result = await petra.rest(execution)
@@ -66,7 +66,7 @@ async def go_on(petra: Local, execution: str) -> Any:
     return result.output
 
 
-async def keys_of(petra: Local, execution: str) -> set[str]:
+async def keys_of(petra: Home, execution: str) -> set[str]:
     """Return the objects that the list of an execution is in."""
     found = (await petra.engine.view(execution)).state.ctx["all"]
     assert is_spliced(found)
@@ -76,8 +76,8 @@ async def keys_of(petra: Local, execution: str) -> set[str]:
 def play(
     kind: str,
     folder: Path,
-    act: Callable[[Local], Awaitable[None]],
-    then: Callable[[Local], Awaitable[None]],
+    act: Callable[[Home], Awaitable[None]],
+    then: Callable[[Home], Awaitable[None]],
     *,
     further: int = 10,
 ) -> None:
@@ -100,11 +100,13 @@ def play(
 def test_a_fork_has_the_list_as_it_was_and_both_grow_on_by_themselves(
     kind: str, tmp_path: Path
 ) -> None:
-    async def act(petra: Local) -> None:
-        assert (await petra.carry_out(Branch(id="f", execution="e2", origin="e1"))).refused == ""
+    async def act(petra: Home) -> None:
+        assert (
+            await petra.carry_out(ForkRequest(id="f", execution="e2", origin="e1"))
+        ).refused == ""
         assert await keys_of(petra, "e2")
 
-    async def then(petra: Local) -> None:
+    async def then(petra: Home) -> None:
         assert await go_on(petra, "e1") == output()
         first = (await petra.get("e1")).ctx["all"]
         assert len((await petra.get("e2")).ctx["all"]) == COUNT, "what one adds is not the other's"
@@ -118,11 +120,13 @@ def test_a_fork_has_the_list_as_it_was_and_both_grow_on_by_themselves(
 def test_a_fork_keeps_the_list_when_the_execution_it_came_from_is_deleted(
     kind: str, tmp_path: Path
 ) -> None:
-    async def act(petra: Local) -> None:
-        assert (await petra.carry_out(Branch(id="f", execution="e2", origin="e1"))).refused == ""
+    async def act(petra: Home) -> None:
+        assert (
+            await petra.carry_out(ForkRequest(id="f", execution="e2", origin="e1"))
+        ).refused == ""
         await go_on(petra, "e1")
 
-    async def then(petra: Local) -> None:
+    async def then(petra: Home) -> None:
         store, later = petra.engine.store, FakeClock(SystemClock().now() + 100)
         objects = LocalObjects(tmp_path / "objects")
         of_fork, of_origin = await keys_of(petra, "e2"), await keys_of(petra, "e1")
@@ -137,12 +141,12 @@ def test_a_fork_keeps_the_list_when_the_execution_it_came_from_is_deleted(
 
 @pytest.mark.spec("S13")
 def test_a_rerun_grows_the_list_anew_from_where_it_was(kind: str, tmp_path: Path) -> None:
-    async def act(petra: Local) -> None:
+    async def act(petra: Home) -> None:
         assert await go_on(petra, "e1") == output()
 
-    async def then(petra: Local) -> None:
+    async def then(petra: Home) -> None:
         mended = to_yaml(book(further=30))
-        again = Branch(id="r", execution="e2", origin="e1", step="more", playbook=mended)
+        again = ForkRequest(id="r", execution="e2", origin="e1", step="more", playbook=mended)
         assert (await petra.carry_out(again)).refused == ""
         result = await petra.rest("e2")
         assert (result.status, result.output) == ("completed", output(30)), result.error
@@ -154,13 +158,13 @@ def test_a_rerun_grows_the_list_anew_from_where_it_was(kind: str, tmp_path: Path
 
 @pytest.mark.spec("S23")
 def test_an_execution_that_moves_takes_its_list_along(kind: str, tmp_path: Path) -> None:
-    async def act(petra: Local) -> None:
+    async def act(petra: Home) -> None:
         before = await keys_of(petra, "e1")
         moved = Move(id="m", execution="e1", playbook=to_yaml(book("check", 20, CHECK)))
         assert (await petra.carry_out(moved)).refused == ""
         assert await keys_of(petra, "e1") == before, "nothing is stored anew"
 
-    async def then(petra: Local) -> None:
+    async def then(petra: Home) -> None:
         assert await go_on(petra, "e1") == output(20)
         done = (await petra.engine.view("e1")).state.latest
         assert done["check"].result == 70

@@ -14,9 +14,9 @@ from engine.test_sizes import child, seen
 from engine_support import local, playbook
 
 from petra.cli.held_against import Again, Stored, decided_again, definitions, on_net
-from petra.desk import Branch, Move
+from petra.desk import ForkRequest, Move
 from petra.desk.resting import OVER
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.kernel import events as e
 from petra.objects import LocalObjects
 from petra.playbook import to_yaml
@@ -25,7 +25,7 @@ from petra.store.sqlite import SqliteStore
 SIZES = (1_000, 100_000, 10_000_000)
 
 
-async def held_against(petra: Local, objects: LocalObjects, execution: str) -> Again:
+async def held_against(petra: Home, objects: LocalObjects, execution: str) -> Again:
     """Hold a log against its net and its rules; return what of it was decided again."""
     records = await petra.records(execution)
     programs = await definitions(petra.engine.entries, records)
@@ -39,7 +39,7 @@ async def held_against(petra: Local, objects: LocalObjects, execution: str) -> A
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[tuple[Local, LocalObjects]]:
+async def opened(folder: Path) -> AsyncIterator[tuple[Home, LocalObjects]]:
     objects = LocalObjects(folder / "objects")
     store = await SqliteStore.open(folder / "petra.db")
     try:
@@ -96,11 +96,11 @@ def text(workflow: str) -> str:
     return to_yaml(playbook(workflow, workload="{n: 1}"))
 
 
-def branch(name: str, origin: str, **given: Any) -> Branch:
-    return Branch(id=name, execution=name, origin=origin, **given)
+def branch(name: str, origin: str, **given: Any) -> ForkRequest:
+    return ForkRequest(id=name, execution=name, origin=origin, **given)
 
 
-async def finished(petra: Local, execution: str, step: str) -> Any:
+async def finished(petra: Home, execution: str, step: str) -> Any:
     await petra.complete(execution, step, "approve", actor="ada")
     result = await petra.rest(execution, lambda now: now.status in OVER)
     assert result.status == "completed", result

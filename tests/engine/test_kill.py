@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from engine_support import chain
 
-from petra.embedded import DATABASE, Local
+from petra.embedded import DATABASE, Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.kernel import verify
@@ -105,7 +105,7 @@ async def _check(home: Path, tries: int, kills: int) -> None:
 def test_killing_the_worker_in_the_middle_costs_a_delivery_and_nothing_else(tmp_path: Path) -> None:
     async def scenario() -> None:
         book = chain(6, _task(tmp_path / "ledger"))
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             await petra.engine.start(book, execution="e1")
             await petra.rest("e1", lambda found: found.counts.get("done", 0) >= 2)
             assert petra.keeper.worker is not None

@@ -11,7 +11,7 @@ import pytest
 from engine_support import playbook
 
 from petra.clock import FakeClock
-from petra.embedded import LOGS, Local
+from petra.embedded import LOGS, Home
 from petra.engine.logs import LogFiles, RunLogs, file_of
 from petra.engine.news import Printed
 from petra.wire import frames as f
@@ -36,7 +36,7 @@ def texts(path: Path) -> list[str]:
 @pytest.mark.slow
 def test_what_tasks_say_is_in_a_file_of_their_execution_and_not_in_its_log(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             with petra.engine.feed.subscribe("e1") as heard:
                 assert (await petra.run(SAYS, execution="e1")).status == "completed"
                 while not isinstance(printed := await heard.next(), Printed):
@@ -111,10 +111,10 @@ def test_a_disk_that_fails_costs_lines_and_nothing_else(tmp_path: Path) -> None:
 def test_the_log_goes_away_with_its_execution(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = file_of(tmp_path / LOGS, "e1")
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             await petra.run(SAYS, execution="e1")
         assert path.exists()
-        async with Local.open(tmp_path, keep_s=0.0) as petra:
+        async with Home.open(tmp_path, keep_s=0.0) as petra:
             removed, remove = asyncio.Event(), petra.engine.logs.remove
 
             async def noted(executions: Iterable[str]) -> None:

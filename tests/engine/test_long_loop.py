@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from engine_support import Ear, playbook
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import Record, verify
 from petra.kernel import events as e
@@ -36,7 +36,7 @@ def peak_mb(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def records(petra: Local) -> list[Record]:
+async def records(petra: Home) -> list[Record]:
     rows = await petra.engine.store.read("e1", limit=1_000_000)
     assert max(len(row.body) for row in rows) < EVENT_MAX
     return [from_row(row) for row in rows]
@@ -55,7 +55,7 @@ def done_in(found: Sequence[Record]) -> set[int]:
 @pytest.mark.spec("S9", "S18")
 def test_a_local_loop_of_20_000_holds_memory_flat_and_no_event_is_too_large(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             peaks: list[float] = []
 
             def listen(found: Sequence[Record]) -> None:
@@ -86,7 +86,7 @@ def test_a_worker_killed_half_way_repeats_only_what_was_not_reported(tmp_path: P
     code = f"result = open({str(ledger)!r}, 'a').write(str(n) + chr(10))"
 
     async def scenario() -> None:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             half = asyncio.Event()
             seen: set[int] = set()
 

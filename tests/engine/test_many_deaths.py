@@ -11,7 +11,7 @@ import pytest
 from engine_support import local, playbook, until
 
 from petra.clock import SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.kernel import verify
@@ -56,11 +56,11 @@ class Fleet:
     def __init__(self, store: Watched) -> None:
         self._store = store
         self._number = 0
-        self.living: list[tuple[Local, asyncio.Task[None]]] = []
+        self.living: list[tuple[Home, asyncio.Task[None]]] = []
 
     async def start(self) -> None:
         self._number += 1
-        ready: asyncio.Future[Local] = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[Home] = asyncio.get_running_loop().create_future()
 
         async def live(name: str) -> None:
             async with local(self._store, holder=name, shard_lease_s=LEASE_S) as petra:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine_support import playbook
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.kernel import verify
@@ -32,7 +32,7 @@ def test_results_that_no_frame_can_hold_are_stored_in_pieces_and_read_as_one_lis
     monkeypatch.setattr("petra.kernel.loops.GATHER_BYTES", 100_000)
 
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             result = await petra.run(playbook(BOOK), execution="e1")
             assert (result.status, result.output) == ("completed", [2_000, 7]), result
             found = [from_row(row) for row in await petra.engine.store.read("e1", limit=10_000)]
@@ -76,7 +76,7 @@ def test_the_memory_of_a_worker_does_not_grow_with_a_list_and_its_results(tmp_pa
     peaks: dict[int, float] = {}
 
     async def scenario(count: int) -> None:
-        async with Local.open(tmp_path / str(count)) as petra:
+        async with Home.open(tmp_path / str(count)) as petra:
             book = playbook(HEAVY, workload="{n: 0}")
             result = await petra.run(book, {"n": count}, execution="e1")
             assert (result.status, result.output) == ("completed", count), result

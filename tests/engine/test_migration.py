@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine_support import local, opened, playbook
 
-from petra.desk import Branch, Move
+from petra.desk import ForkRequest, Move
 from petra.engine.codec import playbook_row
 from petra.errors import UsageError
 from petra.kernel import events as e
@@ -82,7 +82,7 @@ def test_a_version_that_was_applied_before_a_check_existed_can_still_be_moved_to
                 await petra.carry_out(move(playbook=OLD))
             await store.commit(Batch(playbooks=(playbook_row(old, applied=1.0),)))
             assert (await petra.carry_out(move(playbook=OLD))).refused == ""
-            fork = Branch(id="b1", origin="e1", execution="e2", playbook=OLD, rest=False)
+            fork = ForkRequest(id="b1", origin="e1", execution="e2", playbook=OLD, rest=False)
             assert (await petra.carry_out(fork)).refused == ""
 
     asyncio.run(scenario())
@@ -133,7 +133,7 @@ FIXED = BROKEN.replace("1 / (n - 1)", "(n, w)").replace(
 )
 
 
-def branch(name: str, **given: object) -> Branch:
+def branch(name: str, **given: object) -> ForkRequest:
     made: dict[str, object] = {
         "id": name,
         "execution": name,
@@ -141,7 +141,7 @@ def branch(name: str, **given: object) -> Branch:
         "step": "price",
         **given,
     }
-    return Branch(**made)  # type: ignore[arg-type]
+    return ForkRequest(**made)  # type: ignore[arg-type]
 
 
 @pytest.mark.spec("S13")

@@ -10,9 +10,9 @@ import pytest
 from engine_support import local, until
 
 from petra.clock import FakeClock, SystemClock
-from petra.desk import Branch
+from petra.desk import ForkRequest
 from petra.desk.resting import OVER
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.keychains import Keychains
 from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
@@ -76,7 +76,7 @@ def without_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PETRA_TEST_SECRET", raising=False)
 
 
-def engine(use: Callable[[Local], Awaitable[None]]) -> None:
+def engine(use: Callable[[Home], Awaitable[None]]) -> None:
     """Use an engine, once its worker is there."""
 
     async def using() -> None:
@@ -91,13 +91,13 @@ def engine(use: Callable[[Local], Awaitable[None]]) -> None:
     asyncio.run(using())
 
 
-async def stored(petra: Local) -> int:
+async def stored(petra: Home) -> int:
     return len((await petra.engine.store.executions(ExecutionFilter())).rows)
 
 
 @pytest.mark.spec("S20", "002§2.1-3")
 def test_a_missing_secret_refuses_the_start_and_nothing_is_stored() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         result = await petra.run(LATER, execution="x")
         assert (result.status, result.reason) == ("refused", MISSED)
         assert await stored(petra) == 0
@@ -111,7 +111,7 @@ def test_a_missing_secret_refuses_the_start_and_nothing_is_stored() -> None:
 def test_who_mended_it_starts_at_once_and_who_broke_it_again_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         assert (await petra.run(LATER, execution="x")).status == "refused"
         monkeypatch.setenv("PETRA_TEST_SECRET", "v")
         assert (await petra.run(LATER, execution="x")).status == "completed"
@@ -128,7 +128,7 @@ def test_the_same_command_gets_the_answer_it_got_before_the_secret_went(
 ) -> None:
     monkeypatch.setenv("PETRA_TEST_SECRET", "v")
 
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         first = await petra.engine.start(LATER, execution="x", command="once")
         monkeypatch.delenv("PETRA_TEST_SECRET")
         assert await petra.engine.start(LATER, execution="x", command="once") == first
@@ -139,7 +139,7 @@ def test_the_same_command_gets_the_answer_it_got_before_the_secret_went(
 
 @pytest.mark.spec("S20", "S16")
 def test_a_child_without_its_secret_does_not_begin_and_its_parent_hears_why() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         await petra.apply(CHILD)
         result = await petra.run(PARENT, execution="x", until=lambda now: now.status in OVER)
         assert result.status == "completed"
@@ -159,10 +159,10 @@ def test_a_child_without_its_secret_does_not_begin_and_its_parent_hears_why() ->
 def test_a_fork_is_a_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETRA_TEST_SECRET", "v")
 
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         await petra.run(LATER, execution="x")
         monkeypatch.delenv("PETRA_TEST_SECRET")
-        reply = await petra.carry_out(Branch(id="b", execution="y", origin="x", step="second"))
+        reply = await petra.carry_out(ForkRequest(id="b", execution="y", origin="x", step="second"))
         assert reply.refused == MISSED
         assert await stored(petra) == 1
 
@@ -173,7 +173,7 @@ def test_a_fork_is_a_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_goes_missing_after_the_start_is_an_incident(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETRA_TEST_SECRET", "v")
 
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         assert (await petra.run(HELD, execution="x")).reason == "signal"
         monkeypatch.delenv("PETRA_TEST_SECRET")
         await petra.signal("x", "go")
@@ -202,7 +202,7 @@ def test_without_a_worker_the_execution_begins_and_waits_for_one() -> None:
 
 @pytest.mark.spec("S20")
 def test_a_secret_that_only_another_pool_uses_is_none_of_its_business() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         assert (await petra.run(UNUSED, execution="x")).status == "completed"
 
     engine(use)

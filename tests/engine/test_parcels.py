@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from engine_support import playbook
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import dispatch
 from petra.engine.limits import SHARED_MIN
 from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
@@ -88,7 +88,7 @@ def ran(folder: Path, *, most: int, monkeypatch: pytest.MonkeyPatch) -> list[tup
     monkeypatch.setattr(frames, "MAX_FRAME", most)
 
     async def scenario() -> list[tuple[str, Any]]:
-        async with Local.open(folder) as petra:
+        async with Home.open(folder) as petra:
             book = playbook(BOOK, workload="{text: ''}")
             small: dict[str, Any] = {"text": "x" * 30_000}
             large: dict[str, Any] = {"text": "y" * 40_000, "n": 1}

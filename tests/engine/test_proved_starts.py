@@ -16,7 +16,7 @@ import petra
 from petra.clock import SystemClock
 from petra.desk import Apply, Begin
 from petra.desk.resting import OVER
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import proofs
 from petra.engine.proofs import Proofs
 from petra.errors import UsageError
@@ -47,7 +47,7 @@ CALLS = """\
 WRONG = "the join 'meet' cannot complete"
 
 
-def engine(use: Callable[[Local], Awaitable[None]]) -> None:
+def engine(use: Callable[[Home], Awaitable[None]]) -> None:
     async def using() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as found:
             await asyncio.wait_for(use(found), 300)
@@ -55,12 +55,12 @@ def engine(use: Callable[[Local], Awaitable[None]]) -> None:
     asyncio.run(using())
 
 
-async def stored(found: Local) -> int:
+async def stored(found: Home) -> int:
     return len((await found.engine.store.executions(ExecutionFilter())).rows)
 
 
 def test_a_program_that_starts_a_net_that_gets_stuck_is_refused_with_the_reason() -> None:
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         result = await found.run(playbook(UNSOUND), execution="x")
         assert result.status == "refused"
         assert WRONG in result.reason
@@ -71,7 +71,7 @@ def test_a_program_that_starts_a_net_that_gets_stuck_is_refused_with_the_reason(
 
 
 def test_who_knows_of_it_may_start_it_and_the_log_says_so() -> None:
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         result = await found.run(playbook(UNSOUND), execution="x", allow_unsound=True)
         assert result.status == "failed"
         begun = (await found.records("x"))[0].event
@@ -86,7 +86,7 @@ def test_who_knows_of_it_may_start_it_and_the_log_says_so() -> None:
 
 
 def test_another_process_that_asks_is_refused_too() -> None:
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         begin = Begin(id="r", execution="x", playbook=to_yaml(playbook(UNSOUND)))
         reply = await found.carry_out(begin)
         assert WRONG in reply.refused
@@ -99,7 +99,7 @@ def test_another_process_that_asks_is_refused_too() -> None:
 @pytest.mark.spec("S16")
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_child_is_proved_unless_its_parent_was_started_by_who_knows(*, allowed: bool) -> None:
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         await found.apply(playbook(UNSOUND, "child"), allow_unsound=True)
         await found.run(
             playbook(CALLS, "parent"), execution="x", allow_unsound=allowed,
@@ -115,7 +115,7 @@ def test_a_child_is_proved_unless_its_parent_was_started_by_who_knows(*, allowed
 
 
 def test_what_is_applied_is_proved_too() -> None:
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         sound = playbook("  - {step: a, tool: {kind: noop}}\n", "sound")
         with pytest.raises(UsageError, match="playbook 'odd': its net is not sound"):
             await found.apply(sound, playbook(UNSOUND, "odd"))
@@ -216,7 +216,7 @@ def test_a_cancel_does_not_overtake_the_start_of_a_child_that_is_being_proved(
 
     child = playbook("  - {step: long, tool: {kind: wait, signal: {name: never}}}\n", "child")
 
-    async def use(found: Local) -> None:
+    async def use(found: Home) -> None:
         await found.apply(child, allow_unsound=True)  # so it is not proved yet
         monkeypatch.setattr(proofs, "prove", prove)
         await found.start(playbook(CALLS, "parent"), execution="x")

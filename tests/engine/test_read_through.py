@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine_support import playbook
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.objects import is_reference
 
 
@@ -27,7 +27,7 @@ def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference
     )
 
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             result = await petra.run(book, execution="e1")
             assert (result.status, result.output) == ("completed", [19_999, 20_000])
             state = (await petra.engine.entries.load("e1")).state
@@ -55,7 +55,7 @@ def test_a_child_has_what_its_parent_gave_it_however_large(
     )
 
     async def scenario() -> None:
-        async with Local.open(tmp_path) as petra:
+        async with Home.open(tmp_path) as petra:
             await petra.apply(child)
             result = await petra.run(
                 parent, execution="e1", until=lambda found: found.status in {"completed", "failed"}

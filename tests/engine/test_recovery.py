@@ -17,7 +17,7 @@ from petra.kernel import commands as c
 from petra.playbook import read
 from petra.store.base import Store
 from petra.store.memory import MemoryStore
-from petra.store.rows import ExecutionFilter, Record, StoredExecution
+from petra.store.rows import ExecutionFilter, RecordRow, StoredExecution
 from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import applied, make_next, make_start
 from petra.wire import frames
@@ -32,13 +32,13 @@ class Reading(MemoryStore):
         super().__init__(clock=SystemClock().now)
         self.logs_read: set[str] = set()
 
-    async def read(self, execution: str, *, after: int = 0, limit: int = 10_000) -> list[Record]:
+    async def read(self, execution: str, *, after: int = 0, limit: int = 10_000) -> list[RecordRow]:
         self.logs_read.add(execution)
         return await super().read(execution, after=after, limit=limit)
 
     async def logs(
         self, executions: object, *, most: int = 10_000
-    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         names = [str(name) for name in executions]  # type: ignore[attr-defined]
         self.logs_read.update(names)
         return await super().logs(names, most=most)

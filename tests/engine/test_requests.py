@@ -9,8 +9,8 @@ import pytest
 from engine_support import local, playbook
 
 from petra.clock import SystemClock
-from petra.desk import Ask, Begin, Branch, Reply
-from petra.embedded import Local, open_item
+from petra.desk import Ask, Begin, ForkRequest, Reply
+from petra.embedded import Home, open_item
 from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -27,7 +27,7 @@ BOOK = playbook("""
 """)
 
 
-def engine(use: Callable[[Local], Awaitable[None]]) -> None:
+def engine(use: Callable[[Home], Awaitable[None]]) -> None:
     async def using() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as petra:
             await use(petra)
@@ -35,14 +35,14 @@ def engine(use: Callable[[Local], Awaitable[None]]) -> None:
     asyncio.run(using())
 
 
-async def begun(petra: Local) -> Reply:
+async def begun(petra: Home) -> Reply:
     begin = Begin(id="b", execution="x", playbook=to_yaml(BOOK))
     first = await petra.carry_out(begin)
     assert await petra.carry_out(begin) == first
     return first
 
 
-async def answer(petra: Local, request: str, actor: str) -> Reply:
+async def answer(petra: Home, request: str, actor: str) -> Reply:
     item = open_item(await petra.engine.entries.load("x"), "ask").id
     act = c.Act(now=0.0, item=item, act="complete", actor=actor, roles=[ANY_ROLE], action="approve")
     asked = Ask(id=request, execution="x", command=act)
@@ -52,12 +52,12 @@ async def answer(petra: Local, request: str, actor: str) -> Reply:
     return first
 
 
-async def count(petra: Local, kind: type[e.Event], execution: str = "x") -> int:
+async def count(petra: Home, kind: type[e.Event], execution: str = "x") -> int:
     return sum(isinstance(record.event, kind) for record in await petra.records(execution))
 
 
 def test_a_request_that_is_repeated_happens_once() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         reply = await begun(petra)
         assert reply.result is not None
         assert reply.result["waiting_on"] == "human"
@@ -71,7 +71,7 @@ def test_a_request_that_is_repeated_happens_once() -> None:
 
 @pytest.mark.spec("S14")
 def test_a_refused_act_is_refused_again_and_recorded_once() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         await begun(petra)
         reply = await answer(petra, "1", "bob")
         assert reply.refused == "'bob' is not among the assignees"
@@ -81,7 +81,7 @@ def test_a_refused_act_is_refused_again_and_recorded_once() -> None:
 
 
 def test_an_id_that_was_used_for_something_else_is_refused() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         await begun(petra)
         await petra.carry_out(Ask(id="1", execution="x", command=c.Pause(now=0.0)))
         with pytest.raises(UsageError, match="used before"):
@@ -92,23 +92,23 @@ def test_an_id_that_was_used_for_something_else_is_refused() -> None:
 
 @pytest.mark.spec("S13")
 def test_a_fork_is_made_once_and_knows_where_it_comes_from() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         await begun(petra)
-        branch = Branch(id="f", execution="y", origin="x", at=2)
+        branch = ForkRequest(id="f", execution="y", origin="x", at=2)
         first = await petra.carry_out(branch)
         assert await petra.carry_out(branch) == first
         assert (await petra.engine.entries.load("y")).state.origins == ["x"]
-        again = Branch(id="g", execution="z", origin="y", step="ask")
+        again = ForkRequest(id="g", execution="z", origin="y", step="ask")
         assert (await petra.carry_out(again)).result is not None
         assert (await petra.engine.entries.load("z")).state.origins == ["x"]
         with pytest.raises(UsageError, match="never started"):
-            await petra.carry_out(Branch(id="h", execution="w", origin="x", step="pay"))
+            await petra.carry_out(ForkRequest(id="h", execution="w", origin="x", step="pay"))
 
     engine(use)
 
 
 def test_what_a_program_calls_is_what_processes_ask() -> None:
-    async def use(petra: Local) -> None:
+    async def use(petra: Home) -> None:
         execution = await petra.start(BOOK, execution="x")
         assert (await petra.rest(execution)).waiting_on == "human"
         with pytest.raises(UsageError, match="not among the assignees"):

@@ -11,7 +11,7 @@ import pytest
 from engine_support import chain, local, playbook, until
 
 from petra.clock import FakeClock, SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.engine.news import Appended
@@ -29,7 +29,7 @@ def store_in_memory() -> MemoryStore:
 
 
 @asynccontextmanager
-async def engines(store: MemoryStore, *names: str) -> AsyncIterator[list[Local]]:
+async def engines(store: MemoryStore, *names: str) -> AsyncIterator[list[Home]]:
     """Give engines that share a store and have their fair shares of it."""
     async with local(store, holder=names[0], shard_lease_s=LEASE_S) as first:
         if len(names) == 1:

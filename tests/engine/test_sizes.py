@@ -11,7 +11,7 @@ import pytest
 from engine.size_table import TABLE
 from engine_support import local, playbook, until
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import replay, verify
@@ -58,7 +58,7 @@ def rows(pad: int) -> list[dict[str, Any]]:
     return [{"id": n, "k": f"k{n}", "pad": "x" * pad} for n in range(6)]
 
 
-async def meddle(petra: Local, execution: str, construct: str, pad: int) -> None:
+async def meddle(petra: Home, execution: str, construct: str, pad: int) -> None:
     """Do what the outside world does in some of the constructs."""
     data = {"rows": rows(pad)}
 
@@ -90,7 +90,7 @@ def child() -> Playbook:
     return playbook(CHILD, "child", workload="{rows: [], pad: 0}", executor=output)
 
 
-async def seen(petra: Local, objects: LocalObjects, construct: str, size: int) -> dict[str, Any]:
+async def seen(petra: Home, objects: LocalObjects, construct: str, size: int) -> dict[str, Any]:
     """Run a construct with data of a size; return what must not depend on it."""
     pad, execution = size // 6, f"e{size}"
     given = {"pad": pad, "rows": rows(pad)}

@@ -16,7 +16,7 @@ from petra.kernel import replay
 from petra.playbook import Playbook
 from petra.store.base import Committed
 from petra.store.memory import MemoryStore
-from petra.store.rows import Batch, Change, Record, Snapshot
+from petra.store.rows import Batch, Change, RecordRow, Snapshot
 from petra.store.sqlite import SqliteStore
 
 EVERY = 40
@@ -48,7 +48,7 @@ class CountingStore(MemoryStore):
 
     records_read = 0
 
-    async def read(self, execution: str, *, after: int = 0, limit: int = 10_000) -> list[Record]:
+    async def read(self, execution: str, *, after: int = 0, limit: int = 10_000) -> list[RecordRow]:
         found = await super().read(execution, after=after, limit=limit)
         self.records_read += len(found)
         return found

@@ -16,7 +16,7 @@ import pytest
 from engine_support import chain, until
 from support.database import Database
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
 from petra.kernel import verify
@@ -291,7 +291,7 @@ def test_an_engine_goes_on_when_its_database_was_away(tmp_path: Path) -> None:
         try:
             dsn = cluster.make("away")
             book = read(_book(tmp_path / "ledger")).checked()
-            async with Local.open(tmp_path / "home", store=dsn, shard_lease_s=LEASE_S) as petra:
+            async with Home.open(tmp_path / "home", store=dsn, shard_lease_s=LEASE_S) as petra:
                 running = [
                     asyncio.create_task(petra.run(book, execution=f"e{n}"))
                     for n in range(EXECUTIONS)

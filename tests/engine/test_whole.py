@@ -12,7 +12,7 @@ from engine_support import playbook
 
 from petra.cli import petra as command
 from petra.desk import whole as module
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import to_yaml
 from petra.references import is_reference
 
@@ -31,7 +31,7 @@ OUTPUT = "{spec: {output: {first: '{{ make[0] }}', all: '{{ make }}'}}}"
 
 def test_a_program_gets_the_data_of_output_and_ctx(tmp_path: Path) -> None:
     async def running() -> None:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             result = await petra.run(playbook(BIG, executor=OUTPUT), execution="e1")
             assert result.status == "completed"
             assert len(result.output["all"]) == ROWS
@@ -50,7 +50,7 @@ def test_what_is_beyond_the_bound_stays_a_reference(
     monkeypatch.setattr(module, "WHOLE_MAX", 100_000)
 
     async def running() -> None:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             result = await petra.run(playbook(BIG), execution="e1")
             assert is_reference(result.output)
 

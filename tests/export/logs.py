@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from petra.export import Log
+from petra.export import ExportedLog
 from petra.testing.runner import run_case
 from petra.testing.session import Verdict, cases_of, suite_files
 
@@ -14,12 +14,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @cache
-def example_logs(pattern: str = "") -> tuple[tuple[str, Log], ...]:
+def example_logs(pattern: str = "") -> tuple[tuple[str, ExportedLog], ...]:
     """Return the logs of the cases whose file has a name, with the names of the cases."""
     return tuple(_logs(pattern))
 
 
-def _logs(pattern: str) -> Iterator[tuple[str, Log]]:
+def _logs(pattern: str) -> Iterator[tuple[str, ExportedLog]]:
     for file in suite_files([str(EXAMPLES)]):
         if pattern and file.name != f"{pattern}.test.yaml":
             continue
@@ -33,5 +33,5 @@ def _logs(pattern: str) -> Iterator[tuple[str, Log]]:
                     status = state.terminal or "waiting"
                     yield (
                         f"{file.name}::{case.name}/{execution.id}",
-                        Log(execution.id, playbook, execution.log, status),
+                        ExportedLog(execution.id, playbook, execution.log, status),
                     )

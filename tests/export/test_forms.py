@@ -12,7 +12,7 @@ import pytest
 from export.logs import example_logs
 from texts import model, workflow
 
-from petra.export import FORMS, PROFILES, Log
+from petra.export import FORMS, PROFILES, ExportedLog
 from petra.export.align import align
 from petra.export.firings import firings
 from petra.export.life import life, offered, step_runs
@@ -32,7 +32,7 @@ from petra.testing import Simulation
 NAMESPACE = "{http://www.xes-standard.org/}"
 
 
-def one(pattern: str) -> Log:
+def one(pattern: str) -> ExportedLog:
     return example_logs(pattern)[0][1]
 
 
@@ -63,7 +63,7 @@ def test_a_cell_is_never_a_formula() -> None:
         else r
         for r in log.records
     ]
-    rows = list(csv.DictReader(io.StringIO(FORMS["csv"](Log("x", log.playbook, made)))))
+    rows = list(csv.DictReader(io.StringIO(FORMS["csv"](ExportedLog("x", log.playbook, made)))))
     assert {row["activity"] for row in rows} == {"'=1+1"}
 
 
@@ -173,7 +173,7 @@ def test_the_branch_that_stands_for_all_is_one_that_the_join_took() -> None:
     root = simulation.root
     assert root.state.terminal == "completed"
     net = compiled(book)
-    wanted = list(firings(Log(root.id, book, root.log, "completed"), net))
+    wanted = list(firings(ExportedLog(root.id, book, root.log, "completed"), net))
     names = align(net, wanted, ended=False)
     assert names is not None
     assert ["join.start"] in [[name.partition(" #")[0] for name in found] for found in names]
@@ -194,7 +194,7 @@ def test_what_is_no_firing_of_the_net_is_said_to_be_none() -> None:
     world.start({})
     world.run()
     world.send(world.root, c.Override(now=world.now, step="join", actor="ada"))
-    log = Log(world.root.id, book, world.root.log, "completed")
+    log = ExportedLog(world.root.id, book, world.root.log, "completed")
     assert all(event["petra:off_net"] == "true" for event in events_of(PROFILES["firings"](log)))
 
 
@@ -218,9 +218,12 @@ def test_a_fork_is_exported_with_the_past_it_has() -> None:
         Ledger("three").record(e.ExecutionForked(origin="two", at=1, past=again.past), 6.0, 0, 0)
     ]
     for log in (records, nested):
-        found = [run.step for run in step_runs(Log("x", program.playbook, log))]
+        found = [run.step for run in step_runs(ExportedLog("x", program.playbook, log))]
         assert found[:2] == ["a", "b"]
-        assert events_of(FORMS["xes"](Log("x", program.playbook, log)))[0]["concept:name"] == "a"
+        assert (
+            events_of(FORMS["xes"](ExportedLog("x", program.playbook, log)))[0]["concept:name"]
+            == "a"
+        )
 
 
 def _begun(program: Program, execution: str, records: list[Record]) -> list[Record]:
@@ -243,7 +246,7 @@ LOOP_OF_PEOPLE = """
 """
 
 
-def _answered_by_people() -> Log:
+def _answered_by_people() -> ExportedLog:
     world = Simulation(model(workflow(LOOP_OF_PEOPLE)))
     world.start({})
     world.run()
@@ -262,7 +265,7 @@ def _answered_by_people() -> Log:
             ),
         )
         world.run()
-    return Log(world.root.id, world.root.program.playbook, world.root.log, "completed")
+    return ExportedLog(world.root.id, world.root.program.playbook, world.root.log, "completed")
 
 
 def test_a_run_inside_a_fan_out_has_its_branch_in_the_table() -> None:

@@ -11,7 +11,7 @@ import pytest
 from export.logs import example_logs
 
 from petra.cli.graph import _STEPS
-from petra.export import FORMS, PROFILES, Log
+from petra.export import FORMS, PROFILES, ExportedLog
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -25,13 +25,13 @@ def pm4py() -> Any:
     return found
 
 
-def completed(pattern: str, words: str = "") -> Log:
+def completed(pattern: str, words: str = "") -> ExportedLog:
     return next(
         log for name, log in example_logs(pattern) if log.status == "completed" and words in name
     )
 
 
-def exported_net(log: Log) -> str:
+def exported_net(log: ExportedLog) -> str:
     """What ``petra graph -f pnml`` writes of the playbook of a log."""
     return _STEPS["pnml"](log.playbook)
 

@@ -17,7 +17,7 @@ from engine_support import chain, local, playbook, until
 from store.fault_vfs import Disk, FaultVFS, Mode
 
 from petra.clock import SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.errors import PetraError
@@ -51,7 +51,7 @@ async def _records(store: Store, execution: str) -> list[Record]:
 
 
 @asynccontextmanager
-async def _hired(petra: Local) -> AsyncIterator[Child]:
+async def _hired(petra: Home) -> AsyncIterator[Child]:
     """Give a worker process that talks to the engine."""
     async with grown() as stem:
         child = await stem.fork(["--slots", "1"])
@@ -81,7 +81,7 @@ def test_a_worker_that_froze_beyond_its_lease_reports_too_late_and_changes_nothi
     async def scenario() -> None:
         store = await SqliteStore.open(tmp_path / "petra.db")
         async with Engine(store, lease_s=LEASE_S) as engine:
-            petra = Local(engine, SystemClock())
+            petra = Home(engine, SystemClock())
             async with _hired(petra) as frozen:
                 await engine.start(book, execution="e1")
                 await until(_begun)

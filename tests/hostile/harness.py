@@ -26,7 +26,7 @@ from engine_support import chain, playbook, until
 
 from petra.clock import SystemClock
 from petra.desk import Result
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.embedded.hands import begun, starter
 from petra.engine import Engine
 from petra.engine.codec import from_row
@@ -64,7 +64,7 @@ def code(text: str, *, spec: str = "", after: str = "") -> Playbook:
 class Scene:
     """An engine with what is around it."""
 
-    def __init__(self, petra: Local, store: Store) -> None:
+    def __init__(self, petra: Home, store: Store) -> None:
         self.petra = petra
         self.engine = petra.engine
         self.store = store
@@ -162,7 +162,7 @@ async def staged(
         async with Engine(
             store, lease_s=lease_s, holder=holder, logs=logs, handed_back=handed_back
         ) as engine:
-            petra = Local(engine, clock)
+            petra = Home(engine, clock)
             around = {"hired": hired, "helped": helped}.get(with_worker)
             async with around(petra, folder) if around else contextlib.nullcontext():
                 yield Scene(petra, store)
@@ -177,7 +177,7 @@ async def _store(kind: str, folder: Path) -> Store:
 
 
 @asynccontextmanager
-async def hired(petra: Local, folder: Path) -> AsyncIterator[None]:
+async def hired(petra: Home, folder: Path) -> AsyncIterator[None]:
     """Give a worker process that the keeper looks after."""
     workers = starter("--slots", "16", "--objects", str(folder / "objects"))
     async with workers as start, begun(start) as first, petra.keeper.keeping(first, start):
@@ -185,7 +185,7 @@ async def hired(petra: Local, folder: Path) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def helped(petra: Local, folder: Path) -> AsyncIterator[None]:
+async def helped(petra: Home, folder: Path) -> AsyncIterator[None]:
     """Give a worker in this process, which costs nothing to start."""
     server, client = in_process()
     ends: Iterator[Transport] = iter([client])
@@ -219,7 +219,7 @@ async def helped(petra: Local, folder: Path) -> AsyncIterator[None]:
 class Fake:
     """A worker that says what a case wants it to say; ``said`` is what the engine answered."""
 
-    def __init__(self, petra: Local) -> None:
+    def __init__(self, petra: Home) -> None:
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._socket.settimeout(0)
@@ -228,7 +228,7 @@ class Fake:
         self.transport = Stream(theirs)
         self._talking = asyncio.create_task(self._converse(petra))
 
-    async def _converse(self, petra: Local) -> None:
+    async def _converse(self, petra: Home) -> None:
         await petra.keeper.talk(self.transport)
         petra.engine.lost(self.transport)
         self.transport.close()

@@ -14,7 +14,7 @@ import pytest
 from engine_support import Ear, chain, local, opened, playbook, until
 
 from petra.clock import FakeClock, SystemClock, settle
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.life import StoppedError
 from petra.engine.limits import CLOSE_S
@@ -101,7 +101,7 @@ def test_what_has_arrived_before_the_end_is_decided_too(kind: str, tmp_path: Pat
     asyncio.run(scenario())
 
 
-Call = Callable[[Local], Awaitable[object]]
+Call = Callable[[Home], Awaitable[object]]
 CALLS: dict[str, Call] = {
     "start": lambda petra: petra.start(ASK, execution="e2"),
     "run": lambda petra: petra.run(ASK, execution="e2"),
@@ -138,7 +138,7 @@ def test_with_the_store_away_the_end_comes_in_time_and_whoever_waits_is_told(cal
         away = False
         store: Any = FaultyStore(inner, lambda *_: Fault.BEFORE if away else None)
         engine = await Engine(store, clock=clock).__aenter__()
-        petra = Local(engine, clock)
+        petra = Home(engine, clock)
         await petra.start(ASK, execution="e1")
         away = True
         calling = asyncio.ensure_future(call(petra))
@@ -180,7 +180,7 @@ def test_a_part_of_the_engine_that_fails_stops_it_with_its_reason_and_everybody_
         clock = FakeClock()
         store = MemoryStore(clock=clock.now)
         engine = await Engine(store, clock=clock).__aenter__()
-        petra = Local(engine, clock)
+        petra = Home(engine, clock)
         await petra.start(ASK, execution="e1")
         resting = asyncio.ensure_future(petra.rest("e1", lambda _: False))
         await settle()
@@ -275,7 +275,7 @@ def test_a_tool_runs_as_often_as_the_log_shows_however_often_the_folder_is_close
 
     async def scenario() -> list[Record]:
         for number in range(7):
-            async with Local.open(tmp_path / "home") as petra:
+            async with Home.open(tmp_path / "home") as petra:
                 if number == 0:
                     given = {"file": str(ran)}
                     await petra.start(playbook(COUNTS), given, execution="e1")
@@ -285,7 +285,7 @@ def test_a_tool_runs_as_often_as_the_log_shows_however_often_the_folder_is_close
 
                 await until(has_begun)
         (tmp_path / "ran.go").touch()
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             result = await petra.rest("e1")
             assert (result.status, result.output) == ("completed", 42)
             return await petra.records("e1")
@@ -312,7 +312,7 @@ def test_what_a_step_has_started_is_dead_when_the_folder_is_closed(tmp_path: Pat
     ran = tmp_path / "ran"
 
     async def scenario() -> None:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             await petra.start(playbook(CHILD), {"file": str(ran)}, execution="e1")
 
             async def has_begun() -> bool:

@@ -13,7 +13,7 @@ from engine_support import playbook
 
 from petra.control import CALLERS_MAX, LINE_BYTES_MAX, GoneError, call, connected, listening
 from petra.desk import AnyRequest, Ask, Begin, Reply
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.life import StoppedError
 from petra.errors import UsageError
 from petra.kernel import commands as c
@@ -73,7 +73,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
     async def saying() -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
-        async with Local.open(home) as petra:
+        async with Home.open(home) as petra:
             await petra.start(WAIT, execution="e1")
             before = len(await petra.records("e1"))
             for name, (line, _) in LINES.items():

@@ -15,7 +15,7 @@ from engine_support import playbook
 from petra import private
 from petra.cli import petra
 from petra.control import SOCKET
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.errors import UsageError
 
 BIG = """
@@ -53,7 +53,7 @@ def names(home: Path) -> set[str]:
 
 async def used(home: Path) -> set[str]:
     """Use a folder for everything there is; return the kinds of files that were in it meanwhile."""
-    async with Local.open(home) as local:
+    async with Home.open(home) as local:
         done = await local.run(playbook(BIG), execution="x")
         assert done.status == "completed", done
         assert modes(home) == {}

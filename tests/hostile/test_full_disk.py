@@ -15,7 +15,7 @@ from engine_support import local, playbook
 
 from petra import private
 from petra.clock import FakeClock, SystemClock
-from petra.embedded import CLOSED, LOGS, Local
+from petra.embedded import CLOSED, LOGS, Home
 from petra.engine import logs
 from petra.engine.logs import LogFiles, RunLogs, file_of
 from petra.engine.retention import Retention
@@ -177,7 +177,7 @@ def test_a_folder_that_cannot_say_that_it_was_left_in_order_is_left_all_the_same
         raise OSError(errno.ENOSPC, f"No space left on device: {path}")
 
     async def scenario() -> None:
-        async with Local.open(tmp_path / ".petra") as petra:
+        async with Home.open(tmp_path / ".petra") as petra:
             assert (await petra.run(STEP)).status == "completed"
             monkeypatch.setattr("petra.embedded.folder.make_file", full)
 

@@ -15,7 +15,7 @@ from hostile.harness import Scene, play
 
 from petra.clock import FakeClock, SystemClock
 from petra.desk import Result
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Answered, Engine
 from petra.engine.admit import InputError, value, workload
 from petra.engine.entries import UnknownExecutionError
@@ -105,11 +105,11 @@ REASONS: dict[str, tuple[str, str]] = {
 }
 
 
-def asks(petra: Local, make: Callable[[float], Any]) -> Awaitable[Answered]:
+def asks(petra: Home, make: Callable[[float], Any]) -> Awaitable[Answered]:
     return petra.engine.ask("e1", make)
 
 
-BRINGS: dict[str, Callable[[Local, Any], Awaitable[Any]]] = {
+BRINGS: dict[str, Callable[[Home, Any], Awaitable[Any]]] = {
     "workload": lambda p, v: p.start(WAIT, {"v": v}, execution="new"),
     "patch": lambda p, v: asks(p, lambda now: c.PatchCtx(now=now, values={"v": v})),
     "payload": lambda p, v: p.signal("e1", "go", v),
@@ -122,7 +122,7 @@ BRINGS: dict[str, Callable[[Local, Any], Awaitable[Any]]] = {
         p, lambda now: c.ChangeGroup(now=now, group="g", change="add", item=v)
     ),
 }
-NAMED: dict[str, Callable[[Local, str], Awaitable[Any]]] = {
+NAMED: dict[str, Callable[[Home, str], Awaitable[Any]]] = {
     "actor": lambda p, v: asks(p, lambda now: c.Pause(now=now, actor=v)),
     "signal": lambda p, v: p.signal("e1", v),
     "role": lambda p, v: asks(
@@ -138,7 +138,7 @@ NAMED: dict[str, Callable[[Local, str], Awaitable[Any]]] = {
 
 
 def refused_at_the_door(
-    kind: str, folder: Path, bring: Callable[[Local], Awaitable[Any]], words: str
+    kind: str, folder: Path, bring: Callable[[Home], Awaitable[Any]], words: str
 ) -> None:
     async def case(scene: Scene) -> None:
         await scene.petra.start(WAIT, execution="e1")
@@ -165,7 +165,7 @@ def test_what_is_no_value_is_refused_with_words_that_say_where(
 
 @pytest.mark.parametrize("bring", BRINGS.values(), ids=BRINGS)
 def test_every_door_refuses_what_is_no_value(
-    kind: str, tmp_path: Path, bring: Callable[[Local, Any], Awaitable[Any]]
+    kind: str, tmp_path: Path, bring: Callable[[Home, Any], Awaitable[Any]]
 ) -> None:
     refused_at_the_door(kind, tmp_path, lambda petra: bring(petra, nested(500)), "nested more")
 
@@ -173,7 +173,7 @@ def test_every_door_refuses_what_is_no_value(
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("bring", NAMED.values(), ids=NAMED)
 def test_every_door_refuses_what_is_no_name(
-    bring: Callable[[Local, str], Awaitable[Any]], name: tuple[str, str]
+    bring: Callable[[Home, str], Awaitable[Any]], name: tuple[str, str]
 ) -> None:
     async def scenario() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as petra:
@@ -315,7 +315,7 @@ ERRORS = [
 
 
 def with_picky(
-    error: Exception, case: Callable[[Local, Store], Awaitable[None]], word: bytes = b"poison"
+    error: Exception, case: Callable[[Home, Store], Awaitable[None]], word: bytes = b"poison"
 ) -> None:
     async def scenario() -> None:
         inner = MemoryStore(clock=SystemClock().now)
@@ -330,7 +330,7 @@ def with_picky(
     asyncio.run(asyncio.wait_for(scenario(), 300))
 
 
-def explained(petra: Local, execution: str) -> str:
+def explained(petra: Home, execution: str) -> str:
     entry = petra.engine.entries.cached(execution)
     assert entry is not None
     found = explain(entry.program, entry.state)
@@ -341,7 +341,7 @@ def explained(petra: Local, execution: str) -> str:
 def test_a_command_that_cannot_be_stored_fails_alone_and_its_caller_is_told(
     error: Exception,
 ) -> None:
-    async def case(petra: Local, store: Store) -> None:
+    async def case(petra: Home, store: Store) -> None:
         await petra.start(WAIT, execution="e1")
         await petra.start(WAIT, execution="e2")
         told = await asyncio.gather(
@@ -384,7 +384,7 @@ def test_a_report_that_cannot_be_stored_is_an_incident_that_names_the_cause(
 ) -> None:
     book = playbook("  - step: work\n    tool: {kind: python, code: \"result = 'poi' + 'son'\"}\n")
 
-    async def case(petra: Local, _: Store) -> None:
+    async def case(petra: Home, _: Store) -> None:
         result = await petra.run(book, execution="e1")
         assert (result.status, result.reason) == ("stuck", "incident")
         wanted = "nested too deeply" if isinstance(error, RecursionError) else "cannot be stored"
@@ -408,7 +408,7 @@ def test_what_falls_due_and_cannot_be_stored_is_an_incident_and_can_be_cancelled
         inner = MemoryStore(clock=clock.now)
         store = Picky(inner, b'"step":"poison"', UsageError("it cannot be stored"))
         engine = await Engine(cast("Store", store), clock=clock).__aenter__()
-        petra = Local(engine, clock)
+        petra = Home(engine, clock)
         await petra.start(book, execution="e1")
         await clock.advance(400)
         assert "what is due cannot be carried out: it cannot be stored" in explained(petra, "e1")

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from engine_support import playbook
 
 from petra.cli import petra
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.authority import may_read
 from petra.engine.entries import Entries
 from petra.errors import UsageError
@@ -37,7 +37,7 @@ CHILD = f"apiVersion: petra/v1\nkind: Playbook\nmetadata: {{name: big, path: big
 
 async def made(home: Path) -> dict[str, Any]:
     """Run one execution with a large result, and return its reference."""
-    async with Local.open(home) as local:
+    async with Home.open(home) as local:
         done = await local.run(playbook(BIG), execution="victim")
         assert done.status == "completed", done
         output: dict[str, Any] = (await local.engine.view("victim")).state.output
@@ -46,7 +46,7 @@ async def made(home: Path) -> dict[str, Any]:
 
 async def told(home: Path, given: dict[str, Any]) -> None:
     """Run an execution whose result is what it is given."""
-    async with Local.open(home) as local:
+    async with Home.open(home) as local:
         pairs = [
             list(pair) for pair in given.items()
         ]  # as data: in a workload it would be looked through
@@ -114,7 +114,7 @@ def test_verify_names_the_record_whose_object_is_missing_or_broken(home: Path) -
 @pytest.mark.spec("S18")
 def test_what_a_child_handed_back_is_its_parents_too(home: Path) -> None:
     async def running() -> str:
-        async with Local.open(home) as local:
+        async with Home.open(home) as local:
             await local.apply(read(CHILD, "big.yaml").checked())
             done = await local.run(
                 playbook(CALLS), execution="parent", until=lambda found: found.status != "waiting"

@@ -9,7 +9,7 @@ import pytest
 from engine_support import playbook
 from support.stub_http import reply, serving
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.entries import Entries
 from petra.playbook import InvalidPlaybookError, read, read_stored
 from petra.store import Batch
@@ -51,7 +51,7 @@ def test_one_variable_keeps_every_worker_from_reaching_inside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def asking(home: Path) -> str:
-        async with serving({"/": reply("inside")}) as stub, Local.open(home) as local:
+        async with serving({"/": reply("inside")}) as stub, Home.open(home) as local:
             done = await local.run(
                 playbook(f"  - step: a\n    tool: {{kind: http, url: '{stub.url()}'}}\n")
             )

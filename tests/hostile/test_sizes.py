@@ -10,7 +10,7 @@ import pytest
 from engine_support import chain, local, playbook
 from hostile.harness import PATIENCE_S
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.objects import LocalObjects
 from petra.store.base import Store
 from petra.store.postgres import PostgresStore
@@ -53,7 +53,7 @@ def _play(kind: str, folder: Path, runs: dict[str, tuple[Any, dict[str, Any], An
         finally:
             await store.close()
 
-    async def _all(petra: Local) -> None:
+    async def _all(petra: Home) -> None:
         for name, (book, workload, _) in runs.items():
             await petra.start(book, workload, execution=name)
         for name, (_, _, wanted) in runs.items():

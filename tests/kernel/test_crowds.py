@@ -14,7 +14,7 @@ from support.net_conformance import violations
 from thoroughness import few
 
 from petra.export.firings import firings_xes
-from petra.export.life import Log, life, step_runs
+from petra.export.life import ExportedLog, life, step_runs
 from petra.kernel import Ledger, Program, Record, State, crowds, decide, evolve, replay, verify
 from petra.kernel import commands as c
 from petra.kernel import events as e
@@ -200,7 +200,7 @@ def test_readers_get_each_firing_as_a_whole() -> None:
     simulation.run()
     playbook = simulation.root.program.playbook
     assert not violations(compile_net(playbook), events(simulation))
-    log = Log("e", playbook, simulation.root.log, "completed")
+    log = ExportedLog("e", playbook, simulation.root.log, "completed")
     assert not any(isinstance(moment.event, PIECES) for moment in life(log.records))
     runs = step_runs(log)
     assert [run.branch for run in runs if run.step == "work"] == [(n,) for n in range(9)]

@@ -7,7 +7,7 @@ from texts import model, workflow
 
 from petra.kernel import events as e
 from petra.kernel import verify
-from petra.kernel.replay import Receipt
+from petra.kernel.replay import EventReceipt
 from petra.testing import Simulation
 
 STEPS = """
@@ -29,7 +29,7 @@ def lived() -> Simulation:
     return world
 
 
-def receipt(world: Simulation, transition: str) -> Receipt:
+def receipt(world: Simulation, transition: str) -> EventReceipt:
     return next(r.receipt for r in world.root.log if r.receipt.transition == transition)
 
 

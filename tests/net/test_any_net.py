@@ -16,13 +16,13 @@ from petra.net import (
     Abort,
     ByHash,
     ByName,
-    Decision,
     Equivalence,
     Fifo,
     Mode,
     Net,
     Priority,
     Production,
+    Question,
     Random,
     Receipt,
     Strategy,
@@ -66,7 +66,7 @@ def parity(data: object) -> str:
     return "odd" if number(data) % 2 else "even"
 
 
-PARITY = {place: Decision(place, parity) for place in PLACES}
+PARITY = {place: Question(place, parity) for place in PLACES}
 
 
 def counting(outputs: dict[str, int], *, declines: bool) -> Callable[[Mode], Production | Abort]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from petra.net import (
-    Decision,
     Equivalence,
     Mode,
     Net,
+    Question,
     Transition,
     compare,
     confluence,
@@ -18,8 +18,8 @@ from petra.net import (
     verify,
 )
 
-SIZE = Decision("a", lambda data: "big" if isinstance(data, int) and data > 5 else "small")
-KIND = Decision("a", lambda data: data)
+SIZE = Question("a", lambda data: "big" if isinstance(data, int) and data > 5 else "small")
+KIND = Question("a", lambda data: data)
 T = Transition.of
 
 

@@ -40,7 +40,11 @@ def net(*transitions: Transition, places: str = "a b c d", final: str = "") -> N
             "a + b -> c", "c", {"a": 1}, Rest.WAITING, id="lacks what only comes from outside"
         ),
         pytest.param(
-            "a + b -> c, d -> b", "c", {"a": 1}, Rest.DEAD, id="lacks what only a dead one makes"
+            "a + b -> c, d -> b",
+            "c",
+            {"a": 1},
+            Rest.DEAD,
+            id="lacks what only a dead one makes",
         ),
         pytest.param("a -> b", "b", {}, Rest.WAITING, id="empty, with a place for input"),
         pytest.param("a -> b, b -> c, c -> d, d -> a", "", {}, Rest.DEAD, id="empty for ever"),

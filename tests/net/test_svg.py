@@ -10,7 +10,7 @@ import pytest
 from texts import corpus, model, workflow
 
 from petra.cli.graph import traced
-from petra.export import Log
+from petra.export import ExportedLog
 from petra.folder_files import read_file
 from petra.net.compile import compile as compiled
 from petra.net.draw import Trace, net_svg, steps_svg
@@ -89,7 +89,7 @@ def test_an_execution_is_drawn_over_its_playbook() -> None:
     world = Simulation(playbook)
     world.start({})
     world.run()
-    trace = traced(Log(world.root.id, playbook, world.root.log))
+    trace = traced(ExportedLog(world.root.id, playbook, world.root.log))
     assert trace.steps == {"a": ("done", 1), "b": ("waiting", 3)}
     assert trace.arcs == {("a", 0): 3}
     text = steps_svg(playbook, trace)

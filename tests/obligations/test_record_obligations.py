@@ -14,7 +14,7 @@ from texts import model, workflow
 
 from petra import net
 from petra.clock import SystemClock
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import execution_row
 from petra.kernel import Program, Record, replay, verify
 from petra.kernel import events as e
@@ -33,7 +33,7 @@ LOOP = """
 """
 
 
-def logged(book: Playbook, then: Callable[[Local], Awaitable[None]] | None = None) -> list[Record]:
+def logged(book: Playbook, then: Callable[[Home], Awaitable[None]] | None = None) -> list[Record]:
     """Run a playbook on the real engine with a worker; return its log."""
 
     async def running() -> list[Record]:
@@ -87,7 +87,7 @@ def test_a_run_goes_to_a_worker_and_its_one_report_is_written_down_with_every_at
 
 @pytest.mark.spec("000§1.2-6", "002§1-3")
 def test_the_log_is_kept_and_the_rows_that_show_it_follow_from_it() -> None:
-    async def rows(petra: Local) -> None:
+    async def rows(petra: Home) -> None:
         page = await petra.engine.store.executions(ExecutionFilter())
         state = replay("e1", await petra.records("e1"))
         assert page.rows[0].row == execution_row(Program(book), state)
@@ -111,7 +111,7 @@ def test_iterations_are_written_down_with_their_index_and_how_they_ended() -> No
 
 @pytest.mark.spec("003§7.4.3.6-1", "003§7.4.5-5")
 def test_a_work_item_and_each_act_on_it_are_in_the_log() -> None:
-    async def answer(petra: Local) -> None:
+    async def answer(petra: Home) -> None:
         await petra.complete("e1", "ask", "approve", actor="ada")
 
     records = logged(playbook("  - {step: ask, tool: {kind: human, title: Sure?}}\n"), answer)
@@ -181,7 +181,7 @@ def test_what_is_large_lives_outside_the_log_and_is_known_there_by_its_reference
     tmp_path: Path,
 ) -> None:
     async def running() -> tuple[list[Record], Any]:
-        async with Local.open(tmp_path / "home") as petra:
+        async with Home.open(tmp_path / "home") as petra:
             assert (await petra.run(playbook(BIG), execution="e1")).status == "completed"
             return await petra.records("e1"), (await petra.engine.entries.load("e1")).state
 

@@ -288,13 +288,13 @@ def _doom(process: Process, chance: Random) -> None:
 
 
 @lru_cache
-def _stock() -> tuple[rows.Playbook, ...]:
+def _stock() -> tuple[rows.PlaybookRow, ...]:
     return tuple(_row(book) for book in children())
 
 
-def _row(book: Playbook) -> rows.Playbook:
+def _row(book: Playbook) -> rows.PlaybookRow:
     meta = book.metadata
-    return rows.Playbook(
+    return rows.PlaybookRow(
         digest=Program(book).digest, name=meta.name, path=meta.path or "", version="",
         source=to_yaml(book).encode(), applied=EPOCH,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Machine, NextAttempt, Settings
 from petra.playbook import read
 from petra.playbook.model import Playbook, Task, TaskPolicy, TaskSpec
 from petra.wire import Error, Outcome, Report
@@ -63,16 +63,16 @@ def machine(
     return Machine(tasks, given, settings=Settings(**settings), jitter=lambda: u, iter=iter)
 
 
-def play(played: Machine, *outcomes: Outcome) -> tuple[list[Run], Report]:
+def play(played: Machine, *outcomes: Outcome) -> tuple[list[NextAttempt], Report]:
     """Play to the end; the outcomes must be exactly as many as there are tries."""
     return play_all(played, outcomes)
 
 
-def play_all(played: Machine, outcomes: Iterable[Outcome]) -> tuple[list[Run], Report]:
+def play_all(played: Machine, outcomes: Iterable[Outcome]) -> tuple[list[NextAttempt], Report]:
     left = iter(outcomes)
-    runs: list[Run] = []
+    runs: list[NextAttempt] = []
     move = played.start()
-    while isinstance(move, Run):
+    while isinstance(move, NextAttempt):
         runs.append(move)
         move = played.advance(next(left), 1.0)
     assert isinstance(move, Finished)

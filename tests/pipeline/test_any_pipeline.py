@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.drive import bad, machine, noop, ok, task
 from thoroughness import few
 
-from petra.pipeline import Finished, Run
+from petra.pipeline import Finished, NextAttempt
 from petra.playbook.model import Task
 from petra.values import canonical
 from petra.wire import Attempt, Outcome, Report
@@ -76,14 +76,14 @@ REDUCERS = {"total": "sum", "log": "append"}
 
 def play(
     pipeline: tuple[Task, ...], outcomes: list[Outcome], stop: int
-) -> tuple[list[Run], Report]:
+) -> tuple[list[NextAttempt], Report]:
     """Play with the outcomes in turn, over and over; cancel after ``stop`` tries."""
     played = machine(
         *pipeline, u=0.5, reducers=REDUCERS, max_jumps=MOST_JUMPS, iter={"index": 0, "parent": None}
     )
-    runs: list[Run] = []
+    runs: list[NextAttempt] = []
     move = played.start()
-    while isinstance(move, Run):
+    while isinstance(move, NextAttempt):
         runs.append(move)
         if len(runs) == stop:
             move = played.cancel("enough")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pipeline.drive import ON_ERROR, always, bad, decisions, machine, noop, ok, play, task, when
 
-from petra.pipeline import Finished, Run
+from petra.pipeline import Finished, NextAttempt
 from petra.wire import Error, Outcome, Write
 
 
@@ -194,7 +194,7 @@ def test_the_report_tells_every_try_with_rule_action_delay_and_duration() -> Non
 @pytest.mark.spec("S5")
 def test_cancelling_inside_a_task_records_its_try_and_keeps_the_patches() -> None:
     played = machine(noop("init", always(set_ctx={"n": 1})), task("a"), task("b"))
-    assert isinstance(played.start(), Run)
+    assert isinstance(played.start(), NextAttempt)
     report = played.cancel("too late", 3.0).report
     assert decisions(report) == ["init 1 ok continue", "a 1 error fail"]
     assert report.error == Error(kind="cancelled", message="too late", retryable=False)
@@ -206,7 +206,7 @@ def test_cancelling_inside_a_task_records_its_try_and_keeps_the_patches() -> Non
 def test_cancelling_between_tries_ends_the_run() -> None:
     played = machine(task("a", when(ON_ERROR, "retry")))
     played.start()
-    assert isinstance(played.advance(bad()), Run)
+    assert isinstance(played.advance(bad()), NextAttempt)
     report = played.cancel("stop").report
     assert decisions(report) == ["a 1 error retry", "a 2 error fail"]
     assert report.status == "error"

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from pipeline.drive import ON_ERROR, always, bad, machine, noop, ok, play, playbook, task, when
 
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Machine, NextAttempt, Settings
 from petra.playbook.model import Task
 from petra.wire import Report
 
@@ -144,7 +144,7 @@ def test_a_task_gets_its_effective_spec_rendered() -> None:
     step = book.workflow[0]
     scope = {"workload": book.workload}
     move = Machine(step.tool, scope, settings=Settings.of(book, step), jitter=lambda: 0).start()
-    assert isinstance(move, Run)
+    assert isinstance(move, NextAttempt)
     assert move.spec == {"verify": False, "timeout": {"connect": 3, "read": 6}, "timeout_s": 9}
 
 
@@ -166,7 +166,7 @@ def test_settings_never_take_one_task_for_another_of_the_same_name() -> None:
     shared = Settings()
     for url in ("first", "second"):
         move = Machine([task("a", url=url)], {}, settings=shared, jitter=lambda: 0).start()
-        assert isinstance(move, Run)
+        assert isinstance(move, NextAttempt)
         assert move.fields == {"url": url}
 
 
@@ -214,7 +214,7 @@ def message(report: Report) -> str:
 KEYED = "{{ _task.key }}"
 
 
-def keys_of(runs: list[Run]) -> list[str]:
+def keys_of(runs: list[NextAttempt]) -> list[str]:
     return [run.fields["json"] for run in runs]
 
 

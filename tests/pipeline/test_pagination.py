@@ -9,7 +9,7 @@ from textwrap import indent
 import pytest
 from pipeline.drive import bad, ok, playbook
 
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Machine, NextAttempt, Settings
 from petra.playbook.model import Playbook
 from petra.wire import Outcome, Report
 
@@ -83,7 +83,7 @@ def status(code: int) -> Outcome:
     return bad("server_error", http={"status": code})
 
 
-def run(book: Playbook, *outcomes: Outcome) -> tuple[list[Run], Report]:
+def run(book: Playbook, *outcomes: Outcome) -> tuple[list[NextAttempt], Report]:
     step = book.workflow[0]
     endpoint = {"path": "/orders", "page_size": 50}
     played = Machine(
@@ -92,7 +92,7 @@ def run(book: Playbook, *outcomes: Outcome) -> tuple[list[Run], Report]:
     )  # fmt: skip
     runs, left = [], list(outcomes)
     move = played.start()
-    while isinstance(move, Run):
+    while isinstance(move, NextAttempt):
         runs.append(move)
         move = played.advance(left.pop(0), 1.0)
     assert isinstance(move, Finished)
@@ -138,9 +138,9 @@ def test_the_example_of_the_reference_page_does_what_the_page_says(root: Path) -
     step = book.workflow[0]
     scope = {"workload": {"api": "a"}, "args": {"id": 7}}
     played = Machine(step.tool, scope, settings=Settings.of(book, step), jitter=lambda: 0.5)
-    assert isinstance(played.start(), Run)
+    assert isinstance(played.start(), NextAttempt)
     again = played.advance(status(503))
-    assert isinstance(again, Run)
+    assert isinstance(again, NextAttempt)
     assert (again.fields["url"], again.after_s) == ("a/orders/7", 1.5)
     end = played.advance(ok({"data": {"total": 3}}))
     assert isinstance(end, Finished)

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from pipeline.drive import ON_ERROR, always, bad, ok, when
 
 from petra.playbook.model import Task, TaskPolicy, TaskSpec
-from petra.policy import LONGEST_S, Decision, Retry, decide, outcome_data
+from petra.policy import LONGEST_S, Retry, Ruling, decide, outcome_data
 from petra.wire import Error, Outcome, Write
 
 
 def judge(
     outcome: Outcome, *rules: Any, attempt: int = 1, u: float = 0.0, unmatched: str = "continue",
     own: Any = MappingProxyType({}), **scope: Any,
-) -> Decision:  # fmt: skip
+) -> Ruling:  # fmt: skip
     policy = msgspec.convert({"rules": list(rules), "on_unmatched": unmatched}, TaskPolicy)
     data = outcome_data(outcome, attempt=attempt, duration_ms=1.5)
     task = Task(name="t", kind="noop", spec=TaskSpec(policy=policy), **own)
     return decide(task, outcome, {**scope, "outcome": data}, attempt=attempt, jitter=lambda: u)
 
 
-def kind_of(decision: Decision) -> str:
+def kind_of(decision: Ruling) -> str:
     assert decision.error is not None
     return decision.error.kind
 
@@ -46,7 +46,7 @@ def test_else_holds_when_nothing_before_it_did() -> None:
 @pytest.mark.spec("S5", "002§5.4-3", "002§5.4-15")
 @pytest.mark.parametrize("outcome", [ok(1), bad("auth")])
 def test_without_a_match_the_pipeline_continues_unless_told_to_fail(outcome: Outcome) -> None:
-    assert judge(outcome, when("{{ false }}", "break")) == Decision(action="continue")
+    assert judge(outcome, when("{{ false }}", "break")) == Ruling(action="continue")
     decision = judge(outcome, when("{{ false }}"), unmatched="fail")
     assert (decision.action, decision.rule) == ("fail", None)
     assert kind_of(decision) == ("unknown" if outcome.status == "ok" else "auth")
@@ -192,7 +192,7 @@ def test_a_retry_without_usable_numbers_fails_the_run(key: str, value: object) -
 def test_a_decision_carries_its_patches_in_the_order_written() -> None:
     rule = always("jump", to="b", set_ctx={"z": 1, "a": "{{ outcome.result }}"}, set_iter={"i": 2},
                   set_branch="{{ outcome.result + 1 }}")  # fmt: skip
-    assert judge(ok(5), rule) == Decision(
+    assert judge(ok(5), rule) == Ruling(
         action="jump", rule=0, to="b", set_iter={"i": 2}, branch=6,
         writes=(Write(key="z", value=1), Write(key="a", value=5)),
     )  # fmt: skip

@@ -11,10 +11,10 @@ import pytest
 from support.attempts import good, with_tools
 from support.stub_http import Asked, reply_json, serving
 
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine.codec import from_row
 from petra.kernel import events as e
-from petra.pipeline import Finished, Machine, Run, Settings
+from petra.pipeline import Finished, Machine, NextAttempt, Settings
 from petra.playbook import read
 from petra.playbook.model import Playbook
 from petra.tools.base import ToolContext
@@ -113,7 +113,7 @@ async def play(registry: Registry, book: Playbook, endpoint: str) -> Report:
         iter={"endpoint": endpoint, "index": 0, "parent": None},
     )
     move = machine.start()
-    while isinstance(move, Run):
+    while isinstance(move, NextAttempt):
         context = ToolContext(args=move.args, scope=move.scope, spec=move.spec)
         move = machine.advance(await registry.attempt(move.task.kind, move.fields, context), 1.0)
     assert isinstance(move, Finished)
@@ -176,7 +176,7 @@ def test_the_same_in_an_execution_with_a_worker_process(postgres_url: str, tmp_p
         )
         async with (
             serving(dict.fromkeys(ENDPOINTS, shop)) as stub,
-            Local.open(tmp_path) as petra,
+            Home.open(tmp_path) as petra,
         ):
             book = read(BOOK.replace("delay: 2.0", "delay: 0.01")).checked()
             workload = {

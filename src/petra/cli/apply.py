@@ -21,7 +21,7 @@ from petra.errors import UsageError
 from petra.library import Library
 from petra.playbook import Playbook, to_yaml
 from petra.store.base import Store
-from petra.store.rows import Playbook as Row
+from petra.store.rows import PlaybookRow as Row
 
 _DIGEST = 12
 """So much of a digest is shown."""

@@ -13,7 +13,7 @@ import click
 from petra.cli.home import home_option
 from petra.cli.output import as_json
 from petra.cli.serve import Serving, serve
-from petra.embedded import Local, read_file
+from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
 from petra.library import files_of
 from petra.playbook.yaml12 import TEXT_BYTES_MAX
@@ -39,7 +39,7 @@ def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) ->
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder; give the one that your playbooks are in")
 
-    async def beside(local: Local, url: str) -> None:
+    async def beside(local: Home, url: str) -> None:
         if opens:
             await asyncio.to_thread(webbrowser.open, url)
         await keep_applied(local, folder, told=lambda line: click.echo(line, err=output == "json"))
@@ -47,7 +47,7 @@ def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) ->
     serve(Serving(port=port, home=home, output=output, beside=beside))
 
 
-async def keep_applied(local: Local, folder: Path, told: Callable[[str], object]) -> None:
+async def keep_applied(local: Home, folder: Path, told: Callable[[str], object]) -> None:
     """Apply what is in a folder, and what changes there, for ever."""
     known: dict[Path, Stamp] = {}
     while True:
@@ -86,7 +86,7 @@ def is_playbook(file: Path) -> bool:
         return False  # it went while we looked
 
 
-async def _applied(local: Local, folder: Path, file: Path) -> str:
+async def _applied(local: Home, folder: Path, file: Path) -> str:
     """Apply a file; return what is said of that."""
     name = file.relative_to(folder)
     try:

@@ -11,7 +11,7 @@ from petra.embedded import records_of
 from petra.engine.codec import status_of
 from petra.engine.entries import Entries
 from petra.errors import UsageError
-from petra.export import FORMS, PROFILES, Log
+from petra.export import FORMS, PROFILES, ExportedLog
 from petra.store.base import Store
 
 
@@ -35,11 +35,11 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     'petra graph -f pnml' writes the net that the profile 'firings' fits. ocel: OCEL 2.0.
     """
 
-    async def asking(store: Store, entries: Entries) -> Log:
+    async def asking(store: Store, entries: Entries) -> ExportedLog:
         entry = await find(store, entries, execution)
         records = await records_of(store, entry.state.id)
         status, _ = status_of(entry.program, entry.state)
-        return Log(entry.state.id, entry.program.playbook, records, status)
+        return ExportedLog(entry.state.id, entry.program.playbook, records, status)
 
     log = look(home, asking)
     text = PROFILES[profile](log) if form == "xes" else FORMS[form](log)

@@ -19,7 +19,7 @@ from petra.cli.tail import POLL_S, Tail
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
 from petra.desk.resting import FOLLOWED_S, Resting
-from petra.embedded import LOGS, Local, Result, records_of
+from petra.embedded import LOGS, Home, Result, records_of
 from petra.engine.entries import Entries
 from petra.engine.feed import Feed
 from petra.engine.following import follow as following
@@ -217,7 +217,7 @@ async def follow(
 async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits: bool) -> Result:
     showing = Showing(execution, view)
 
-    async def here(local: Local) -> Result:
+    async def here(local: Home) -> Result:
         async with showing.of(local.engine.feed, local.engine.store):
             result = await local.desk.rest_for_long(local.who, execution, over=waits)
             await showing.reached(result.version)

@@ -16,14 +16,14 @@ from petra.cli.home import EXIT, INTERRUPTED, act, either, shown_data, whole_res
 from petra.cli.left import Left, left_here, left_in
 from petra.cli.output import count, folded, print_json
 from petra.cli.show import hint, summary
-from petra.embedded import Local, Result
+from petra.embedded import Home, Result
 from petra.errors import UsageError
 
 
 def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
     """Go on with what was left, say what it has come to, and leave."""
 
-    async def going_on(local: Local) -> list[Result]:
+    async def going_on(local: Home) -> list[Result]:
         chosen = tuple(left.live) if waits else left.going
         left.tell_late()
         if output != "json":
@@ -55,7 +55,7 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
     sys.exit(max((EXIT.get(result.status, 1) for result in results), default=0))
 
 
-async def _all_rest(local: Local, chosen: Sequence[str], *, waits: bool) -> list[Result]:
+async def _all_rest(local: Home, chosen: Sequence[str], *, waits: bool) -> list[Result]:
     """Go on until nothing can: neither what was left, nor what comes of it or is started meanwhile."""
     found: dict[str, Result] = {}
     new = list(chosen)

@@ -17,7 +17,7 @@ from petra.cli.nets import SUFFIX, read_net
 from petra.cli.output import print_problem
 from petra.embedded import records_of
 from petra.engine.entries import Entries, Entry
-from petra.export.life import Log, life, step_runs
+from petra.export.life import ExportedLog, life, step_runs
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kinds import SERVER_KINDS
@@ -86,10 +86,10 @@ def _execution(home: Path, execution: str) -> str:
 
     entry, records = look(home, asking)
     playbook = entry.program.playbook
-    return draw.steps_svg(playbook, traced(Log(entry.state.id, playbook, records)))
+    return draw.steps_svg(playbook, traced(ExportedLog(entry.state.id, playbook, records)))
 
 
-def traced(log: Log) -> draw.Trace:
+def traced(log: ExportedLog) -> draw.Trace:
     """Return what a log says of each step and each arc: the worst of the states, and how often."""
     steps: dict[str, tuple[str, int]] = {}
     for run in step_runs(log):

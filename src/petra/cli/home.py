@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import click
 
 from petra.control import GoneError, call
-from petra.desk import AnyRequest, Begin, Branch, Reply
+from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import BUCKET, DATABASE, STORE, Folder, Local, Result, home_objects
+from petra.embedded import BUCKET, DATABASE, STORE, Folder, Home, Result, home_objects
 from petra.engine.entries import Entries, Entry
 from petra.errors import PetraError, UsageError
 from petra.private import refuse_foreign
@@ -165,19 +165,19 @@ def request(home: Path, given: AnyRequest) -> Reply:
 async def requested(home: Path, given: AnyRequest) -> Reply:
     """Do as ``request`` does, inside a loop."""
 
-    async def here(local: Local) -> Reply:
+    async def here(local: Home) -> Reply:
         try:
             return await local.carry_out(given)
         except PetraError as error:
             return Reply(error=str(error))
 
-    only = [] if isinstance(given, Begin | Branch) else [given.execution]
+    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
     return await either(home, here, lambda: call(home, given), only=only)
 
 
 async def either(
     home: Path,
-    here: Callable[[Local], Awaitable[T]],
+    here: Callable[[Home], Awaitable[T]],
     there: Callable[[], Awaitable[T]],
     *,
     only: Collection[str] | None = None,
@@ -187,7 +187,7 @@ async def either(
     With ``only``, nothing else that was left in the home goes on meanwhile.
     A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
     """
-    return await _either(home, lambda: Local.open(home, only=only), here, there)
+    return await _either(home, lambda: Home.open(home, only=only), here, there)
 
 
 async def _either(

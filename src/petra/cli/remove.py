@@ -19,7 +19,7 @@ from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Remove, Reply
 from petra.desk.removing import refuse_live
-from petra.embedded import LOGS, Local, home_objects
+from petra.embedded import LOGS, Home, home_objects
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.removal import family_of, remove
 from petra.errors import PetraError, UsageError
@@ -162,7 +162,7 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
         await logs.close()
         return Reply(result={"removed": list(gone)})
 
-    async def cancelled(local: Local) -> Reply:
+    async def cancelled(local: Home) -> Reply:
         try:
             known = await left(local.engine.store)
             return await local.carry_out(msgspec.structs.replace(given, executions=known))

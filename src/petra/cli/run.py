@@ -38,7 +38,7 @@ from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Begin
 from petra.desk.beside import beside
-from petra.embedded import STORE, Local, Result, new_id
+from petra.embedded import STORE, Home, Result, new_id
 from petra.errors import UsageError
 from petra.net.proof import Proof
 from petra.playbook import Playbook, to_yaml
@@ -160,7 +160,7 @@ class Starting:
         self.named[:] = self.named or [execution]
         return msgspec.structs.replace(self.begin, execution=self.named[0])
 
-    async def _here(self, left: Left, local: Local) -> Result | None:
+    async def _here(self, left: Left, local: Home) -> Result | None:
         if not self.only and not self.detach:
             left.tell_late()
             left.tell_going("'--only' leaves them alone")

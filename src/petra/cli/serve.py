@@ -17,7 +17,7 @@ import click
 from petra import __version__
 from petra.cli.home import home_option
 from petra.cli.output import as_json
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
@@ -79,7 +79,7 @@ class Serving:
     prefix: str = ""
     grace_s: float = 30.0
     how: Mapping[str, Any] = field(default_factory=dict)
-    beside: Callable[[Local, str], Coroutine[Any, Any, None]] | None = None
+    beside: Callable[[Home, str], Coroutine[Any, Any, None]] | None = None
 
 
 def serve(wanted: Serving) -> None:
@@ -113,7 +113,7 @@ async def _serve(wanted: Serving) -> None:
         loop.add_signal_handler(number, ended.set)
     home, prefix = wanted.home, wanted.prefix.strip("/")
     prefix = f"/{prefix}" if prefix else ""
-    async with Local.open(home, **wanted.how) as local:
+    async with Home.open(home, **wanted.how) as local:
         register = Register(local.engine.store.accounts, local.clock)
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
@@ -131,7 +131,7 @@ async def _serve(wanted: Serving) -> None:
 
 
 @asynccontextmanager
-async def _meanwhile(wanted: Serving, local: Local, url: str) -> AsyncIterator[None]:
+async def _meanwhile(wanted: Serving, local: Home, url: str) -> AsyncIterator[None]:
     """Have what goes on beside the server go on; what is wrong with it is said, and ends nothing."""
     if wanted.beside is None:
         yield

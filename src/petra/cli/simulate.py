@@ -14,7 +14,7 @@ from petra.cli.files import library_option, load
 from petra.cli.output import as_json, folded, print_json, print_problem
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
-from petra.kernel.waiting import Wait, WorkItem
+from petra.kernel.waiting import Awaited, WorkItem
 from petra.library import gather
 from petra.playbook import Playbook, Reading
 from petra.testing.scripts import Scripted
@@ -77,7 +77,7 @@ def command(
     silent = output == "json"
     walk = Walk(
         playbook,
-        Person() if interactive else Chance(playbook, seed),
+        PersonAtTerminal() if interactive else Chance(playbook, seed),
         seed=seed,
         firings_max=steps,
         see=(lambda sight: seen.append(sight.as_data())) if silent else _print_sight,
@@ -172,7 +172,7 @@ def _print(line: str, *, dim: bool = False, colour: str | None = None) -> None:
 # By hand
 
 
-class Person:
+class PersonAtTerminal:
     """Choices by a person at the terminal; questions go to stderr."""
 
     asks_again = True
@@ -195,7 +195,7 @@ class Person:
             return Reply(after_s=HOUR_S)
         return Reply(word, _json(rest) if rest else item.spec.get("proposal"))
 
-    def signal(self, step: str, wait: Wait) -> Reply:
+    def signal(self, step: str, wait: Awaited) -> Reply:
         """Ask whether a signal comes."""
         words = f"{step}, signal '{wait.name}': send [JSON], wait, or quit"
         word, rest = _ask(words, ("send", "wait"), default="send")

@@ -16,7 +16,7 @@ from petra.desk import Begin
 from petra.errors import UsageError
 from petra.playbook import read
 from petra.store.base import Store
-from petra.store.rows import Playbook as Row
+from petra.store.rows import PlaybookRow as Row
 
 _MOST = 1_000
 """Playbooks, or versions of one, that are looked through."""

@@ -28,7 +28,7 @@ from petra.cli.output import as_json, folded, print_json
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
-from petra.desk import AnyRequest, Ask, Branch
+from petra.desk import AnyRequest, Ask, ForkRequest
 from petra.desk.beside import beside
 from petra.desk.result import awaited_signals
 from petra.embedded import new_id
@@ -281,7 +281,7 @@ def _branch(
     workload = workload_of("", pairs) if pairs else None
     for words in unknown_keys(changed or own_playbook(home, origin), workload or {}):
         click.echo(folded(f"warning: {words}"), err=True)
-    given = Branch(
+    given = ForkRequest(
         id=request_id(), execution=new_id(SystemClock()), origin=origin,
         playbook=to_yaml(changed) if changed is not None else "", beside=beside(around),
         renamed=renamed, workload=workload, **asked,

@@ -36,7 +36,7 @@ from petra.store.anchor import Lost
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter
-from petra.store.rows import Record as Row
+from petra.store.rows import RecordRow as Row
 from petra.store.sqlite import SqliteStore
 
 _PAGE = 5_000

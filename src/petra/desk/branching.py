@@ -9,7 +9,7 @@ import msgspec
 
 from petra.desk.beside import gathered
 from petra.desk.principal import May, Principal
-from petra.desk.requests import Branch
+from petra.desk.requests import ForkRequest
 from petra.desk.result import records_of
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
@@ -18,7 +18,7 @@ from petra.kernel.fork import fork, rerun
 from petra.kernel.migration import UnfitError, examined, forked
 
 
-async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
+async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answered:
     """Begin an execution with the past of another one.
 
     Raises:
@@ -52,11 +52,11 @@ async def branch(engine: Engine, who: Principal, request: Branch) -> Answered:
         raise _unfit(request, str(error)) from None
 
 
-def _unfit(request: Branch, why: str) -> UsageError:
+def _unfit(request: ForkRequest, why: str) -> UsageError:
     return UsageError(f"the past of {request.origin} does not fit what it is to go on with: {why}")
 
 
-async def _past(engine: Engine, request: Branch) -> Fork:
+async def _past(engine: Engine, request: ForkRequest) -> Fork:
     records = await records_of(engine.store, request.origin)
     try:
         if request.step is not None:

@@ -15,7 +15,7 @@ from petra.desk.requests import (
     Apply,
     Ask,
     Begin,
-    Branch,
+    ForkRequest,
     Look,
     Move,
     Remove,
@@ -37,7 +37,7 @@ async def carry_out(desk: Desk, who: Principal, request: AnyRequest) -> Reply:
             )  # fmt: skip
             if answered.refused:
                 return refused(request, playbook.metadata.name, answered.refused)
-        case Branch():
+        case ForkRequest():
             answered = await branch(desk.engine, who, request)
             if answered.refused:
                 return refused(request, "", answered.refused)

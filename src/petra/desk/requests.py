@@ -44,7 +44,7 @@ class Begin(Request, frozen=True, tag="begin"):
     allow_unsound: bool = False
 
 
-class Branch(Request, frozen=True, tag="branch"):
+class ForkRequest(Request, frozen=True, tag="branch"):
     """Start an execution with the past of another one: up to a record, or before a step was last started.
 
     It may go on with another playbook, given as text, and with other values in its workload.
@@ -88,7 +88,7 @@ class Look(Request, frozen=True, tag="look"):
     """Say what workers do for an execution, or why none does; of no execution, what is wrong with workers."""
 
 
-AnyRequest = Ask | Begin | Branch | Move | Apply | Remove | Look
+AnyRequest = Ask | Begin | ForkRequest | Move | Apply | Remove | Look
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from petra.desk.forms import example
-from petra.desk.requests import Begin, Branch, Reply
+from petra.desk.requests import Begin, ForkRequest, Reply
 from petra.engine.codec import from_row, status_of
 from petra.engine.entries import Entry
 from petra.kernel import Record
@@ -115,7 +115,7 @@ def refusal(execution: str, playbook: str, why: str) -> Result:
     return Result(execution, playbook, "refused", why, None, {}, {}, [], error)
 
 
-def refused(request: Begin | Branch, playbook: str, why: str) -> Reply:
+def refused(request: Begin | ForkRequest, playbook: str, why: str) -> Reply:
     """Return the reply to who wanted to begin an execution that does not begin."""
     return Reply(refused=why, result=result_data(refusal(request.execution, playbook, why)))
 

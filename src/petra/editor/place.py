@@ -29,7 +29,7 @@ class Block(model.Part, frozen=True):
     )
 
 
-class Branch(model.Part, frozen=True):
+class ChooseBranch(model.Part, frozen=True):
     """One branch of `choose`: `when` and `do`, or a closing `else`."""
 
     when: Annotated[model.PolicyGuard | None, says("The condition.")] = None
@@ -42,7 +42,9 @@ class Branch(model.Part, frozen=True):
 class Sugar(model.Part, frozen=True):
     """What may stand among the tasks of a step beside tasks."""
 
-    choose: Annotated[list[Branch] | None, says("The first branch whose condition holds.")] = None
+    choose: Annotated[
+        list[ChooseBranch] | None, says("The first branch whose condition holds.")
+    ] = None
     again: Annotated[Block | None, says("Again as long as the condition holds.")] = msgspec.field(
         name="while", default=None
     )

@@ -26,7 +26,7 @@ from petra.embedded.folder import (
     Folder,
     home_objects,
 )
-from petra.embedded.local import Local, run_file
+from petra.embedded.local import Home, run_file
 from petra.embedded.reading import read_around, read_file
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "REST",
     "STORE",
     "Folder",
-    "Local",
+    "Home",
     "Result",
     "home_objects",
     "meant_item",

@@ -39,7 +39,7 @@ from petra.worker.child import Child
 SLOTS = 64
 
 
-class Local:
+class Home:
     """An engine with its own store and worker."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Local:
         only: Collection[str] | None = None,
         workers: int = 1,
         lease_s: float = LEASE_S,
-    ) -> AsyncIterator[Local]:
+    ) -> AsyncIterator[Home]:
         """Open the folder (made if it is not there), take up what is left in it, and start a worker.
 
         With the address of a PostgreSQL database as ``store``, or in ``PETRA_STORE``, executions are kept
@@ -229,7 +229,7 @@ def _begun(start: Start, workers: int) -> AbstractAsyncContextManager[asyncio.Ta
     return begun(start) if workers else nullcontext()
 
 
-def _heard_by_others(folder: Folder, local: Local) -> AbstractAsyncContextManager[None]:
+def _heard_by_others(folder: Folder, local: Home) -> AbstractAsyncContextManager[None]:
     """Listen in the folder, if it is ours alone; engines that share a database speak through that."""
     return nullcontext() if folder.shared else listening(folder.home, local.carry_out)
 
@@ -254,7 +254,7 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
     read_around(file, library)  # what is wrong with it is said before anything is opened
 
     async def running() -> Result:
-        async with Local.open(home, store=store, library=library) as local:
+        async with Home.open(home, store=store, library=library) as local:
             return await local.run(file, workload, allow_unsound=allow_unsound)
 
     return asyncio.run(running())

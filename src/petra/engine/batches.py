@@ -31,7 +31,7 @@ class Batches:
         self._clock = clock
         self._stored: set[str] = set()
 
-    def forget(self, playbooks: Iterable[rows.Playbook]) -> None:
+    def forget(self, playbooks: Iterable[rows.PlaybookRow]) -> None:
         """Playbooks were perhaps not stored: they go along with the next start of theirs."""
         self._stored.difference_update(playbook.digest for playbook in playbooks)
 
@@ -88,7 +88,7 @@ class Batches:
         ]
         return (*self._post.notices(letters), *answered)
 
-    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.Playbook, ...]:
+    def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
         found = {}
         for draft in drafts:
             program = draft.entry.program

@@ -20,7 +20,7 @@ from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
 from petra.store.rows import Batch
-from petra.store.rows import Playbook as Row
+from petra.store.rows import PlaybookRow as Row
 
 
 class StaleError(UsageError):

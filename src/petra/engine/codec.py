@@ -16,7 +16,7 @@ from petra.kernel import Record, State
 from petra.kernel.events import AnyEvent
 from petra.kernel.human import excluded
 from petra.kernel.program import Program, digest_of
-from petra.kernel.replay import Receipt, encode_body
+from petra.kernel.replay import EventReceipt, encode_body
 from petra.kernel.rest import rest_of
 from petra.kernel.waiting import WorkItem
 from petra.playbook import Playbook, to_yaml
@@ -32,7 +32,7 @@ class _Body(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is in the body of a record; the time once more, since no hash covers the column of it."""
 
     event: AnyEvent
-    receipt: Receipt
+    receipt: EventReceipt
     at: float | None = None
 
 
@@ -58,9 +58,9 @@ def body_end(at: float) -> bytes:
     return b",%b]" % repr(at).encode()
 
 
-def to_row(record: Record, body: bytes) -> rows.Record:
+def to_row(record: Record, body: bytes) -> rows.RecordRow:
     """Make the row of a record that is at hand, with the bytes of its event and receipt."""
-    return rows.Record(
+    return rows.RecordRow(
         seq=record.seq,
         type=TYPES[type(record.event)],
         at=record.at,
@@ -70,7 +70,7 @@ def to_row(record: Record, body: bytes) -> rows.Record:
     )
 
 
-def from_row(row: rows.Record) -> Record:
+def from_row(row: rows.RecordRow) -> Record:
     """Decode a record of the store.
 
     Raises:
@@ -86,7 +86,7 @@ def from_row(row: rows.Record) -> Record:
     )  # fmt: skip
 
 
-def proved(row: rows.Record) -> Record:
+def proved(row: rows.RecordRow) -> Record:
     """Decode a record of the store and check everything that its hash does not cover.
 
     Raises:
@@ -189,10 +189,10 @@ def _names(given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def playbook_row(playbook: Playbook, digest: str = "", applied: float = 0.0) -> rows.Playbook:
+def playbook_row(playbook: Playbook, digest: str = "", applied: float = 0.0) -> rows.PlaybookRow:
     """Return a playbook as the store keeps it: for its executions alone, or since when it is applied."""
     meta = playbook.metadata
-    return rows.Playbook(
+    return rows.PlaybookRow(
         digest=digest or digest_of(playbook), name=meta.name, path=meta.path or meta.name,
         version="" if meta.version is None else str(meta.version),
         source=to_yaml(playbook).encode(), applied=applied,

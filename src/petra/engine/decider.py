@@ -22,7 +22,7 @@ from petra.engine.dispatch import Dispatcher
 from petra.engine.draft import (
     Answered,
     Draft,
-    Request,
+    Submission,
     answer_of,
     known_answer,
     refused_act,
@@ -45,7 +45,7 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.references import NeededError
 from petra.store import rows
-from petra.store.base import Fate, Outcome, Store
+from petra.store.base import ChangeFate, Fate, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.wire import frames
 
@@ -62,7 +62,7 @@ class Decider:
         clock: Clock,
         shards: Shards,
         entries: Entries,
-        inbox: Inbox[Request],
+        inbox: Inbox[Submission],
         post: Post,
         wakes: Wakes,
         dispatcher: Dispatcher,
@@ -116,7 +116,7 @@ class Decider:
                     committing = self._errand("commit", commit)
                     await asyncio.sleep(0)  # it is under way while we decide on
 
-    async def _decide_all(self, requests: list[Request]) -> dict[str, Draft]:
+    async def _decide_all(self, requests: list[Submission]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)
@@ -135,7 +135,7 @@ class Decider:
                 self._undecidable(drafts, request, error)
         return drafts
 
-    def _decide_at_once(self, drafts: dict[str, Draft], request: Request) -> bool:
+    def _decide_at_once(self, drafts: dict[str, Draft], request: Submission) -> bool:
         """Decide what needs nothing but its execution, which is in memory: what most requests are."""
         execution = request.execution
         if request.program is not None or execution in drafts:
@@ -146,7 +146,7 @@ class Decider:
         self._decide(_begin(drafts, entry), request)
         return True
 
-    async def _decide_one(self, drafts: dict[str, Draft], request: Request) -> None:
+    async def _decide_one(self, drafts: dict[str, Draft], request: Submission) -> None:
         draft = drafts.get(request.execution)
         if draft is None:
             entry = await self._entry(request)
@@ -164,7 +164,7 @@ class Decider:
             return
         self._decide(draft, request)
 
-    def _own(self, requests: list[Request]) -> list[Request]:
+    def _own(self, requests: list[Submission]) -> list[Submission]:
         """Pass on what came for executions of other engines; return the rest."""
         others = [one for one in requests if not self._shards.owns(one.execution)]
         if not others:
@@ -172,7 +172,7 @@ class Decider:
         self._post.pass_on(others)
         return [one for one in requests if self._shards.owns(one.execution)]
 
-    def _undecidable(self, drafts: dict[str, Draft], request: Request, error: Exception) -> None:
+    def _undecidable(self, drafts: dict[str, Draft], request: Submission, error: Exception) -> None:
         """A command could not be decided: nothing of it happens, and the execution is loaded anew."""
         if not isinstance(error, PetraError):
             _log.exception("execution %s: a command could not be decided", request.execution)
@@ -183,7 +183,7 @@ class Decider:
             self._inbox.push(earlier)
         self._give_up(request, error)
 
-    def _give_up(self, request: Request, error: Exception) -> None:
+    def _give_up(self, request: Submission, error: Exception) -> None:
         """Nothing comes of a request: say so to who asked, or in the log."""
         said = incident(request, error)
         request.fail(told(request, error))
@@ -197,13 +197,13 @@ class Decider:
         if request.letter and (request.command or isinstance(error, PetraError)):
             self._post.refuse(request, words(error))
 
-    def _lacking(self, drafts: dict[str, Draft], request: Request, lack: NeededError) -> None:
+    def _lacking(self, drafts: dict[str, Draft], request: Submission, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
 
         A state that has moved on half-way is dropped, with what the batch had decided on it before.
         """
         draft = drafts[request.execution]
-        before: list[Request] = []
+        before: list[Submission] = []
         if draft.entry.state.seq != draft.version or not draft.requests:
             del drafts[request.execution]
             draft.entry.busy -= 1
@@ -213,7 +213,7 @@ class Decider:
             before = [earlier for earlier, _ in draft.requests]
         self._porter.bring(before, request, lack)
 
-    def _decide(self, draft: Draft, request: Request) -> None:
+    def _decide(self, draft: Draft, request: Submission) -> None:
         entry = draft.entry
         if request.target is not None:
             entry.program.versions[request.target.digest] = request.target
@@ -239,7 +239,7 @@ class Decider:
         if request.command:
             draft.answers.append(answer_of(request, refused, entry.state.seq, at))
 
-    async def _entry(self, request: Request) -> Entry | None:
+    async def _entry(self, request: Submission) -> Entry | None:
         if request.program is None:
             return await self._entries.load(request.execution)
         if (known := self._entries.cached(request.execution)) is not None:
@@ -295,7 +295,7 @@ class Decider:
         await self._release(list(usable.values()))
         await self._pump()
 
-    async def _stored(self, batch: rows.Batch) -> tuple[Outcome, ...]:
+    async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
         while True:
             try:
                 return (await self._store.commit(batch)).outcomes
@@ -305,10 +305,10 @@ class Decider:
 
     async def _each_stored(
         self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
-    ) -> tuple[Outcome, ...]:
+    ) -> tuple[ChangeFate, ...]:
         """Store change by change what could not be stored together; what cannot be stored alone is left out."""
         _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
-        outcomes: tuple[Outcome, ...] = ()
+        outcomes: tuple[ChangeFate, ...] = ()
         for execution, part in one_by_one(batch):
             try:
                 outcomes += await self._stored(part)
@@ -339,7 +339,7 @@ class Decider:
             request.alone = True
             self._inbox.push(request)
 
-    def _not_applied(self, draft: Draft, outcome: Outcome) -> None:
+    def _not_applied(self, draft: Draft, outcome: ChangeFate) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
         draft.entry.busy -= 1
         self._entries.drop(outcome.execution)
@@ -356,7 +356,7 @@ class Decider:
             else:
                 self._inbox.push(request)
 
-    def _answer_again(self, request: Request, known: rows.Answer) -> None:
+    def _answer_again(self, request: Submission, known: rows.Answer) -> None:
         """Give the answer that was given before, or say that this is another question."""
         try:
             request.reply(known_answer(known, request.request))
@@ -365,7 +365,7 @@ class Decider:
         if request.letter:
             self._post.discard(request)
 
-    async def _exists(self, request: Request, entry: Entry) -> None:
+    async def _exists(self, request: Submission, entry: Entry) -> None:
         """There is an execution of that id; perhaps it was this very command that started it."""
         if request.command and entry.busy:
             self._inbox.push(request)  # to be seen once what is under way is durable
@@ -376,7 +376,7 @@ class Decider:
         else:
             self._taken(request)
 
-    def _taken(self, request: Request) -> None:
+    def _taken(self, request: Submission) -> None:
         """There is an execution of that id, so it cannot be started."""
         request.reply(Answered(request.execution, TAKEN))
         if request.letter:
@@ -415,7 +415,7 @@ class Decider:
             for letter in draft.letters:
                 await self._post.take(letter)
 
-    async def _refused(self, request: Request, answered: Answered) -> None:
+    async def _refused(self, request: Submission, answered: Answered) -> None:
         """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
         try:
             known = await self._store.answer(request.command)

@@ -35,7 +35,7 @@ from petra.engine.limits import (
 )
 from petra.engine.manners import BreachError
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Offer, Seen, WorkerSeen, is_of, mark, remember
+from petra.engine.workers import ALONE, Lease, Link, Queued, Seen, WorkerSeen, is_of, mark, remember
 from petra.errors import PetraError
 from petra.kernel import Program, assignment
 from petra.playbook import to_yaml
@@ -66,8 +66,8 @@ class Dispatcher:
         self._clock = clock
         self._expired = expired
         self.lease_s = lease_s
-        self._waiting: dict[str, deque[Offer]] = {}
-        self._offers: dict[tuple[str, str], list[Offer]] = {}
+        self._waiting: dict[str, deque[Queued]] = {}
+        self._offers: dict[tuple[str, str], list[Queued]] = {}
         self._workers: dict[Link, WorkerSeen] = {}
         self._kept: dict[Link, Callable[[], None]] = {}
         self.alone: set[str] = set()
@@ -89,7 +89,7 @@ class Dispatcher:
         self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
-        offer = Offer(row, given, program)
+        offer = Queued(row, given, program)
         pool = self._pool_of(row)
         waiting = self._waiting.setdefault(pool, deque())
         if len(waiting) >= OFFERS_MAX and self.pages is not None:
@@ -152,7 +152,7 @@ class Dispatcher:
                 if not waiting or not await self._fill(worker, waiting):
                     break
 
-    async def _refill(self, pool: str, waiting: deque[Offer]) -> None:
+    async def _refill(self, pool: str, waiting: deque[Queued]) -> None:
         """Take up rows that there was no room for; those who look meanwhile do with what there is."""
         self._more.discard(pool)
         assert self.pages is not None, "rows are read from somewhere"
@@ -185,11 +185,11 @@ class Dispatcher:
         ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: WorkerSeen, waiting: deque[Offer]) -> bool:
+    async def _fill(self, worker: WorkerSeen, waiting: deque[Queued]) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         size = 0
-        kept: list[Offer] = []
+        kept: list[Queued] = []
         if waiting[0].given is None:
             await self._read_ahead(waiting, min(worker.credit, ASSIGN_MAX))
         while waiting and worker.credit > 0 and len(made) < ASSIGN_MAX:
@@ -262,7 +262,7 @@ class Dispatcher:
         worker = self._workers.get(link)
         for lease in [self._leases[one] for one in worker.leases] if worker is not None else ():
             if lease.adopted and lease.row.pending.chunk:
-                offer = Offer(lease.row, None, None)
+                offer = Queued(lease.row, None, None)
                 if not await self._made(offer) or offer.given is None or not offer.given.more:
                     continue
                 lease.more, lease.out = True, {one.path: one for one in offer.given.iterations}
@@ -284,13 +284,13 @@ class Dispatcher:
             worker.link.send(one)
         return lean, size
 
-    async def _read_ahead(self, waiting: deque[Offer], most: int) -> None:
+    async def _read_ahead(self, waiting: deque[Queued], most: int) -> None:
         """Read the executions of the next offers at once, as after a restart, when none is in memory."""
         some = [one.row.execution for one in itertools.islice(waiting, most) if one.given is None]
         with contextlib.suppress(UnavailableError):
             await self._entries.warm(some)
 
-    async def _made(self, offer: Offer) -> bool:
+    async def _made(self, offer: Queued) -> bool:
         """Make an assignment from the state as it is; False where that cannot be done now.
 
         A state that is ahead of what is durable is not shown: then the offer waits for the commit.
@@ -314,7 +314,7 @@ class Dispatcher:
             offer.given = assignment(entry.program, entry.state, pending.run, pending.chunk)
         return True
 
-    def _leased(self, worker: WorkerSeen, offer: Offer) -> Assignment | None:
+    def _leased(self, worker: WorkerSeen, offer: Queued) -> Assignment | None:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
         execution = row.execution

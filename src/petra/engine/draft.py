@@ -46,7 +46,7 @@ class ReusedError(UsageError):
     """A command id was used before for a different request."""
 
 
-class Request(msgspec.Struct):
+class Submission(msgspec.Struct):
     """A command on its way to be decided, and whom to tell, if anybody waits.
 
     ``program`` is what a start begins with, ``target`` the definition that a move leads to. ``part`` is what of a
@@ -80,7 +80,7 @@ class Request(msgspec.Struct):
 
 def reported(
     link: Link, given: frames.RunReport, holds: Callable[[Link, frames.RunReport], bool]
-) -> Request:
+) -> Submission:
     """Return the request that a worker's report makes; whether it counts is asked when it is decided."""
 
     def make(now: float) -> c.AnyCommand:
@@ -109,11 +109,11 @@ def reported(
         assert given.report is not None
         return c.StepReport(now=now, run=given.run, report=given.report, delivery=delivery)
 
-    return Request(given.execution, make, part=(link, given.lease, given.part))
+    return Submission(given.execution, make, part=(link, given.lease, given.part))
 
 
 def out_by_shard(
-    dispatcher: Dispatcher, waiting: Iterable[Request], entries: Entries
+    dispatcher: Dispatcher, waiting: Iterable[Submission], entries: Entries
 ) -> Counter[int]:
     """Count what of each shard is with workers, or came back from them and is not durable yet."""
     found = dispatcher.out()
@@ -122,10 +122,10 @@ def out_by_shard(
     return found
 
 
-def lost_delivery(row: rows.PendingRow) -> Request:
+def lost_delivery(row: rows.PendingRow) -> Submission:
     """Return the request that a lost delivery makes."""
     pending = row.pending
-    return Request(
+    return Submission(
         row.execution,
         lambda now: c.LeaseExpired(
             now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
@@ -133,10 +133,10 @@ def lost_delivery(row: rows.PendingRow) -> Request:
     )
 
 
-def taken_back(row: rows.PendingRow) -> Request:
+def taken_back(row: rows.PendingRow) -> Submission:
     """Return the request that a run makes whose worker was ended in order."""
     pending = row.pending
-    return Request(
+    return Submission(
         row.execution,
         lambda now: c.TakeBack(
             now=now, run=pending.run, delivery=pending.delivery, chunk=pending.chunk
@@ -149,7 +149,7 @@ class Draft(msgspec.Struct):
 
     entry: Entry
     expected: int
-    lines: list[rows.Record] = []
+    lines: list[rows.RecordRow] = []
     said: list[Written] = []
     """What each line was made of."""
     stopped: list[str] = []
@@ -159,7 +159,7 @@ class Draft(msgspec.Struct):
     extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
     released: dict[tuple[str, str], None] = {}
     answers: list[rows.Answer] = []
-    requests: list[tuple[Request, str]] = []
+    requests: list[tuple[Submission, str]] = []
     created: bool = False
     change: rows.Change | None = None
     moved: bool = False
@@ -186,7 +186,7 @@ class Draft(msgspec.Struct):
         written, end = self.entry.ledger.write(decision.events, decision.markings), body_end(at)
         self.said += written
         self.lines += [
-            rows.Record(
+            rows.RecordRow(
                 one.seq, TYPES[type(one.event)], at, one.hash, one.previous, one.body[:-1] + end
             )
             for one in written
@@ -240,7 +240,7 @@ def _released(draft: Draft) -> tuple[tuple[str, str], ...]:
     return tuple([key for key in draft.released if key not in assigned])
 
 
-def answer_of(request: Request, refused: str, version: int, at: float) -> rows.Answer:
+def answer_of(request: Submission, refused: str, version: int, at: float) -> rows.Answer:
     """Return what is stored as the answer to a command."""
     body = msgspec.json.encode(Answered(request.execution, refused, version))
     return rows.Answer(command=request.command, request=request.request, body=body, at=at)

@@ -31,7 +31,7 @@ from petra.engine.draft import (
     Answered,
     Asked,
     Make,
-    Request,
+    Submission,
     known_answer,
     lost_delivery,
     out_by_shard,
@@ -120,7 +120,7 @@ class Engine:
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
-        self._inbox: Inbox[Request] = Inbox()
+        self._inbox: Inbox[Submission] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
@@ -302,7 +302,7 @@ class Engine:
             answer.cancel()
             return given
         self.scope.add(execution)
-        self._inbox.push(Request(execution, make, answer, command, request, program, target))
+        self._inbox.push(Submission(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
 
     async def _unfit(self, program: Program, command: c.AnyCommand) -> str:
@@ -322,9 +322,9 @@ class Engine:
 
     def tell(self, execution: str, make: Make) -> None:
         """Give an execution a command nobody waits for."""
-        self._inbox.push(Request(execution, make))
+        self._inbox.push(Submission(execution, make))
 
-    async def _through(self, requests: Sequence[Request]) -> None:
+    async def _through(self, requests: Sequence[Submission]) -> None:
         """Have requests decided and committed, and wait for that, whatever comes of them."""
         await self.entries.warm(request.execution for request in requests)
         answers = []
@@ -470,7 +470,7 @@ class Engine:
 
     async def _time_loop(self) -> None:
         async for executions in self._wakes.due():
-            await self._through([Request(one, lambda at: c.Tick(now=at)) for one in executions])
+            await self._through([Submission(one, lambda at: c.Tick(now=at)) for one in executions])
 
     async def _sweep_loop(self) -> None:
         while True:

@@ -25,7 +25,7 @@ from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
 from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
-from petra.store.rows import Record as StoredRecord
+from petra.store.rows import RecordRow as StoredRecord
 from petra.store.rows import Snapshot, shard_of
 
 _log = logging.getLogger(__name__)

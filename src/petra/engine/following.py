@@ -20,7 +20,7 @@ from petra.engine.limits import FEED_PAGE, RETRY_S
 from petra.engine.news import Appended, Ended, Gone, Head, Lagged, News, Reset
 from petra.store.base import Store
 from petra.store.errors import StoreError, UnavailableError
-from petra.store.rows import Record as StoredRecord
+from petra.store.rows import RecordRow as StoredRecord
 from petra.store.rows import StoredExecution
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from petra.engine.draft import Draft, Request
+from petra.engine.draft import Draft, Submission
 from petra.kernel import commands as c
 from petra.store.rows import Letter
 from petra.wire import Error
@@ -43,7 +43,9 @@ def letters_of(draft: Draft) -> tuple[Letter, ...]:
     )
 
 
-def failed_start(request: Request, reason: str, now: float, kind: str = "schema") -> Letter | None:
+def failed_start(
+    request: Submission, reason: str, now: float, kind: str = "schema"
+) -> Letter | None:
     """Return what the parent of a child that cannot be started is told, if there is a parent."""
     command = request.make(now)
     if not isinstance(command, c.Start) or not command.parent:

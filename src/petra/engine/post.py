@@ -18,7 +18,7 @@ import msgspec
 
 from petra.clock import Clock, doze
 from petra.engine.codec import playbook_row
-from petra.engine.draft import Answered, Request, answer_of, known_answer
+from petra.engine.draft import Answered, Submission, answer_of, known_answer
 from petra.engine.entries import Entries
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
@@ -29,7 +29,7 @@ from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.store.base import READ_LIMIT, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
-from petra.store.rows import Batch, Letter, Playbook, shard_of
+from petra.store.rows import Batch, Letter, PlaybookRow, shard_of
 from petra.wire import frames
 
 LETTER, ANSWER = "letter", "answer"
@@ -48,7 +48,7 @@ class Post:
         shards: Shards,
         clock: Clock,
         *,
-        push: Callable[[Request], None],
+        push: Callable[[Submission], None],
         errand: Callable[[str, Coroutine[Any, Any, None]], object],
         unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
         scope: Scope | None = None,
@@ -107,7 +107,7 @@ class Post:
         if not self._scope.holds(letter.execution):
             self._open.discard(letter.id)
             return
-        request = Request(
+        request = Submission(
             letter.execution,
             lambda now: msgspec.structs.replace(command, now=now),
             command=message.id,
@@ -133,7 +133,7 @@ class Post:
             request.target = program
         self._push(request)
 
-    async def _begin(self, request: Request, program: Program) -> None:
+    async def _begin(self, request: Submission, program: Program) -> None:
         """Have an execution begun, or refuse that."""
         try:
             why = await self._unfit(program, request.make(0.0))
@@ -151,11 +151,11 @@ class Post:
         """Letters are carried out, or will be by somebody else."""
         self._open.difference_update(letters)
 
-    def discard(self, request: Request) -> None:
+    def discard(self, request: Submission) -> None:
         """A letter says what was done already: remove it."""
         self._errand("remove", self._remove(Batch(taken=(request.letter,)), request))
 
-    def refuse(self, request: Request, reason: str, *, kind: str = "schema") -> None:
+    def refuse(self, request: Submission, reason: str, *, kind: str = "schema") -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
         now = self._clock.now()
         reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
@@ -166,7 +166,7 @@ class Post:
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
         self._errand("refuse", self._remove(batch, request))
 
-    async def _remove(self, batch: Batch, request: Request) -> None:
+    async def _remove(self, batch: Batch, request: Submission) -> None:
         if not await self._commit(batch):
             return  # the letter stays where it is
         self.closed([request.letter])
@@ -191,14 +191,14 @@ class Post:
         away = {shard_of(x.execution) for x in letters if not self._shards.owns(x.execution)}
         return tuple(f"{LETTER} {shard}" for shard in sorted(away))
 
-    def pass_on(self, requests: Sequence[Request]) -> None:
+    def pass_on(self, requests: Sequence[Submission]) -> None:
         """Send what came for executions of other engines to them; nobody here waits for that."""
         self._errand("pass on", self._send(requests))
 
-    async def _send(self, requests: Sequence[Request]) -> None:
+    async def _send(self, requests: Sequence[Submission]) -> None:
         letters: list[Letter] = []
-        playbooks: dict[str, Playbook] = {}
-        sent: list[Request] = []
+        playbooks: dict[str, PlaybookRow] = {}
+        sent: list[Submission] = []
         for request in requests:
             command = request.make(0.0)
             if request.letter or isinstance(command, c.Tick | c.LeaseExpired | c.TakeBack):
@@ -225,7 +225,7 @@ class Post:
             if request.answer is not None:
                 self._errand("answer", self._answer(request))
 
-    async def _each_sent(self, requests: Sequence[Request]) -> None:
+    async def _each_sent(self, requests: Sequence[Submission]) -> None:
         """Send one by one what cannot be sent together; what cannot be sent alone is refused."""
         if len(requests) == 1:
             words = "this cannot be passed on to the engine that acts for the execution"
@@ -234,7 +234,7 @@ class Post:
         for request in requests:
             await self._send([request])
 
-    def _letter(self, request: Request, command: c.AnyCommand) -> Letter:
+    def _letter(self, request: Submission, command: c.AnyCommand) -> Letter:
         if request.answer is not None and not request.command:
             request.command = secrets.token_hex(12)
         message = Message(
@@ -248,7 +248,7 @@ class Post:
             id=name, execution=request.execution, body=encode(message), at=self._clock.now()
         )
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Submission) -> None:
         """Wait for the answer that another engine stores, and give it to who waits."""
         woken = self._awaited[request.command] = asyncio.Event()
         try:

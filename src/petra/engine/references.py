@@ -9,20 +9,20 @@ import msgspec
 
 from petra.references import objects_of as objects_in
 from petra.references import references_within
-from petra.store.rows import Record
+from petra.store.rows import RecordRow
 
 _MARK = b'"checksum"'
 """Every reference has it; a record without it need not be looked through."""
 
 
-def references_of(line: Record) -> Iterator[dict[str, Any]]:
+def references_of(line: RecordRow) -> Iterator[dict[str, Any]]:
     """Yield the references that a record holds."""
     if _MARK in line.body:
         for one in references_within(msgspec.json.decode(line.body)):
             yield from objects_in(one)
 
 
-def objects_of(lines: Iterable[Record]) -> tuple[str, ...]:
+def objects_of(lines: Iterable[RecordRow]) -> tuple[str, ...]:
     """Return the keys of the objects that records refer to, each once."""
     found: dict[str, None] = {}
     for line in lines:

@@ -17,7 +17,7 @@ from typing import Any
 
 from petra.clock import Clock
 from petra.engine.cutting import cut_object
-from petra.engine.draft import Request
+from petra.engine.draft import Submission
 from petra.engine.limits import (
     BRING_AT_ONCE,
     BRING_MAX,
@@ -162,7 +162,7 @@ class Porter:
         objects: Objects | None,
         clock: Clock,
         errand: Callable[[str, Coroutine[Any, Any, None]], object],
-        again: Callable[[list[Request]], None],
+        again: Callable[[list[Submission]], None],
     ) -> None:
         """Make one; ``again`` takes requests that are to be decided now, in their order."""
         self._objects = objects
@@ -170,7 +170,7 @@ class Porter:
         self._errand = errand
         self._again = again
         self.shelf = Shelf(objects.name) if objects is not None else None
-        self.held: dict[str, list[Request]] = {}
+        self.held: dict[str, list[Submission]] = {}
         """By execution: what waits for an object, or behind what does."""
         self._rested = asyncio.Event()
         self._rested.set()
@@ -179,12 +179,12 @@ class Porter:
     def __len__(self) -> int:
         return len(self.held)
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[Submission]:
         """Go through the requests that wait for an object, or behind one that does."""
         for held in self.held.values():
             yield from held
 
-    def holds(self, request: Request) -> bool:
+    def holds(self, request: Submission) -> bool:
         """Take a request whose execution waits for an object; False where it does not."""
         held = self.held.get(request.execution)
         if held is None:
@@ -192,7 +192,7 @@ class Porter:
         held.append(request)
         return True
 
-    def bring(self, before: Iterable[Request], request: Request, lack: NeededError) -> None:
+    def bring(self, before: Iterable[Submission], request: Submission, lack: NeededError) -> None:
         """Bring what a request lacks; then it is decided again, after those ``before`` it."""
         assert self.shelf is not None, "without a store nothing is asked for"
         if request.hand is None:
@@ -201,7 +201,7 @@ class Porter:
         self._rested.clear()
         self._errand("bring", self._bring(request, request.hand, lack))
 
-    async def _bring(self, request: Request, hand: Hand, lack: NeededError) -> None:
+    async def _bring(self, request: Submission, hand: Hand, lack: NeededError) -> None:
         try:
             if isinstance(lack, CutNeededError):
                 hand.take_cut(lack.reference, await self._cut(request.execution, lack.reference))

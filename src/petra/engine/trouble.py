@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from petra.engine.draft import Request
+from petra.engine.draft import Submission
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.limits import WORDS_MAX
 from petra.errors import PetraError
@@ -36,7 +36,7 @@ def words(error: BaseException) -> str:
     return clean if len(clean) <= WORDS_MAX else clean[: WORDS_MAX - 1] + "…"
 
 
-def told(request: Request, error: BaseException) -> PetraError:
+def told(request: Submission, error: BaseException) -> PetraError:
     """Return what whoever waits for an answer is told."""
     if isinstance(error, PetraError):
         return error
@@ -47,7 +47,7 @@ def told(request: Request, error: BaseException) -> PetraError:
     return made
 
 
-def incident(request: Request, error: BaseException) -> Request | None:
+def incident(request: Submission, error: BaseException) -> Submission | None:
     """Return the request that says in the log what is in the way; None where telling who asked is enough."""
     if isinstance(error, UnknownExecutionError):
         return None
@@ -68,7 +68,7 @@ def incident(request: Request, error: BaseException) -> Request | None:
         case _:
             return None
     message = f"{what} cannot be carried out: {words(error)}"
-    return Request(
+    return Submission(
         request.execution,
         lambda now: c.RaiseIncident(
             now=now, message=message, run=run, chunk=chunk, delivery=delivery

@@ -116,7 +116,7 @@ def is_of(row: PendingRow, given: frames.RunReport) -> bool:
     )
 
 
-class Offer(msgspec.Struct, eq=False):
+class Queued(msgspec.Struct, eq=False):
     """An assignment that waits for a worker with room.
 
     It was made by the decision that handed it out, so it shows what is durable, and the same whenever it goes.

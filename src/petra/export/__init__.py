@@ -15,20 +15,20 @@ from types import MappingProxyType
 
 from petra.export.document import document
 from petra.export.firings import firings_xes
-from petra.export.life import Log
+from petra.export.life import ExportedLog
 from petra.export.ocel import ocel
 from petra.export.table import table
 from petra.export.xes import activities_xes
 
 PROFILES = MappingProxyType({"activities": activities_xes, "firings": firings_xes})
-FORMS = MappingProxyType[str, Callable[[Log], str]](
+FORMS = MappingProxyType[str, Callable[[ExportedLog], str]](
     {"json": document, "csv": table, "xes": activities_xes, "ocel": ocel}
 )
 
 __all__ = [
     "FORMS",
     "PROFILES",
-    "Log",
+    "ExportedLog",
     "activities_xes",
     "document",
     "firings_xes",

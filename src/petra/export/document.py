@@ -6,10 +6,10 @@ import json
 
 import msgspec
 
-from petra.export.life import Log
+from petra.export.life import ExportedLog
 
 
-def document(log: Log) -> str:
+def document(log: ExportedLog) -> str:
     """Return the log as JSON; hashing its records again proves them."""
     return (
         json.dumps(

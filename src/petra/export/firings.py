@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from petra.export.align import Firing, align
-from petra.export.life import Log, Moment, life
+from petra.export.life import ExportedLog, Moment, life
 from petra.export.xes import Attribute, XesEvent, write
 from petra.kernel import events as e
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 
 
-def firings_xes(log: Log) -> str:
+def firings_xes(log: ExportedLog) -> str:
     """Return the firings of an execution; replayed on the exported net, they fit it."""
     compiled = compile(log.playbook)
     wanted = list(firings(log, compiled))
@@ -64,7 +64,7 @@ class _Tokens:
     crowds: dict[str, int] = field(default_factory=dict)
 
 
-def firings(log: Log, compiled: Compiled) -> Iterator[Firing]:
+def firings(log: ExportedLog, compiled: Compiled) -> Iterator[Firing]:
     """Yield the firings that the net can show, in the order of the log."""
     moments = list(life(log.records))
     closed = _closed(moments)

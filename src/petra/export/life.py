@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class ExportedLog:
     """One execution to export: its playbook and its records."""
 
     execution: str
@@ -39,7 +39,7 @@ class Moment:
 
 
 @dataclass(slots=True)
-class StepRun:
+class ExportedRun:
     """One passage of a token through a step."""
 
     run: str
@@ -124,10 +124,10 @@ class Branches:
         return self._of.get(holder, ())
 
 
-def step_runs(log: Log) -> list[StepRun]:
+def step_runs(log: ExportedLog) -> list[ExportedRun]:
     """Return the step runs of an execution, in the order in which they started."""
     kinds = {step.step: _kind(step.tool) for step in log.playbook.workflow}
-    runs: dict[str, StepRun] = {}
+    runs: dict[str, ExportedRun] = {}
     since: dict[str, float] = {}
     branches = Branches()
     for moment in life(log.records):
@@ -138,7 +138,7 @@ def step_runs(log: Log) -> list[StepRun]:
         match event:
             case e.StepStarted():
                 enabled = [since[token] for token in event.consumed if token in since]
-                runs[event.run] = StepRun(
+                runs[event.run] = ExportedRun(
                     run=event.run, step=f"{event.step}/compensate" if event.compensates else event.step,
                     kind=kinds.get(event.step, ""), enabled=max(enabled, default=None),
                     started=moment.at, seq=moment.seq, tokens=list(event.consumed),
@@ -160,10 +160,10 @@ def step_runs(log: Log) -> list[StepRun]:
     return list(runs.values())
 
 
-def _end(runs: dict[str, StepRun], event: e.StepEnded, moment: Moment) -> None:
+def _end(runs: dict[str, ExportedRun], event: e.StepEnded, moment: Moment) -> None:
     run = runs.get(event.run)
     if run is None:  # it failed before it started: a gate that denied, a join that cannot fire
-        run = runs[event.run or f"failed-{moment.seq}"] = StepRun(
+        run = runs[event.run or f"failed-{moment.seq}"] = ExportedRun(
             event.run or f"failed-{moment.seq}", event.step, "", None, moment.at, moment.seq
         )
     run.ended = moment.at

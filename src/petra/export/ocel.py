@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from petra.export.life import Log, Moment, life, offered, produced, step_runs, timestamp
+from petra.export.life import ExportedLog, Moment, life, offered, produced, step_runs, timestamp
 from petra.kernel import events as e
 
 _TYPES = {
@@ -37,7 +37,7 @@ class _Object:
 
 
 class _Writer:
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: ExportedLog) -> None:
         self.log = log
         self.objects: dict[str, _Object] = {}
         self.events: list[dict[str, Any]] = []
@@ -167,7 +167,7 @@ class _Writer:
         return found
 
 
-def ocel(log: Log) -> str:
+def ocel(log: ExportedLog) -> str:
     """Return the log as OCEL 2.0."""
     return json.dumps(_Writer(log).write(), indent=1, ensure_ascii=False) + "\n"
 

@@ -10,7 +10,7 @@ import csv
 import io
 from datetime import UTC, datetime
 
-from petra.export.life import Log, StepRun, step_runs
+from petra.export.life import ExportedLog, ExportedRun, step_runs
 
 COLUMNS = (
     "case_id", "playbook", "activity", "instance", "kind", "status", "enabled_utc", "started_utc", "completed_utc",
@@ -20,7 +20,7 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def table(log: Log) -> str:
+def table(log: ExportedLog) -> str:
     """Return one row per step run, in the order of their starts."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -30,7 +30,7 @@ def table(log: Log) -> str:
     return text.getvalue()
 
 
-def _values(log: Log, run: StepRun) -> list[object]:
+def _values(log: ExportedLog, run: ExportedRun) -> list[object]:
     waited = run.started - run.enabled if run.enabled is not None else None
     took = run.ended - run.started if run.ended is not None else None
     return [

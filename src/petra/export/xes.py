@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from petra.export.life import Log, life, moment, offered
+from petra.export.life import ExportedLog, life, moment, offered
 from petra.kernel import events as e
 
 Attribute = str | int | float | bool
@@ -44,12 +44,12 @@ class XesEvent:
     more: dict[str, Attribute | None] = field(default_factory=dict)
 
 
-def activities_xes(log: Log) -> str:
+def activities_xes(log: ExportedLog) -> str:
     """Return the activities of an execution with their lifecycle: start, complete, and what lies between."""
     return write(log, list(_activities(log)), "activities")
 
 
-def _activities(log: Log) -> Iterator[XesEvent]:
+def _activities(log: ExportedLog) -> Iterator[XesEvent]:
     activities = _Activities()
     for lived in life(log.records):
         for name, word, more in activities.of(lived.event):
@@ -126,12 +126,12 @@ def _action(answer: object) -> str | None:
 # Writing
 
 
-def write(log: Log, events: list[XesEvent], profile: str) -> str:
+def write(log: ExportedLog, events: list[XesEvent], profile: str) -> str:
     """Write a log of one trace."""
     return "\n".join(_lines(log, events, profile)) + "\n"
 
 
-def _lines(log: Log, events: list[XesEvent], profile: str) -> Iterator[str]:
+def _lines(log: ExportedLog, events: list[XesEvent], profile: str) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<log xes.version="1849-2016" xes.features="" xmlns="http://www.xes-standard.org/">'
     for name, prefix, uri in _EXTENSIONS:

@@ -440,6 +440,8 @@ class Compiler:
                     frame.lacking(gap) if orders else frame.missing(gap)
                     if not if_missing:
                         return False
+                elif orders and not frame.exact and (left is None or right is None):
+                    return False  # in a gate: not yet
                 elif not holds(frame, left, right):
                     return False
                 left = right

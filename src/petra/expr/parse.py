@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from petra.errors import ExpressionError
 from petra.expr import tree
 from petra.expr.limits import MAX_DEPTH, MAX_INT
-from petra.expr.tokens import Token, tokenize, unescape
+from petra.expr.tokens import Word, tokenize, unescape
 
 if TYPE_CHECKING:
     from petra.values import Json
@@ -42,18 +42,18 @@ def parse_expression(source: str) -> tree.Node:
 class Parser:
     """Reads one tag. Positions are offsets into the whole template."""
 
-    def __init__(self, source: str, tokens: tuple[Token, ...]) -> None:
+    def __init__(self, source: str, tokens: tuple[Word, ...]) -> None:
         self.source = source
         self._tokens = tokens
         self._next = 0
         self._depth = 0
 
     @property
-    def token(self) -> Token:
+    def token(self) -> Word:
         """The token that comes next."""
         return self._tokens[self._next]
 
-    def advance(self) -> Token:
+    def advance(self) -> Word:
         """Take the next token."""
         token = self._tokens[self._next]
         if token.kind != "end":
@@ -68,13 +68,13 @@ class Parser:
             return True
         return False
 
-    def expect(self, text: str) -> Token:
+    def expect(self, text: str) -> Word:
         """Take this operator or word, or say that it is missing."""
         if self.token.text != text or self.token.kind not in ("op", "name"):
             self.fail(f"expected {text!r} here, found {self.found()}")
         return self.advance()
 
-    def expect_name(self, what: str) -> Token:
+    def expect_name(self, what: str) -> Word:
         """Take a name that is not a reserved word."""
         if self.token.kind != "name":
             self.fail(f"expected {what} here, found {self.found()}")
@@ -177,7 +177,7 @@ class Parser:
         return node
 
     def _signed(self) -> tree.Node:
-        signs: list[Token] = []
+        signs: list[Word] = []
         while self.token.kind == "op" and self.token.text in "+-":
             signs.append(self.advance())
             if len(signs) > MAX_DEPTH:
@@ -325,28 +325,28 @@ class Parser:
             case _:
                 self.fail(f"expected a value here, found {token.text!r}", offset=token.start)
 
-    def _string(self, token: Token) -> tree.Node:
+    def _string(self, token: Word) -> tree.Node:
         value, end = unescape(token), token.end
         while self.token.kind == "str":
             following = self.advance()
             value, end = value + unescape(following), following.end
         return tree.Const(token.start, end, value)
 
-    def _integer(self, token: Token) -> int:
+    def _integer(self, token: Word) -> int:
         digits = token.text.replace("_", "")
         if len(digits) > 20 or int(digits) > MAX_INT:
             message = "the number is too large; integers go up to 2**64 - 1"
             raise ExpressionError(message, kind="limit", offset=token.start, source=self.source)
         return int(digits)
 
-    def _float(self, token: Token) -> float:
+    def _float(self, token: Word) -> float:
         value = float(token.text.replace("_", ""))
         if value == float("inf"):
             message = "the number is too large for a float"
             raise ExpressionError(message, kind="limit", offset=token.start, source=self.source)
         return value
 
-    def _parenthesis(self, opening: Token) -> tree.Node:
+    def _parenthesis(self, opening: Word) -> tree.Node:
         if self.token.text != ")" or self.token.kind != "op":
             inner = self._choice()
             if self.accept(")"):
@@ -366,7 +366,7 @@ class Parser:
                 break
         return tuple(items), self.expect(closer).end
 
-    def _mapping(self, opening: Token) -> tree.Node:
+    def _mapping(self, opening: Word) -> tree.Node:
         pairs: list[tuple[tree.Node, tree.Node]] = []
         while self.token.text != "}" or self.token.kind != "op":
             key = self._choice()
@@ -386,6 +386,6 @@ def _look_up(source: str, node: tree.Node, part: tree.Part) -> tree.Lookup:
     return tree.Lookup(node.start, part.end, node, (part,))
 
 
-def _halves(token: Token) -> list[tuple[str, int]]:
+def _halves(token: Word) -> list[tuple[str, int]]:
     left, _, right = token.text.partition(".")
     return [(left, token.start + len(left)), (right, token.end)]

@@ -39,7 +39,7 @@ _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Word:
     """One word of an expression; ``kind`` is name, int, float, str, op or end."""
 
     kind: str
@@ -56,7 +56,7 @@ class Tag:
     start: int
     end: int
     text: str = ""
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[Word, ...] = ()
 
 
 def has_tags(source: str) -> bool:
@@ -92,13 +92,13 @@ def tags(source: str) -> list[Tag]:
     return found
 
 
-def tokenize(source: str, start: int = 0) -> tuple[Token, ...]:
+def tokenize(source: str, start: int = 0) -> tuple[Word, ...]:
     """Cut a bare expression, without braces around it, into tokens."""
     _refuse_long(source)
     return tuple(_tokens(source, start, closer=None))
 
 
-def unescape(token: Token) -> str:
+def unescape(token: Word) -> str:
     """Return the value of a string token. An unknown escape stays as it is written."""
     body = token.text[1:-1]
     if "\\" not in body:
@@ -172,7 +172,7 @@ def _is_signed(source: str, begin: int, kind: str) -> bool:
 
 def _tokens(
     source: str, start: int, *, closer: str | None, opened: int = 0, count: int = 0
-) -> Iterator[Token]:
+) -> Iterator[Word]:
     position, open_brackets = start, list[str]()
     while True:
         space = _SPACE.match(source, position)
@@ -181,12 +181,12 @@ def _tokens(
         if closer is not None and not open_brackets:
             trimmed = source.startswith("-" + closer, position)
             if trimmed or source.startswith(closer, position):
-                yield Token("end", "", position, position + (3 if trimmed else 2))
+                yield Word("end", "", position, position + (3 if trimmed else 2))
                 return
         if position >= len(source):
             if closer is not None:
                 raise _unclosed(source, opened, source[opened : opened + 2], closer)
-            yield Token("end", "", position, position)
+            yield Word("end", "", position, position)
             return
         match = _TOKEN.match(source, position)
         if match is None:
@@ -198,7 +198,7 @@ def _tokens(
             raise _syntax(source, position, f"{text!r} closes nothing that was opened")
         count += 1
         _refuse_many(source, position, count)
-        yield Token(str(match.lastgroup), text, position, match.end())
+        yield Word(str(match.lastgroup), text, position, match.end())
         position = match.end()
 
 

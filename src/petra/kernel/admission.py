@@ -17,7 +17,7 @@ from petra.kernel.cancel import leave_others
 from petra.kernel.effects import CancelChild
 from petra.kernel.program import Reads, StepPlan
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import Group, Run, Token, derive
+from petra.kernel.state import Group, ReadyToken, StepRun, derive
 from petra.kernel.turn import Turn
 from petra.wire import Error
 
@@ -84,7 +84,7 @@ def _concerns(reads: Reads, ctx: set[str], steps: set[str]) -> bool:
     )
 
 
-def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
+def _withdraw(turn: Turn, plan: StepPlan, run: StepRun) -> None:
     """Take a run back that waits for a person or for time, if its gate no longer holds."""
     if run.loop is not None or not _untouched(turn, run):
         return
@@ -104,7 +104,7 @@ def _withdraw(turn: Turn, plan: StepPlan, run: Run) -> None:
     turn.free(run.resources)
 
 
-def _untouched(turn: Turn, run: Run) -> bool:
+def _untouched(turn: Turn, run: StepRun) -> bool:
     """Whether nobody has begun: no work item was started, nothing but waiting is going on."""
     if not run.waits:
         return False
@@ -113,7 +113,7 @@ def _untouched(turn: Turn, run: Run) -> bool:
 
 
 def passes(
-    turn: Turn, plan: StepPlan, tokens: Sequence[Token], view: View, group: Group | None = None
+    turn: Turn, plan: StepPlan, tokens: Sequence[ReadyToken], view: View, group: Group | None = None
 ) -> bool:
     """Let a token, or those of a join, through the gate; what is not admitted waits, or is discarded."""
     admit = plan.step.spec.policy.admit
@@ -137,7 +137,7 @@ def runs_no_more(turn: Turn, plan: StepPlan) -> bool:
     return admit is not None and admit.once and plan.name in turn.state.once
 
 
-def _discard(turn: Turn, tokens: Sequence[Token], reason: str, group: Group | None) -> None:
+def _discard(turn: Turn, tokens: Sequence[ReadyToken], reason: str, group: Group | None) -> None:
     """Discard the tokens of one firing; with the join's, its group is over."""
     if group is not None:
         leave_others(turn, group, {token.id for token in tokens})

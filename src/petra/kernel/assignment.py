@@ -10,7 +10,7 @@ from petra.kernel.fold.loops import level_at
 from petra.kernel.gathering import to_gather
 from petra.kernel.program import Program, StepPlan
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Chunk, Run, State
+from petra.kernel.state import Chunk, State, StepRun
 from petra.wire import Assignment, Iteration
 
 _ANY = "*"
@@ -57,13 +57,13 @@ def assignment(
     )
 
 
-def iterations(program: Program, run: Run, paths: list[tuple[int, ...]]) -> list[Iteration]:
+def iterations(program: Program, run: StepRun, paths: list[tuple[int, ...]]) -> list[Iteration]:
     """Return iterations as a worker gets them."""
     plan = program.plan_of(run)
     return [Iteration(path=path, iter=iter_data(plan, run, path)) for path in paths]
 
 
-def _width(plan: StepPlan, run: Run, chunk: Chunk) -> int:
+def _width(plan: StepPlan, run: StepRun, chunk: Chunk) -> int:
     """Return how many iterations of a chunk may run at once: a local loop has all of them in one."""
     if plan.loop is None or run.loop is None:
         return 1
@@ -73,13 +73,13 @@ def _width(plan: StepPlan, run: Run, chunk: Chunk) -> int:
 
 
 def run_scope(
-    program: Program, state: State, run: Run, *, everything: bool = False
+    program: Program, state: State, run: StepRun, *, everything: bool = False
 ) -> dict[str, Any]:
     """Return the names that the templates of a step's tasks may read."""
     return _scope(program.plan_of(run), state, run, everything=everything)
 
 
-def _scope(plan: StepPlan, state: State, run: Run, *, everything: bool) -> dict[str, Any]:
+def _scope(plan: StepPlan, state: State, run: StepRun, *, everything: bool) -> dict[str, Any]:
     wanted = plan.result_reads
     results = {}
     if wanted or everything:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from petra.kernel.crowds import withdrawn
 from petra.kernel.effects import CancelChild, Stop
-from petra.kernel.state import Group, Run
+from petra.kernel.state import Group, StepRun
 from petra.kernel.turn import Turn
 
 
@@ -37,7 +37,7 @@ def withdraw(
         turn.emit(event)
 
 
-def stop(turn: Turn, run: Run, reason: str) -> None:
+def stop(turn: Turn, run: StepRun, reason: str) -> None:
     """Ask the shell to stop whatever a run has going on."""
     turn.step_changed(run.step)
     turn.free(run.resources)

@@ -13,7 +13,7 @@ import msgspec
 
 from petra.kernel.fold.loops import item_at, level_at, piece_end
 from petra.kernel.program import LoopPlan, StepPlan
-from petra.kernel.state import Chunk, LoopState, Run
+from petra.kernel.state import Chunk, LoopState, StepRun
 from petra.kernel.turn import Turn
 
 CHUNK_BYTES = 128 * 1024
@@ -22,7 +22,7 @@ CHUNK_BYTES = 128 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-def goes_on(plan: StepPlan, run: Run, chunk: Chunk) -> bool:
+def goes_on(plan: StepPlan, run: StepRun, chunk: Chunk) -> bool:
     """Tell whether further iterations will be added to a chunk."""
     if chunk.gather or not is_local(plan):
         return False
@@ -30,7 +30,7 @@ def goes_on(plan: StepPlan, run: Run, chunk: Chunk) -> bool:
     return level.next < level.total
 
 
-def has_room(turn: Turn, run: Run, chunk: Chunk) -> bool:
+def has_room(turn: Turn, run: StepRun, chunk: Chunk) -> bool:
     """Tell whether a worker could do with more: it has few, in number and in bytes, or too few to be busy."""
     level = level_at(loop_of(run), (*chunk.at, 0))
     out = len(chunk.paths)
@@ -75,7 +75,7 @@ def next_path(
 
 
 def chunk_of(
-    turn: Turn, plan: StepPlan, run: Run, path: tuple[int, ...], out: int = 0
+    turn: Turn, plan: StepPlan, run: StepRun, path: tuple[int, ...], out: int = 0
 ) -> list[tuple[int, ...]]:
     """Return the iterations that go to a worker now, from ``path`` on, beside those it has ``out``."""
     level = level_at(loop_of(run), path)
@@ -100,11 +100,11 @@ def chunk_of(
     return [(*at, index) for index in range(first, end_at)]
 
 
-def _window(turn: Turn, run: Run, at: tuple[int, ...]) -> int:
+def _window(turn: Turn, run: StepRun, at: tuple[int, ...]) -> int:
     return max(turn.program.window, 2 * level_at(loop_of(run), (*at, 0)).max_in_flight)
 
 
-def iter_data(plan: StepPlan, run: Run, path: tuple[int, ...]) -> dict[str, Any]:
+def iter_data(plan: StepPlan, run: StepRun, path: tuple[int, ...]) -> dict[str, Any]:
     """Return what ``iter`` is for an iteration, with its outer ones as ``parent``."""
     found: dict[str, Any] | None = None
     loop, state = plan.loop, run.loop
@@ -121,7 +121,7 @@ def iter_data(plan: StepPlan, run: Run, path: tuple[int, ...]) -> dict[str, Any]
     return found
 
 
-def loop_of(run: Run) -> LoopState:
+def loop_of(run: StepRun) -> LoopState:
     """Return how far the loop of a run has come."""
     assert run.loop is not None, "a run with chunks has a loop"
     return run.loop

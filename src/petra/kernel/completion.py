@@ -18,7 +18,7 @@ from petra.kernel.ctx import accepted
 from petra.kernel.effects import Assign, Finish
 from petra.kernel.rest import rest_of
 from petra.kernel.scope import execution_data, whole
-from petra.kernel.state import Run, derive
+from petra.kernel.state import StepRun, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error, Report
 
@@ -85,7 +85,7 @@ def _compensate_next(turn: Turn) -> None:
     turn.effect(Assign(run=run_id))
 
 
-def compensated(turn: Turn, run: Run, report: Report) -> None:
+def compensated(turn: Turn, run: StepRun, report: Report) -> None:
     """Take the report of a compensation; one that failed is reported, and the rest go on."""
     writes, broken = accepted(turn, report.writes, run.stack)
     if broken is not None:

@@ -28,7 +28,7 @@ from petra.kernel.program import Program
 from petra.kernel.rest import in_flight
 from petra.kernel.routing import arrival
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Chunk, Run, State, Token, derive
+from petra.kernel.state import Branch, Chunk, ReadyToken, State, StepRun, derive
 from petra.kernel.timers import fire_timer
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.playbook.overlay import merge
@@ -93,7 +93,7 @@ def _raised(turn: Turn, command: c.RaiseIncident) -> Decision:
     """Say what is in the way. Nothing else is decided: whatever would be is perhaps what is in the way."""
     state = turn.state
     run = state.runs.get(command.run)
-    holder: Run | Chunk | None = run
+    holder: StepRun | Chunk | None = run
     if run is not None and command.chunk:
         holder = run.chunks.get(command.chunk)
     over = command.run and (holder is None or command.delivery not in (None, holder.delivery))
@@ -182,7 +182,7 @@ def _freed(turn: Turn) -> None:
     )
 
 
-def consider(turn: Turn, token: Token) -> None:
+def consider(turn: Turn, token: ReadyToken) -> None:
     """Start a token's step if it may."""
     turn.reads = None  # of one that was denied before
     plan = turn.program.steps[token.step]
@@ -315,8 +315,8 @@ def _fork(turn: Turn, command: c.Fork) -> None:
         turn.judge(group)
 
 
-def _hand_out_again(turn: Turn, run: Run) -> None:
-    holders: list[Run | Chunk] = [*run.chunks.values()] or [run]
+def _hand_out_again(turn: Turn, run: StepRun) -> None:
+    holders: list[StepRun | Chunk] = [*run.chunks.values()] or [run]
     for holder in holders:
         chunk = holder if isinstance(holder, Chunk) else None
         if holder.child:
@@ -374,7 +374,7 @@ def _take_back(turn: Turn, command: c.TakeBack) -> None:
         runs.take_back(turn, *held)
 
 
-def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[Run, Chunk | None] | None:
+def _held(turn: Turn, command: c.LeaseExpired | c.TakeBack) -> tuple[StepRun, Chunk | None] | None:
     """Return the run whose delivery a command names, if that is still the one that is out."""
     run = turn.state.runs.get(command.run)
     if run is None or (run.incident and not command.chunk):

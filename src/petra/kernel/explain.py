@@ -9,9 +9,9 @@ from petra.expr.dates import NOW
 from petra.expr.frame import FOLLOW
 from petra.kernel.compensation import not_compensated
 from petra.kernel.program import Program, StepPlan
-from petra.kernel.rest import Rest, rest_of, waits_of, what
+from petra.kernel.rest import WhyAtRest, rest_of, waits_of, what
 from petra.kernel.scope import scope, timestamp, view_of
-from petra.kernel.state import Chunk, Group, Run, State, Token
+from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
 from petra.references import Follow
 
 _SIGNALS_SHOWN = 5
@@ -89,7 +89,7 @@ def _running(state: State) -> str:
     return f"Workers are busy with {', '.join(steps)}." if steps else "The execution is running."
 
 
-def _sentence(rest: Rest) -> str:
+def _sentence(rest: WhyAtRest) -> str:
     return f"The execution is {rest.status} ({rest.reason}): {rest.message}."
 
 
@@ -97,7 +97,7 @@ def _sentence(rest: Rest) -> str:
 
 
 def _token(
-    program: Program, state: State, token: Token, told: dict[str, str], follow: Follow | None
+    program: Program, state: State, token: ReadyToken, told: dict[str, str], follow: Follow | None
 ) -> Waiting:
     """Say why a token waits; ``told`` has what was said of groups, whose members are many."""
     plan = program.steps[token.step]
@@ -114,7 +114,7 @@ def _token(
     return Waiting(token.id, token.step, "ready", f"A token is ready to start '{token.step}'.")
 
 
-def _at_gate(state: State, plan: StepPlan, token: Token, follow: Follow | None) -> Waiting:
+def _at_gate(state: State, plan: StepPlan, token: ReadyToken, follow: Follow | None) -> Waiting:
     view = view_of(state, token)
     through: dict[str, Any] = {NOW: state.now, **({FOLLOW: follow} if follow is not None else {})}
     rule = "; ".join(guard.text for guard, _ in plan.rules)
@@ -155,7 +155,7 @@ def _at_gate(state: State, plan: StepPlan, token: Token, follow: Follow | None) 
     )
 
 
-def _at_join(state: State, plan: StepPlan, token: Token, told: dict[str, str]) -> Waiting:
+def _at_join(state: State, plan: StepPlan, token: ReadyToken, told: dict[str, str]) -> Waiting:
     assert plan.join is not None
     if plan.pairs_arcs:
         sources = ", ".join(sorted({step for step, _ in plan.incoming}))
@@ -188,7 +188,7 @@ def _progress(group: Group) -> str:
 # Runs that wait
 
 
-def _run(program: Program, state: State, run: Run) -> list[Waiting]:
+def _run(program: Program, state: State, run: StepRun) -> list[Waiting]:
     if run.incident:
         why = state.incidents[run.id]
         sentence = f"Step '{run.step}' is an incident: {why}. Retry it, override it, or cancel."
@@ -221,12 +221,12 @@ def _run(program: Program, state: State, run: Run) -> list[Waiting]:
     return found
 
 
-def _due(state: State, run: Run) -> str | None:
+def _due(state: State, run: StepRun) -> str | None:
     due = [state.timers[timer].due for timer in state.timers_of.get(run.id, ())]
     return timestamp(min(due)) if due else None
 
 
-def _unblock(state: State, run: Run, rest: Rest) -> str:
+def _unblock(state: State, run: StepRun, rest: WhyAtRest) -> str:
     if rest.reason == "human":
         items = [state.items[wait.item] for wait in run.waits if wait.item]
         who = [
@@ -234,7 +234,7 @@ def _unblock(state: State, run: Run, rest: Rest) -> str:
         ]
         return "somebody acting on the work item" + (f": {'; '.join(who)}" if who else "")
     if rest.reason == "signal":
-        holders: list[Run | Chunk] = [run, *run.chunks.values()]
+        holders: list[StepRun | Chunk] = [run, *run.chunks.values()]
         waits = [wait for one in holders for wait in one.waits if wait.kind == "signal"]
         shown = list(dict.fromkeys(map(what, waits)))
         more = [f"{len(shown) - _SIGNALS_SHOWN} more"] if len(shown) > _SIGNALS_SHOWN else []

@@ -18,13 +18,13 @@ from petra.kernel.program import StepPlan
 from petra.kernel.routing import closed_level
 from petra.kernel.runs import fail_tokens, start
 from petra.kernel.scope import view_of
-from petra.kernel.state import Branch, Group, Token
+from petra.kernel.state import Branch, Group, ReadyToken
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import is_blocked, joined_args, joined_view, verdict, waiting_of
 from petra.wire import Error, Write
 
 
-def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
+def arrive(turn: Turn, plan: StepPlan, token: ReadyToken) -> None:
     """Consider a token that stands at a join."""
     join = plan.join
     assert join is not None
@@ -55,7 +55,7 @@ def arrive(turn: Turn, plan: StepPlan, token: Token) -> None:
         )
 
 
-def _counts(turn: Turn, of: str | None, token: Token) -> bool:
+def _counts(turn: Turn, of: str | None, token: ReadyToken) -> bool:
     """Have the group around a token judged if the token stands for its branch: what most have arrived for."""
     level = token.stack[-1]
     group = turn.state.groups.get(level.group)
@@ -65,7 +65,7 @@ def _counts(turn: Turn, of: str | None, token: Token) -> bool:
     return True
 
 
-def _alone(turn: Turn, plan: StepPlan, token: Token) -> None:
+def _alone(turn: Turn, plan: StepPlan, token: ReadyToken) -> None:
     """Consider a token that waits for no other: it passed the join before, or stands for a group of nobody."""
     if token.group:
         turn.judge(token.group)
@@ -75,7 +75,7 @@ def _alone(turn: Turn, plan: StepPlan, token: Token) -> None:
         start(turn, plan, [token])
 
 
-def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token) -> None:
+def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: ReadyToken) -> None:
     assert plan.join is not None
     lets = plan.join.on_early_complete == "allow_late_merge" and not group.void
     merges = lets and group.join == plan.name and level.branch not in group.arrived
@@ -90,7 +90,9 @@ def _late(turn: Turn, plan: StepPlan, group: Group, level: Branch, token: Token)
     )
 
 
-def _late_merge(turn: Turn, plan: StepPlan, group: Group, index: int, token: Token) -> Write | None:
+def _late_merge(
+    turn: Turn, plan: StepPlan, group: Group, index: int, token: ReadyToken
+) -> Write | None:
     """Merge again; an output that does not fit leaves the merge as it was."""
     assert plan.join is not None
     output = group.overrides.get(index, token.output)
@@ -149,7 +151,7 @@ def _fire_group(turn: Turn, plan: StepPlan, group: Group) -> None:
     )
 
 
-def _fire_alone(turn: Turn, plan: StepPlan, token: Token, outputs: list[Output]) -> None:
+def _fire_alone(turn: Turn, plan: StepPlan, token: ReadyToken, outputs: list[Output]) -> None:
     """Fire for a token that closes no group: it is in none."""
     assert plan.join is not None
     if passes(turn, plan, [token], view_of(turn.state, token)):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from petra.kernel.chunks import loop_of
-from petra.kernel.state import LoopState, Run
+from petra.kernel.state import LoopState, StepRun
 
 GATHER_BYTES = 16 * 1024 * 1024
 """Bytes of JSON that a worker is given to store at a time; results that have more are stored in pieces first."""
@@ -52,13 +52,13 @@ def to_put_aside(loop: LoopState) -> tuple[int, list[Any]]:
     return upto, loop.held[:count]
 
 
-def results_of(run: Run) -> list[Any]:
+def results_of(run: StepRun) -> list[Any]:
     """Return the results of all iterations, none of which is stored, in index order; null for those that have none."""
     loop = loop_of(run)
     return [*loop.held, *([None] * (loop.total - len(loop.held)))]
 
 
-def to_gather(run: Run, upto: int) -> list[Any]:
+def to_gather(run: StepRun, upto: int) -> list[Any]:
     """Return what a worker is to store as one: some results, all of them, or the pieces they were stored in."""
     loop = loop_of(run)
     if upto:

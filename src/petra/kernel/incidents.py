@@ -5,7 +5,7 @@ from __future__ import annotations
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.effects import Assign
-from petra.kernel.state import Chunk, Run
+from petra.kernel.state import Chunk, StepRun
 from petra.kernel.turn import RefusedError, Turn
 
 
@@ -20,9 +20,9 @@ def retry(turn: Turn, command: c.Retry) -> None:
         _again(turn, turn.state.runs[run_id], command)
 
 
-def _again(turn: Turn, run: Run, command: c.Retry) -> None:
+def _again(turn: Turn, run: StepRun, command: c.Retry) -> None:
     chunks = list(run.chunks.values())
-    lost: list[Run | Chunk] = [chunk for chunk in chunks if chunk.incident]
+    lost: list[StepRun | Chunk] = [chunk for chunk in chunks if chunk.incident]
     for holder in lost or chunks or [run]:
         place = holder.id if isinstance(holder, Chunk) else ""
         delivery = holder.delivery + 1

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.human import ANY_ROLE, SYSTEM
-from petra.kernel.state import Chunk, Run, State
+from petra.kernel.state import Chunk, State, StepRun
 from petra.wire import Error, Report
 
 AHEAD_MAX = 200
@@ -146,10 +146,10 @@ def _child_ends(now: float, child: str, event: e.StepEnded | e.Iterated) -> Iter
     yield c.ChildEnded(now=now, child=child, status="completed", output=result)
 
 
-def _children(run: Run | None, chunk: str) -> Iterator[str]:
+def _children(run: StepRun | None, chunk: str) -> Iterator[str]:
     if run is None:
         return
-    holder: Run | Chunk | None = run.chunks.get(chunk) if chunk else run
+    holder: StepRun | Chunk | None = run.chunks.get(chunk) if chunk else run
     if holder is not None and holder.child:
         yield holder.child
 

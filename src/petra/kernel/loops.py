@@ -41,7 +41,7 @@ from petra.kernel.opening import arm, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of
-from petra.kernel.state import Chunk, Run, counts_of, derive
+from petra.kernel.state import Chunk, StepRun, counts_of, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
 from petra.wire import Error, Report
 
@@ -49,7 +49,7 @@ _ERRORS_SHOWN = 10
 _encode = msgspec.json.Encoder().encode
 
 
-def advance(turn: Turn, run: Run) -> None:
+def advance(turn: Turn, run: StepRun) -> None:
     """Hand out what may run now; end the run when the loop is through."""
     plan = turn.plan_of(run)
     assert run.loop is not None
@@ -67,7 +67,7 @@ def advance(turn: Turn, run: Run) -> None:
         _finish(turn, run)
 
 
-def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
+def _hand_out(turn: Turn, plan: StepPlan, run: StepRun) -> bool:
     """Hand out one chunk, or open one inner list; False when nothing may start now."""
     assert run.loop is not None
     assert plan.loop is not None
@@ -102,7 +102,7 @@ def _hand_out(turn: Turn, plan: StepPlan, run: Run) -> bool:
     return True
 
 
-def _refill(turn: Turn, plan: StepPlan, run: Run) -> bool:
+def _refill(turn: Turn, plan: StepPlan, run: StepRun) -> bool:
     """Add iterations to a local chunk whose worker has done about half of what it had."""
     if not is_local(plan):
         return False
@@ -119,7 +119,7 @@ def _refill(turn: Turn, plan: StepPlan, run: Run) -> bool:
 
 def report(
     turn: Turn,
-    run: Run,
+    run: StepRun,
     chunk_id: str,
     reports: list[tuple[tuple[int, ...], Report]],
     *,
@@ -163,13 +163,13 @@ def report(
     turn.begin(run.id)
 
 
-def _progress(turn: Turn, run: Run) -> None:
+def _progress(turn: Turn, run: StepRun) -> None:
     """Let gates that read the counts of a running loop look again (S4)."""
     if turn.program.watches_steps:
         turn.step_changed(run.step)
 
 
-def _put_aside(turn: Turn, run: Run) -> None:
+def _put_aside(turn: Turn, run: StepRun) -> None:
     """Store results that would only wait in memory for the end of the loop."""
     if turn.plan_of(run).mode != "worker" or not turn.objects.can_store:
         return
@@ -183,7 +183,7 @@ def _put_aside(turn: Turn, run: Run) -> None:
 
 def _recorded(
     turn: Turn,
-    run: Run,
+    run: StepRun,
     chunk: str,
     reports: list[tuple[tuple[int, ...], Report]],
     *,
@@ -215,7 +215,7 @@ def _pieces(ended: list[e.Iterated]) -> Iterator[list[e.Iterated]]:
     yield from _pieces(ended[middle:])
 
 
-def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Iterated:
+def _iterated(turn: Turn, run: StepRun, path: tuple[int, ...], one: Report) -> e.Iterated:
     one, _ = taken(turn, one, run.stack, (run.id, path))
     if one.status == "error" and len(run.failed) >= FAILED_MAX:
         one = brief(one)
@@ -227,12 +227,12 @@ def _iterated(turn: Turn, run: Run, path: tuple[int, ...], one: Report) -> e.Ite
     )  # fmt: skip
 
 
-def _stop(turn: Turn, run: Run) -> None:
+def _stop(turn: Turn, run: StepRun) -> None:
     if run.chunks:
         turn.effect(Stop(run=run.id))
 
 
-def _finish(turn: Turn, run: Run) -> None:
+def _finish(turn: Turn, run: StepRun) -> None:
     """End the loop; results that are too large for an event are gathered first, where a worker can."""
     loop = loop_of(run)
     if turn.plan_of(run).mode != "worker":
@@ -247,14 +247,14 @@ def _finish(turn: Turn, run: Run) -> None:
         _end(turn, run, results_of(run))
 
 
-def _gather(turn: Turn, run: Run, upto: int) -> None:
+def _gather(turn: Turn, run: StepRun, upto: int) -> None:
     """Have the results before an index stored, which were not; at last, with 0, all of them as one."""
     chunk = derive("gather", run.id, str(upto)) if upto else derive("gather", run.id)
     turn.emit(e.IterationsStarted(run=run.id, chunk=chunk, paths=[], gather=True, upto=upto))
     turn.effect(Assign(run=run.id, chunk=chunk))
 
 
-def gathered(turn: Turn, run: Run, chunk: Chunk, came: Report | None) -> None:
+def gathered(turn: Turn, run: StepRun, chunk: Chunk, came: Report | None) -> None:
     """Take the reference to the results of a loop, or to a piece of them, or why they could not be stored."""
     came = came or Report(status="error", error=Error(message="the results were not stored"))
     if came.status != "ok":
@@ -270,7 +270,7 @@ def gathered(turn: Turn, run: Run, chunk: Chunk, came: Report | None) -> None:
         _end(turn, run, came.result)
 
 
-def _end(turn: Turn, run: Run, result: Any) -> None:
+def _end(turn: Turn, run: StepRun, result: Any) -> None:
     counts = counts_of(loop_of(run))
     error = None
     if counts["failed"]:
@@ -285,9 +285,9 @@ def _end(turn: Turn, run: Run, result: Any) -> None:
     end(turn, run, done, counts=counts, loop_done=True)
 
 
-def _report(run: Run, error: Error) -> Report:
+def _report(run: StepRun, error: Error) -> Report:
     return Report(status="error", error=error, branch=_branch(run))
 
 
-def _branch(run: Run) -> Any | UnsetType:
+def _branch(run: StepRun) -> Any | UnsetType:
     return run.branch if run.branch_at is not None else UNSET

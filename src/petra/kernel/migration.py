@@ -19,7 +19,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.program import Program
 from petra.kernel.select import Agenda
 from petra.kernel.snapshot import restore, snapshot
-from petra.kernel.state import Group, Run, State, Token
+from petra.kernel.state import Group, ReadyToken, State, StepRun
 from petra.kernel.turn import RefusedError, Turn
 from petra.net.compile import compile as compile_net
 from petra.net.position import Fanned, Outlook, Position, Standing, outlook
@@ -188,7 +188,7 @@ def _moves(old: Program, new: Program, state: State, renamed: Mapping[str, str])
         yield Move("timer", timer.id, step, renamed.get(step, step), f"{timer.kind}, as it was set")
 
 
-def _gone(new: Program, holder: Token | Run, to: str, what: str) -> str:
+def _gone(new: Program, holder: ReadyToken | StepRun, to: str, what: str) -> str:
     if to in new.steps:
         return ""
     inside = f" (branch {holder.stack[-1].branch})" if holder.stack else ""
@@ -199,7 +199,7 @@ def _gone(new: Program, holder: Token | Run, to: str, what: str) -> str:
 
 
 def _token_fault(
-    old: Program, new: Program, token: Token, renamed: Mapping[str, str], to: str
+    old: Program, new: Program, token: ReadyToken, renamed: Mapping[str, str], to: str
 ) -> str:
     """A join is entered by arriving: a token that waits cannot find itself in one, or out of one."""
     was, now = old.steps[token.step], new.steps[to]

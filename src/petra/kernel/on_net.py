@@ -20,7 +20,7 @@ from petra.kernel import events as e
 from petra.kernel.fork import lived
 from petra.kernel.laid import Definition, Fan, Laid, Live, MisfitError
 from petra.kernel.replay import BadRecord, Record
-from petra.net.places import Firing
+from petra.net.places import FiringOfPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Walk(Laid):
 
     # Firings
 
-    def _fire(self, firing: Firing) -> None:
+    def _fire(self, firing: FiringOfPlaces) -> None:
         self.firings += 1
         fault = self.places.misfit(firing)
         if fault:
@@ -124,7 +124,9 @@ class _Walk(Laid):
             self.exempt["override"] += 1
             return
         made = Counter([self.place(event.run)])
-        self._fire(Firing("start", event.step, places, made, closed, used=event.step in self.used))
+        self._fire(
+            FiringOfPlaces("start", event.step, places, made, closed, used=event.step in self.used)
+        )
         self.used.add(event.step)
 
     def _end(self, event: e.StepDone | e.StepFailed | e.LoopDone) -> None:
@@ -159,7 +161,9 @@ class _Walk(Laid):
         shown = [made.id for made in event.produced if not made.empty]
         produced = Counter(self.place(key) for key in shown)
         empty = any(made.empty for made in event.produced)
-        firing = Firing(kind, event.step, places, produced, closed, arcs=tuple(sorted(event.arcs)))
+        firing = FiringOfPlaces(
+            kind, event.step, places, produced, closed, arcs=tuple(sorted(event.arcs))
+        )
         self._fire(replace(firing, nobody=empty, final=first is not None and first.final))
 
     def _discard(self, event: e.TokenDiscarded) -> None:
@@ -173,7 +177,7 @@ class _Walk(Laid):
             fan.fired = True
         del self.live[event.token]
         if places:
-            self._fire(Firing("discard", one.step, places, Counter()))
+            self._fire(FiringOfPlaces("discard", one.step, places, Counter()))
 
     def _withdraw(self, event: e.Withdrawn) -> None:
         runs = [run for run in event.runs if run not in self.compensations]
@@ -190,7 +194,7 @@ class _Walk(Laid):
         elif event.by == "join" and event.reason.startswith("the group was "):
             self.exempt["change of a group"] += 1
         elif places:
-            self._fire(Firing("withdraw", "", places, Counter()))
+            self._fire(FiringOfPlaces("withdraw", "", places, Counter()))
 
     def _return(self, event: e.RunReturned) -> None:
         run = self.taken([event.run])[event.run]
@@ -200,7 +204,7 @@ class _Walk(Laid):
         self.live[event.token.id] = replace(self.live[event.token.id], arrow=run.arrow)
         self.used.discard(run.step)
         made = Counter([self.place(event.token.id)])
-        self._fire(Firing("withdraw", run.step, places, made))
+        self._fire(FiringOfPlaces("withdraw", run.step, places, made))
 
     def _change(self, event: e.GroupChanged) -> None:
         self.exempt["change of a group"] += 1

@@ -14,7 +14,7 @@ from petra.kernel.admission import DeniedError, passes
 from petra.kernel.merge import Output, merge
 from petra.kernel.program import Arrow, StepPlan
 from petra.kernel.runs import fail_tokens, start
-from petra.kernel.state import Stack, Token
+from petra.kernel.state import ReadyToken, Stack
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import joined_args, joined_view
 from petra.wire import Error
@@ -30,9 +30,9 @@ def outside(turn: Turn, join: str, stack: Stack) -> Stack:
     return stack
 
 
-def _apart(turn: Turn, plan: StepPlan) -> dict[Stack, list[Token]]:
+def _apart(turn: Turn, plan: StepPlan) -> dict[Stack, list[ReadyToken]]:
     """Tell the waiting tokens of different outer branches apart: those never meet."""
-    found: dict[Stack, list[Token]] = {}
+    found: dict[Stack, list[ReadyToken]] = {}
     for token_id in turn.state.ready_at.get(plan.name, ()):
         token = turn.state.ready[token_id]
         if not token.joined:
@@ -40,9 +40,9 @@ def _apart(turn: Turn, plan: StepPlan) -> dict[Stack, list[Token]]:
     return found
 
 
-def _heads(tokens: Sequence[Token]) -> dict[Arrow, Token]:
+def _heads(tokens: Sequence[ReadyToken]) -> dict[Arrow, ReadyToken]:
     """Return the first token of each arc."""
-    queues: dict[Arrow, Token] = {}
+    queues: dict[Arrow, ReadyToken] = {}
     for token in tokens:
         if token.arrow is not None:
             queues.setdefault(token.arrow, token)
@@ -79,15 +79,17 @@ def judge_or(turn: Turn, *, at_rest: bool) -> bool:
     return False
 
 
-def _by_arc(plan: StepPlan, tokens: Sequence[Token]) -> list[Token]:
+def _by_arc(plan: StepPlan, tokens: Sequence[ReadyToken]) -> list[ReadyToken]:
     return sorted(tokens, key=lambda token: (_position(plan, token), token.since))
 
 
-def _position(plan: StepPlan, token: Token) -> int:
+def _position(plan: StepPlan, token: ReadyToken) -> int:
     return plan.incoming.index(token.arrow) if token.arrow in plan.incoming else 0
 
 
-def _outputs(turn: Turn, plan: StepPlan, tokens: Sequence[Token], stack: Stack) -> list[Output]:
+def _outputs(
+    turn: Turn, plan: StepPlan, tokens: Sequence[ReadyToken], stack: Stack
+) -> list[Output]:
     """Return what the tokens bring, by branch index if all are of one group, else by arc."""
     depth = len(stack)
     levels = [token.stack[depth] if len(token.stack) > depth else None for token in tokens]
@@ -104,7 +106,7 @@ def _outputs(turn: Turn, plan: StepPlan, tokens: Sequence[Token], stack: Stack) 
     return found
 
 
-def _fire(turn: Turn, plan: StepPlan, tokens: list[Token], stack: Stack) -> None:
+def _fire(turn: Turn, plan: StepPlan, tokens: list[ReadyToken], stack: Stack) -> None:
     """Fire a join with tokens of several arcs, or fail its step with them."""
     assert plan.join is not None
     try:
@@ -115,7 +117,7 @@ def _fire(turn: Turn, plan: StepPlan, tokens: list[Token], stack: Stack) -> None
         fail_tokens(turn, plan, tokens, error.error, stack=stack)
 
 
-def fire_by_hand(turn: Turn, plan: StepPlan, token: Token, words: str) -> bool:
+def fire_by_hand(turn: Turn, plan: StepPlan, token: ReadyToken, words: str) -> bool:
     """Let an operator fire a join over arcs with what waits beside a token."""
     assert plan.join is not None
     stack = outside(turn, plan.name, token.stack)
@@ -175,7 +177,7 @@ def leftover_arcs(turn: Turn) -> bool:
     return False
 
 
-def _missing(plan: StepPlan, tokens: Sequence[Token]) -> Error:
+def _missing(plan: StepPlan, tokens: Sequence[ReadyToken]) -> Error:
     present = {token.arrow for token in tokens}
     missing = [step for step, number in plan.incoming if (step, number) not in present]
     sources = ", ".join(missing) or "an arc"

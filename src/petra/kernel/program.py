@@ -16,7 +16,7 @@ import msgspec
 
 from petra.errors import ExpressionError
 from petra.expr import PathUse, Profile, Template, compile_template, paths
-from petra.kernel.state import Began, Run
+from petra.kernel.state import Began, StepRun
 from petra.kinds import SERVER_KINDS
 from petra.net.closing import closed_by_arcs, join_of_each
 from petra.playbook.company import calls_others
@@ -309,7 +309,7 @@ class Program:
         ]
         self.watches_steps = bool(self.gated or self.conditional)
 
-    def plan_of(self, run: Run) -> StepPlan:
+    def plan_of(self, run: StepRun) -> StepPlan:
         """Return what a run goes by: it does what it began with, and leads where the playbook leads now (S23)."""
         if run.began is None:
             return self.steps[run.step]

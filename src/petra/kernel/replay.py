@@ -22,7 +22,7 @@ from petra.kernel.state import State
 GENESIS = "0" * 64
 
 
-class Receipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class EventReceipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What one event did to the marking."""
 
     transition: str = ""
@@ -40,7 +40,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seq: int
     at: float
     event: e.AnyEvent
-    receipt: Receipt
+    receipt: EventReceipt
     previous: str
     hash: str
 
@@ -55,7 +55,7 @@ class Written(msgspec.Struct, frozen=True, gc=False):
 
     seq: int
     event: e.AnyEvent
-    receipt: Receipt
+    receipt: EventReceipt
     body: bytes
     previous: bytes
     hash: bytes
@@ -112,7 +112,7 @@ def recorded(made: Written, at: float) -> Record:
     )  # fmt: skip
 
 
-def encode_body(event: e.AnyEvent, receipt: Receipt) -> bytes:
+def encode_body(event: e.AnyEvent, receipt: EventReceipt) -> bytes:
     """Encode what a record holds: the same content gives the same bytes."""
     return _encoder.encode((event, receipt))
 
@@ -126,37 +126,37 @@ def chain(name: bytes, seq: int, body: bytes, previous: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def receipt_of(event: e.AnyEvent, before: int, after: int) -> Receipt:
+def receipt_of(event: e.AnyEvent, before: int, after: int) -> EventReceipt:
     """Say what an event did to the marking."""
     return _RECEIPTS.get(type(event), _other)(event, f"{before:064x}", f"{after:064x}")
 
 
-def _started(event: e.StepStarted, before: str, after: str) -> Receipt:
-    return Receipt(
+def _started(event: e.StepStarted, before: str, after: str) -> EventReceipt:
+    return EventReceipt(
         transition=event.step + ".start", consumed=event.consumed, produced=[event.run], reads=event.reads,
         writes=[event.merge.key] if event.merge is not None else [], before=before, after=after,
     )  # fmt: skip
 
 
-def _ended(event: e.StepEnded, before: str, after: str) -> Receipt:
+def _ended(event: e.StepEnded, before: str, after: str) -> EventReceipt:
     word = ".failed" if isinstance(event, e.StepFailed) else ".done"
     made, writes = event.produced, event.writes
-    return Receipt(
+    return EventReceipt(
         transition=event.step + word, consumed=event.consumed or [event.run],
         produced=[one.id for one in made] if made else [], reads=event.reads,
         writes=[write.key for write in writes] if writes else [], before=before, after=after,
     )  # fmt: skip
 
 
-def _begun(event: e.ExecutionStarted, before: str, after: str) -> Receipt:
-    return Receipt(transition="start", produced=[event.entry.id], before=before, after=after)
+def _begun(event: e.ExecutionStarted, before: str, after: str) -> EventReceipt:
+    return EventReceipt(transition="start", produced=[event.entry.id], before=before, after=after)
 
 
-def _nothing_moved(_event: e.AnyEvent, before: str, after: str) -> Receipt:
-    return Receipt(before=before, after=after)
+def _nothing_moved(_event: e.AnyEvent, before: str, after: str) -> EventReceipt:
+    return EventReceipt(before=before, after=after)
 
 
-def _other(event: e.AnyEvent, before: str, after: str) -> Receipt:  # noqa: C901 - a table
+def _other(event: e.AnyEvent, before: str, after: str) -> EventReceipt:  # noqa: C901 - a table
     transition, consumed, produced, writes = "", [], [], []
     match event:
         case e.ExecutionForked() | e.PastTaken() | e.ExecutionMigrated():
@@ -182,12 +182,12 @@ def _other(event: e.AnyEvent, before: str, after: str) -> Receipt:  # noqa: C901
             writes = list(event.values)
         case _:
             pass
-    return Receipt(
+    return EventReceipt(
         transition=transition, consumed=consumed, produced=produced, writes=writes, before=before, after=after,
     )  # fmt: skip
 
 
-_RECEIPTS: dict[type, Callable[[Any, str, str], Receipt]] = {
+_RECEIPTS: dict[type, Callable[[Any, str, str], EventReceipt]] = {
     e.StepStarted: _started,
     e.StepDone: _ended,
     e.StepFailed: _ended,

@@ -19,17 +19,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from petra.kernel.program import Program, StepPlan
-from petra.kernel.state import Chunk, Group, Run, State, Token
+from petra.kernel.state import Chunk, Group, ReadyToken, State, StepRun
 from petra.kernel.turn import TransformError, Turn
 from petra.kernel.verdict import verdict
-from petra.kernel.waiting import Wait
+from petra.kernel.waiting import Awaited
 
 ORDER = ("human", "signal", "child", "timer")
 """What runs wait for, by what is said first; gates come after them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class WhyAtRest:
     """A class of rest with its reason, and the token or run that shows it."""
 
     status: str
@@ -62,20 +62,20 @@ def _in_flight_of_two(program: Program, state: State) -> bool:
     )
 
 
-def rest_of(program: Program, state: State) -> Rest | None:
+def rest_of(program: Program, state: State) -> WhyAtRest | None:
     """Return the class of rest, or None while something is in flight."""
     if state.terminal:
-        return Rest(state.terminal, state.terminal, state.reason)
+        return WhyAtRest(state.terminal, state.terminal, state.reason)
     if in_flight(program, state):
         return None
     if state.trouble:
-        return Rest("stuck", "incident", state.trouble)
+        return WhyAtRest("stuck", "incident", state.trouble)
     for reason in ORDER:
         places = state.waiting.get(reason)
         if places:
             return _waits(state, reason, next(iter(places)))
     if state.limits:
-        return Rest("waiting", "timer", "a time limit decides next")
+        return WhyAtRest("waiting", "timer", "a time limit decides next")
     groups = _undecided(program, state)
     for plan in program.gates:
         held = _at_gate(state, plan, groups.get(plan.name, ()))
@@ -84,26 +84,26 @@ def rest_of(program: Program, state: State) -> Rest | None:
     return _stuck(program, state, groups)
 
 
-def _waits(state: State, reason: str, place: str) -> Rest:
+def _waits(state: State, reason: str, place: str) -> WhyAtRest:
     run = state.runs[place.partition("/")[0]]
     for found in waits_of(run):
         if found.reason == reason:
             return found
-    return Rest("waiting", reason, f"step '{run.step}' will be tried again", run.id)
+    return WhyAtRest("waiting", reason, f"step '{run.step}' will be tried again", run.id)
 
 
-def waits_of(run: Run) -> list[Rest]:
+def waits_of(run: StepRun) -> list[WhyAtRest]:
     """Return what a run of the server's own waits for."""
     if run.incident:
         return []
-    holders: list[Run | Chunk] = [run, *run.chunks.values()]
+    holders: list[StepRun | Chunk] = [run, *run.chunks.values()]
     found = []
     for holder in holders:
         if holder.child:
             words = f"step '{run.step}' waits for its sub-playbook"
-            found.append(Rest("waiting", "child", words, run.id, holder.child))
+            found.append(WhyAtRest("waiting", "child", words, run.id, holder.child))
         found += [
-            Rest(
+            WhyAtRest(
                 "waiting",
                 wait.kind,
                 f"step '{run.step}' waits for {what(wait)}",
@@ -112,11 +112,13 @@ def waits_of(run: Run) -> list[Rest]:
             for wait in holder.waits
         ]
     if run.retrying:
-        found.append(Rest("waiting", "timer", f"step '{run.step}' will be tried again", run.id))
+        found.append(
+            WhyAtRest("waiting", "timer", f"step '{run.step}' will be tried again", run.id)
+        )
     return found
 
 
-def what(wait: Wait) -> str:
+def what(wait: Awaited) -> str:
     """Say what a run waits for: of a signal, its name and its key."""
     if wait.kind != "signal":
         return {"human": "a person", "timer": "time to pass"}[wait.kind]
@@ -167,7 +169,7 @@ def _token_at_gate(state: State, plan: StepPlan) -> str | None:
     return None
 
 
-def _arrived(state: State, token: Token) -> bool:
+def _arrived(state: State, token: ReadyToken) -> bool:
     """Whether a token is the arrival of a branch."""
     return any(
         group.arrived.get(level.branch) == token.id
@@ -182,28 +184,30 @@ def _is_paired(state: State, plan: StepPlan) -> bool:
     return arrows.issuperset(plan.incoming)
 
 
-def _gate(plan: StepPlan, token: str) -> Rest:
+def _gate(plan: StepPlan, token: str) -> WhyAtRest:
     if plan.join_reads.ctx:
-        return Rest("waiting", "gate", f"the join '{plan.name}' waits for its condition", token)
-    return Rest("waiting", "gate", f"a token waits to be admitted to '{plan.name}'", token)
+        return WhyAtRest(
+            "waiting", "gate", f"the join '{plan.name}' waits for its condition", token
+        )
+    return WhyAtRest("waiting", "gate", f"a token waits to be admitted to '{plan.name}'", token)
 
 
-def _stuck(program: Program, state: State, groups: Undecided) -> Rest:
+def _stuck(program: Program, state: State, groups: Undecided) -> WhyAtRest:
     for run_id in state.incidents:
         message = f"step '{state.runs[run_id].step}': {state.incidents[run_id]}"
-        return Rest("stuck", "incident", message, run_id)
+        return WhyAtRest("stuck", "incident", message, run_id)
     first = _first_waiting(state)
     for name, holder in _cannot_complete(program, state, first, groups):
-        return Rest("stuck", "join", f"the join '{name}' can no longer complete", holder)
+        return WhyAtRest("stuck", "join", f"the join '{name}' can no longer complete", holder)
     waiting = [*dict.fromkeys((*(token.step for token in first), *groups))]
     for name in waiting:
         plan = program.steps[name]
         held = _held_by_gate(state, plan, groups.get(name, [])) if plan.rules else None
         if held is not None and not _others_wait(program, plan, waiting):
             message = f"the gate of '{name}' cannot turn true any more"
-            return Rest("stuck", "starved", message, held)
+            return WhyAtRest("stuck", "starved", message, held)
     shown = first[0].id if first else ""
-    return Rest(
+    return WhyAtRest(
         "stuck", "deadlock", f"these wait for each other: {', '.join(sorted(waiting))}", shown
     )
 
@@ -214,7 +218,7 @@ def _held_by_gate(state: State, plan: StepPlan, groups: list[tuple[Group, str]])
 
 
 def _cannot_complete(
-    program: Program, state: State, first: list[Token], groups: Undecided
+    program: Program, state: State, first: list[ReadyToken], groups: Undecided
 ) -> Iterator[tuple[str, str]]:
     """Yield the joins that cannot complete and whose policy says wait."""
     for name, undecided in groups.items():
@@ -228,7 +232,7 @@ def _cannot_complete(
             yield plan.name, token.id
 
 
-def _first_waiting(state: State) -> list[Token]:
+def _first_waiting(state: State) -> list[ReadyToken]:
     """Return the first token that waits at each step, in order of arrival."""
     tokens = [state.ready[next(iter(at))] for at in state.ready_at.values() if at]
     return sorted(tokens, key=lambda token: token.arrival)

@@ -19,7 +19,7 @@ from petra.kernel.lists import branched, check_branches
 from petra.kernel.objects import excess
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
-from petra.kernel.state import Branch, Run, Stack, derive
+from petra.kernel.state import Branch, Stack, StepRun, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.references import is_reference, part_of
 from petra.wire import Error
@@ -43,7 +43,7 @@ class Routed(msgspec.Struct, gc=False):
     counts_read: bool = False
 
 
-def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Routed:
+def route(turn: Turn, plan: StepPlan, run: StepRun, view: View, *, ok: bool) -> Routed:
     """Choose the arcs after a boundary event and make their tokens.
 
     Raises:
@@ -70,7 +70,7 @@ def route(turn: Turn, plan: StepPlan, run: Run, view: View, *, ok: bool) -> Rout
     return made
 
 
-def onward(turn: Turn, plan: StepPlan, run: Run) -> Routed:
+def onward(turn: Turn, plan: StepPlan, run: StepRun) -> Routed:
     """Route a success of a step that goes one way: nothing needs to be evaluated."""
     if not plan.arcs:
         return Routed()
@@ -142,7 +142,7 @@ def _args(turn: Turn, arc: ArcPlan, view: View, what: str, item: dict[str, Any])
 def _group(
     turn: Turn,
     plan: StepPlan,
-    run: Run,
+    run: StepRun,
     made: Routed,
     tokens: list[tuple[ArcPlan, dict[str, Any], Any]],
 ) -> None:
@@ -245,7 +245,7 @@ def _timers(turn: Turn, made: Routed) -> list[e.NewTimer]:
 
 def _token(
     turn: Turn,
-    run: Run,
+    run: StepRun,
     arc: ArcPlan,
     args: dict[str, Any],
     stack: Stack,

@@ -24,7 +24,7 @@ from petra.kernel.opening import Opened, opened
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, Run, Stack, Token, derive
+from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, ReadyToken, Stack, StepRun, derive
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
@@ -37,7 +37,7 @@ KEY_BYTES = 1024
 def start(
     turn: Turn,
     plan: StepPlan,
-    tokens: list[Token],
+    tokens: list[ReadyToken],
     *,
     stack: Stack | None = None,
     args: dict[str, Any] | None = None,
@@ -120,14 +120,14 @@ def _start_plain(
         end(turn, turn.state.runs[run_id], Report(status="ok"))
 
 
-def _loop_started(turn: Turn, run: Run) -> None:
+def _loop_started(turn: Turn, run: StepRun) -> None:
     if (loop := run.loop) is not None:
         width = loop.max_in_flight
         started = e.LoopStarted(run=run.id, step=run.step, total=loop.total, max_in_flight=width)
         turn.emit(started)
 
 
-def run_id_of(tokens: list[Token], group: Group | None) -> str:
+def run_id_of(tokens: list[ReadyToken], group: Group | None) -> str:
     """Derive the id of a run from the tokens it takes, or from the group it closes without any."""
     if tokens:
         return derive("run", *(token.id for token in tokens))
@@ -148,7 +148,7 @@ def _after_start(turn: Turn, plan: StepPlan, run_id: str) -> None:
         cancel.withdraw_steps(turn, plan.cancels, f"cancelled by '{plan.name}'", keep=run_id)
 
 
-def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
+def _go(turn: Turn, plan: StepPlan, run: StepRun) -> None:
     """Set a run going; loops and the server's own tasks are taken up as the turn settles."""
     if run.loop is None and plan.mode == "router":
         end(turn, run, Report(status="ok"))
@@ -161,7 +161,7 @@ def _go(turn: Turn, plan: StepPlan, run: Run) -> None:
 def _view(
     turn: Turn,
     plan: StepPlan,
-    tokens: list[Token],
+    tokens: list[ReadyToken],
     stack: Stack | None,
     args: dict[str, Any] | None,
     group: Group | None,
@@ -233,7 +233,7 @@ def _timers(turn: Turn, plan: StepPlan, run_id: str) -> list[e.NewTimer]:
     return timers
 
 
-def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+def redeliver(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
     """Hand out again what a worker did not bring to its end; after too many times a person must look."""
     holder = chunk if chunk is not None else run
     current, place = holder.delivery, chunk.id if chunk is not None else ""
@@ -245,7 +245,7 @@ def redeliver(turn: Turn, run: Run, chunk: Chunk | None) -> None:
     turn.effect(Assign(run=run.id, delivery=current + 1, chunk=place))
 
 
-def take_back(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+def take_back(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
     """Hand out again what was taken back from its worker; nothing was lost, so it counts towards no incident."""
     holder, place = (chunk, chunk.id) if chunk is not None else (run, "")
     turn.emit(e.RunTakenBack(run=run.id, delivery=holder.delivery + 1, chunk=place))
@@ -257,7 +257,7 @@ def take_back(turn: Turn, run: Run, chunk: Chunk | None) -> None:
 
 def end(
     turn: Turn,
-    run: Run,
+    run: StepRun,
     report: Report,
     *,
     counts: dict[str, int] | None = None,
@@ -294,7 +294,7 @@ def end(
 def _end_straight(
     turn: Turn,
     plan: StepPlan,
-    run: Run,
+    run: StepRun,
     report: Report,
     counts: dict[str, int] | None,
     actor: str | None,
@@ -355,7 +355,7 @@ def taken(
 def fail_tokens(
     turn: Turn,
     plan: StepPlan,
-    tokens: list[Token],
+    tokens: list[ReadyToken],
     error: Error,
     group: Group | None = None,
     *,
@@ -365,7 +365,7 @@ def fail_tokens(
     first = tokens[0] if tokens else None
     if stack is None:
         stack = group.stack if group is not None else first.stack if first else ()
-    run = Run(
+    run = StepRun(
         id=derive("run", *(token.id for token in tokens))
         if tokens
         else derive("run", group.id if group else ""),
@@ -394,7 +394,7 @@ def fail_tokens(
 
 def _boundary(
     plan: StepPlan,
-    run: Run,
+    run: StepRun,
     report: Report,
     counts: dict[str, int] | None,
     *,
@@ -420,7 +420,9 @@ def _boundary(
     )
 
 
-def _route(turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded) -> tuple[Routed, e.StepEnded]:
+def _route(
+    turn: Turn, plan: StepPlan, run: StepRun, event: e.StepEnded
+) -> tuple[Routed, e.StepEnded]:
     """Route; an expression that fails turns a success into a failure, which is routed once more."""
     if turn.state.phase != "normal":
         return Routed(), event  # the final step's own arcs are ignored
@@ -444,7 +446,7 @@ def _is_ok(event: e.StepEnded) -> bool:
     return not isinstance(event, e.StepFailed)
 
 
-def _after_view(turn: Turn, run: Run, event: e.StepEnded) -> View:
+def _after_view(turn: Turn, run: StepRun, event: e.StepEnded) -> View:
     """See the execution as it will be once the boundary event is applied."""
     ctx = after(turn.state, event.writes) if event.writes else turn.state.ctx
     if isinstance(event, e.StepFailed) and event.error is not None:
@@ -463,7 +465,7 @@ def _after_view(turn: Turn, run: Run, event: e.StepEnded) -> View:
 def _record(
     turn: Turn,
     plan: StepPlan,
-    run: Run,
+    run: StepRun,
     event: e.StepEnded,
     routed: Routed,
     *,
@@ -495,7 +497,7 @@ def _record(
         completion.terminate(turn, plan.name)
 
 
-def _go_on(turn: Turn, plan: StepPlan, run: Run, routed: Routed) -> None:
+def _go_on(turn: Turn, plan: StepPlan, run: StepRun, routed: Routed) -> None:
     """See to what the end of a run means for other tokens, and to its own."""
     if turn.program.watches_steps:
         turn.step_changed(plan.name)
@@ -506,7 +508,7 @@ def _go_on(turn: Turn, plan: StepPlan, run: Run, routed: Routed) -> None:
 
 
 def _unless_unmatched(
-    turn: Turn, plan: StepPlan, run: Run, event: e.StepEnded, routed: Routed
+    turn: Turn, plan: StepPlan, run: StepRun, event: e.StepEnded, routed: Routed
 ) -> tuple[Routed, e.StepEnded]:
     """Turn a success that no arc matches into a failure, where the playbook says so (S7)."""
     if not _is_ok(event) or not turn.program.spec.no_next_is_error:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from petra.expr.evaluate import HELPERS
-from petra.kernel.state import Activation, Run, Seen, Stack, State, Token, counts_of
+from petra.kernel.state import Activation, ReadyToken, Seen, Stack, State, StepRun, counts_of
 
 
 class View(NamedTuple):
@@ -26,7 +26,7 @@ class View(NamedTuple):
     output: Any = None
 
 
-def view_of(state: State, holder: Token | Run) -> View:
+def view_of(state: State, holder: ReadyToken | StepRun) -> View:
     """Look from a token or a run."""
     return View(state.ctx, holder.args, holder.stack, holder.seen, holder.source, holder.output)
 

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from petra.kernel.program import Program
-from petra.kernel.state import State, Token
+from petra.kernel.state import ReadyToken, State
 from petra.net.order import draw, name_key, scatter, urgency
 
 Key = tuple[Any, ...]
@@ -36,13 +36,13 @@ class Agenda:
         self._state = state
         self._program = program
         self._is_fifo = program.selection == "fifo"
-        self._first: Token | None = None
+        self._first: ReadyToken | None = None
         """The only one, while there is no other: mostly there is none, and nothing to be ordered."""
         self._fifo: list[tuple[int, str]] = []
         self._sorted: list[tuple[Key, str]] = []
         self._members: set[str] | None = None
 
-    def add(self, token: Token) -> None:
+    def add(self, token: ReadyToken) -> None:
         """Put a token up for consideration."""
         if self._members:
             self._put(self._members, token)
@@ -53,7 +53,7 @@ class Agenda:
             self._put(self._members, first)
             self._put(self._members, token)
 
-    def _put(self, members: set[str], token: Token) -> None:
+    def _put(self, members: set[str], token: ReadyToken) -> None:
         if token.id in members:
             return
         members.add(token.id)
@@ -79,7 +79,7 @@ class Agenda:
         for token in sorted(tokens, key=_arrival):
             self.add(token)
 
-    def pop(self) -> Token | None:
+    def pop(self) -> ReadyToken | None:
         """Take the token that goes first; one that has left in the meantime is passed over."""
         ready, members = self._state.ready, self._members
         if not members:
@@ -98,7 +98,7 @@ class Agenda:
             place = draw(self._program.seed, self._state.firings, 0, len(self._sorted))
         return self._sorted.pop(place)[1]
 
-    def _key(self, token: Token) -> Key:
+    def _key(self, token: ReadyToken) -> Key:
         match self._program.selection:
             case "priority":
                 priority = self._program.steps[token.step].step.spec.priority
@@ -109,5 +109,5 @@ class Agenda:
                 return (name_key(token.step), token.arrival)
 
 
-def _arrival(token: Token) -> int:
+def _arrival(token: ReadyToken) -> int:
     return token.arrival

@@ -21,8 +21,8 @@ from petra.wire import Error
 _CLASSES: dict[tuple[str, str], type] = {
     (made.__module__, made.__qualname__): made
     for made in (
-        model.State, model.Activation, model.Token, waiting.Timer, waiting.Wait, model.LoopState, model.Chunk,
-        model.Run, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
+        model.State, model.Activation, model.ReadyToken, waiting.Timer, waiting.Awaited, model.LoopState, model.Chunk,
+        model.StepRun, model.Group, waiting.WorkItem, model.KeyWriter, waiting.Signal, model.Undo, model.Branch, model.Began, Error,
         Company, Companion,
     )
 }  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from petra.kernel.waiting import LIMITS, Signal, Timer, Wait, WorkItem
+from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
 from petra.playbook.company import Company
 from petra.wire import Error
 
@@ -74,7 +74,7 @@ Seen = dict[str, Activation]
 """The latest activation of each step in a token's own causal history."""
 
 
-class Token(Struct, gc=False):
+class ReadyToken(Struct, gc=False):
     """A token in ``S.ready``."""
 
     id: str
@@ -160,14 +160,14 @@ class Chunk(Struct, gc=False):
     upto: int = 0
     delivery: int = 1
     taken_back: int = 0
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[Awaited, ...] = ()
     child: str = ""
     call: dict[str, Any] | None = None
     attempt: int = 1
     incident: bool = False
 
 
-class Run(Struct, gc=False):
+class StepRun(Struct, gc=False):
     """A token in ``S.running``: a step run between start and boundary event."""
 
     id: str
@@ -194,7 +194,7 @@ class Run(Struct, gc=False):
     parallel: tuple[bool, ...] = ()
     chunks: dict[str, Chunk] = {}
     chunk_size: int = 1
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[Awaited, ...] = ()
     child: str = ""
     call: dict[str, Any] | None = None
     incident: bool = False
@@ -285,8 +285,8 @@ class State(Struct, gc=False):
     now: float = 0.0
     seq: int = 0
     ctx: dict[str, Any] = {}
-    ready: dict[str, Token] = {}
-    runs: dict[str, Run] = {}
+    ready: dict[str, ReadyToken] = {}
+    runs: dict[str, StepRun] = {}
     ready_at: dict[str, dict[str, None]] = {}
     runs_at: dict[str, dict[str, None]] = {}
     groups: dict[str, Group] = {}
@@ -369,7 +369,7 @@ class State(Struct, gc=False):
 
     # Tokens
 
-    def add_token(self, token: Token) -> None:
+    def add_token(self, token: ReadyToken) -> None:
         """Put a token into ``S.ready``."""
         assert token.id not in self.ready, "a token enters once"
         assert token.id not in self.runs, "a token enters once"
@@ -384,7 +384,7 @@ class State(Struct, gc=False):
         if self.hashes is not None:
             self._mark(token.id, token.step, "ready")
 
-    def take_token(self, token_id: str) -> Token:
+    def take_token(self, token_id: str) -> ReadyToken:
         """Take a token out of ``S.ready``."""
         token = self.ready.pop(token_id)
         at = self.ready_at[token.step]
@@ -397,7 +397,7 @@ class State(Struct, gc=False):
             self._unmark(token_id)
         return token
 
-    def add_run(self, run: Run) -> None:
+    def add_run(self, run: StepRun) -> None:
         """Put a token into ``S.running``."""
         assert run.id not in self.runs, "a token enters once"
         self.runs[run.id] = run
@@ -411,7 +411,7 @@ class State(Struct, gc=False):
         if self.hashes is not None:
             self._mark(run.id, run.step, "running")
 
-    def take_run(self, run_id: str) -> Run:
+    def take_run(self, run_id: str) -> StepRun:
         """Take a token out of ``S.running``, with everything it holds."""
         run = self.runs.pop(run_id)
         if self.carried:

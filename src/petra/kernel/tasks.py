@@ -28,16 +28,16 @@ from petra.kernel.opening import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of
-from petra.kernel.state import Chunk, Run, derive
+from petra.kernel.state import Chunk, StepRun, derive
 from petra.kernel.turn import RefusedError, TransformError, Turn
-from petra.kernel.waiting import Wait
-from petra.policy import Decision, decide, outcome_data
+from petra.kernel.waiting import Awaited
+from petra.policy import Ruling, decide, outcome_data
 from petra.wire import Attempt, Error, Outcome, Report
 
-Holder = Run | Chunk
+Holder = StepRun | Chunk
 
 
-def begin(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+def begin(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
     """Take up an attempt that was just set up: what is there already serves it at once."""
     holder: Holder = chunk or run
     for wait in holder.waits:
@@ -68,7 +68,7 @@ def begin(turn: Turn, run: Run, chunk: Chunk | None) -> None:
 
 
 def attempt_over(
-    turn: Turn, run: Run, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
+    turn: Turn, run: StepRun, chunk: Chunk | None, outcome: Outcome, actor: str | None = None
 ) -> None:
     """Let the policy decide about the outcome of an attempt."""
     plan = turn.plan_of(run)
@@ -80,7 +80,7 @@ def attempt_over(
     try:
         decision = decide(task, outcome, scope, attempt=number, jitter=jitter)
     except UnreadableError as error:
-        decision = Decision(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
+        decision = Ruling(action="fail", error=unreadable(f"the policy of '{task.name}'", error))
     attempt = Attempt(
         task=task.name, number=number, status=outcome.status, action=decision.action, rule=decision.rule,
         error=outcome.error, delay_s=decision.delay_s,
@@ -104,7 +104,12 @@ def attempt_over(
 
 
 def _again(
-    turn: Turn, run: Run, chunk: Chunk | None, attempt: Attempt, delay_s: float, writes: list[Any]
+    turn: Turn,
+    run: StepRun,
+    chunk: Chunk | None,
+    attempt: Attempt,
+    delay_s: float,
+    writes: list[Any],
 ) -> None:
     place = chunk.id if chunk else ""
     timer = e.NewTimer(
@@ -130,7 +135,7 @@ def _again(
         restart(turn, run, chunk)
 
 
-def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+def restart(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
     """Set up the next attempt, with the last error in ``_prev``."""
     plan = turn.plan_of(run)
     holder: Holder = chunk or run
@@ -151,7 +156,7 @@ def restart(turn: Turn, run: Run, chunk: Chunk | None) -> None:
 
 
 def _scope(
-    turn: Turn, plan: StepPlan, run: Run, chunk: Chunk | None, outcome: Outcome
+    turn: Turn, plan: StepPlan, run: StepRun, chunk: Chunk | None, outcome: Outcome
 ) -> dict[str, Any]:
     state = turn.state
     view = view_of(state, run)
@@ -179,13 +184,13 @@ def _scope(
     }
 
 
-def _cause(turn: Turn, plan: StepPlan, run: Run, chunk: Chunk | None) -> str:
+def _cause(turn: Turn, plan: StepPlan, run: StepRun, chunk: Chunk | None) -> str:
     """Return from what the idempotency key of the only task is derived (S22)."""
     of_run = cause_of_run(turn.state.id, run.id, chunk.paths[0] if chunk is not None else ())
     return cause_of_task(of_run, plan.step.tool[0].name, 1)
 
 
-def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:
+def _jitter(turn: Turn, run: StepRun, chunk: Chunk | None, attempt: int) -> Any:
     """Draw jitter from what is stored, so that a decision can be made again, and alike in every execution."""
     path = chunk.paths[0] if chunk is not None else ()
     seed = f"{turn.program.seed}\0{run.step}\0{run.seq}\0{path}\0{attempt}".encode()
@@ -196,14 +201,19 @@ def _jitter(turn: Turn, run: Run, chunk: Chunk | None, attempt: int) -> Any:
 # Waiting
 
 
-def time_passed(turn: Turn, run: Run, chunk: Chunk | None, index: int) -> None:
+def time_passed(turn: Turn, run: StepRun, chunk: Chunk | None, index: int) -> None:
     """A timer of a wait is due."""
     holder: Holder = chunk or run
     _won(turn, run, chunk, holder.waits[index], None)
 
 
 def _won(
-    turn: Turn, run: Run, chunk: Chunk | None, wait: Wait, payload: Any, actor: str | None = None
+    turn: Turn,
+    run: StepRun,
+    chunk: Chunk | None,
+    wait: Awaited,
+    payload: Any,
+    actor: str | None = None,
 ) -> None:
     """The first of several things waited for has happened."""
     outcome = Outcome(status="ok", result={"which": wait.which, "payload": payload})
@@ -261,7 +271,7 @@ def _received(
     )
 
 
-def _from_mailbox(turn: Turn, run: Run, chunk: Chunk | None, wait: Wait) -> bool:
+def _from_mailbox(turn: Turn, run: StepRun, chunk: Chunk | None, wait: Awaited) -> bool:
     kept = kept_for(turn.state, wait.name, wait.key)
     if kept is None:
         return False
@@ -294,7 +304,7 @@ def item_over(turn: Turn, item_id: str, outcome: Outcome, actor: str | None = No
 # Sub-playbooks
 
 
-def _call(turn: Turn, run: Run, chunk: Chunk | None) -> None:
+def _call(turn: Turn, run: StepRun, chunk: Chunk | None) -> None:
     holder: Holder = chunk or run
     call = holder.call or {}
     if turn.state.depth + 1 > DEPTH_MAX:

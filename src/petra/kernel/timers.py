@@ -7,7 +7,7 @@ from collections.abc import Callable
 from petra.kernel import completion, human, runs, tasks
 from petra.kernel import events as e
 from petra.kernel.cancel import stop
-from petra.kernel.state import Run, counts_of
+from petra.kernel.state import StepRun, counts_of
 from petra.kernel.turn import Turn
 from petra.kernel.waiting import Timer
 from petra.wire import Error, Report
@@ -26,7 +26,7 @@ def fire_timer(turn: Turn, timer: Timer) -> None:
         _RUN_TIMERS[timer.kind](turn, run, timer)
 
 
-def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
+def _run_timeout(turn: Turn, run: StepRun, timer: Timer) -> None:
     stop(turn, run, "timeout")
     limit = "its time limit" if timer.kind == "lifecycle" else "its deadline"
     runs.end(
@@ -40,15 +40,15 @@ def _run_timeout(turn: Turn, run: Run, timer: Timer) -> None:
     )
 
 
-def _wait_over(turn: Turn, run: Run, timer: Timer) -> None:
+def _wait_over(turn: Turn, run: StepRun, timer: Timer) -> None:
     tasks.time_passed(turn, run, run.chunks.get(timer.group), timer.index)
 
 
-def _retry(turn: Turn, run: Run, timer: Timer) -> None:
+def _retry(turn: Turn, run: StepRun, timer: Timer) -> None:
     tasks.restart(turn, run, run.chunks.get(timer.group))
 
 
-def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
+def _item_timer(turn: Turn, run: StepRun, timer: Timer) -> None:
     chunk = run.chunks.get(timer.group)
     holder = chunk or run
     wait = holder.waits[timer.index // 1000]
@@ -63,7 +63,7 @@ def _item_timer(turn: Turn, run: Run, timer: Timer) -> None:
         human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
 
 
-_RUN_TIMERS: dict[str, Callable[[Turn, Run, Timer], None]] = {
+_RUN_TIMERS: dict[str, Callable[[Turn, StepRun, Timer], None]] = {
     "lifecycle": _run_timeout, "deadline": _run_timeout, "wait": _wait_over, "retry": _retry,
     "due": _item_timer, "remind": _item_timer, "escalate": _item_timer,
 }  # fmt: skip

@@ -24,7 +24,7 @@ from petra.kernel.objects import Made, Objects, Shelf, excess, unreadable
 from petra.kernel.program import Guard, Program, StepPlan, Value
 from petra.kernel.scope import View, scope
 from petra.kernel.select import Agenda
-from petra.kernel.state import Run, State
+from petra.kernel.state import State, StepRun
 from petra.policy import transform
 from petra.references import followed_all, is_reference, is_spliced
 from petra.wire import Error
@@ -188,7 +188,7 @@ class Turn:
         """Return the compiled step."""
         return self.program.steps[step]
 
-    def plan_of(self, run: Run) -> StepPlan:
+    def plan_of(self, run: StepRun) -> StepPlan:
         """Return the compiled step that a run goes by."""
         return self.program.plan_of(run)
 

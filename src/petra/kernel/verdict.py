@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from petra.kernel.fold.histories import united
 from petra.kernel.program import StepPlan
 from petra.kernel.scope import View
-from petra.kernel.state import Group, Stack, Token
+from petra.kernel.state import Group, ReadyToken, Stack
 from petra.kernel.turn import TransformError, Turn
 from petra.wire import Error
 
@@ -147,7 +147,7 @@ def is_blocked(turn: Turn, plan: StepPlan, group: Group) -> bool:
 # What a join sees
 
 
-def waiting_of(turn: Turn, group: Group) -> list[Token]:
+def waiting_of(turn: Turn, group: Group) -> list[ReadyToken]:
     """Return the tokens that wait for the join of a group, by index."""
     ready = turn.state.ready
     found = [ready[token] for _, token in sorted(group.arrived.items()) if token in ready]
@@ -155,7 +155,7 @@ def waiting_of(turn: Turn, group: Group) -> list[Token]:
 
 
 def joined_view(
-    turn: Turn, tokens: list[Token] | tuple[()], stack: Stack, group: Group | None
+    turn: Turn, tokens: list[ReadyToken] | tuple[()], stack: Stack, group: Group | None
 ) -> View:
     """Look from where the joined token will be: outside of the group, with the history of all that arrived."""
     ctx = turn.state.ctx
@@ -167,7 +167,7 @@ def joined_view(
     return View(ctx, joined_args(tokens), stack, seen, first.source, first.output)
 
 
-def joined_args(tokens: list[Token] | tuple[()]) -> dict[str, Any]:
+def joined_args(tokens: list[ReadyToken] | tuple[()]) -> dict[str, Any]:
     """Return the arguments of a joined token: those of all, in order."""
     args: dict[str, Any] = {}
     for token in tokens:

@@ -22,7 +22,7 @@ class Timer(Struct, gc=False):
     arrival: int = 0
 
 
-class Wait(Struct, gc=False):
+class Awaited(Struct, gc=False):
     """One thing a run waits for: a timer, a signal or a work item; ``which`` names it in the result."""
 
     which: str | int

@@ -29,7 +29,7 @@ class Later(Exception):  # noqa: N818 - no error: it cannot be told now
 
 
 @dataclass(slots=True)
-class Asked:
+class EntryAsked:
     """An entry to resolve."""
 
     entry: Credential
@@ -63,7 +63,9 @@ class Sources:
     credentials: Credentials
     providers: Mapping[str, Provider]
     web: Web
-    _kinds: dict[str, Callable[[Asked], Awaitable[Any]]] = field(default_factory=dict, init=False)
+    _kinds: dict[str, Callable[[EntryAsked], Awaitable[Any]]] = field(
+        default_factory=dict, init=False
+    )
 
     def __post_init__(self) -> None:
         self._kinds.update(
@@ -93,7 +95,7 @@ class Sources:
             KeychainError: it cannot be had.
             Later: this was dry, and somebody would have to be asked.
         """
-        asked = Asked(entry, entries, other, dry)
+        asked = EntryAsked(entry, entries, other, dry)
         if entry.kind == "oauth2":
             return await self._oauth2(asked)
         find = self._kinds.get(entry.kind)
@@ -102,7 +104,7 @@ class Sources:
             raise asked.wrong(f"no kind '{entry.kind}'; known: {known}", "client_error")
         return await find(asked), KEEP_S
 
-    async def _env(self, asked: Asked) -> Any:
+    async def _env(self, asked: EntryAsked) -> Any:
         variable = str(asked.setting("var") or asked.name)
         found = self.environ.get(variable)
         if not found:
@@ -110,7 +112,7 @@ class Sources:
             raise asked.wrong(words, "not_found")
         return text_or_object(found)
 
-    async def _file(self, asked: Asked) -> Any:
+    async def _file(self, asked: EntryAsked) -> Any:
         path = Path(str(asked.setting("path") or f"/run/secrets/{asked.name}"))
         try:
             with path.open("rb") as file:  # noqa: ASYNC230 - small and local
@@ -126,7 +128,7 @@ class Sources:
         except UnicodeDecodeError:
             raise asked.wrong(f"{path} is no text", "parse") from None
 
-    async def _stored(self, asked: Asked) -> Any:
+    async def _stored(self, asked: EntryAsked) -> Any:
         name = str(asked.setting("credential") or asked.setting("ref") or asked.name)
         version = None
         if asked.setting("credential") and asked.setting("ref") is not None:
@@ -139,7 +141,7 @@ class Sources:
         except KeychainError as error:
             raise asked.wrong(str(error), error.kind) from None
 
-    async def _text(self, asked: Asked, setting: str) -> str:
+    async def _text(self, asked: EntryAsked, setting: str) -> str:
         """Return a secret text: that of the entry the setting names, else of a stored credential."""
         given = asked.setting(setting)
         if given is None:
@@ -150,10 +152,10 @@ class Sources:
             raise asked.wrong(words, "client_error")
         return text_of(asked.name, await asked.other(given), setting)
 
-    async def _bearer(self, asked: Asked) -> Any:
+    async def _bearer(self, asked: EntryAsked) -> Any:
         return {"token": await self._text(asked, "token")}
 
-    async def _basic(self, asked: Asked) -> Any:
+    async def _basic(self, asked: EntryAsked) -> Any:
         stored: Any = {}
         if asked.setting("password") is None:
             stored = await self._stored(asked)
@@ -169,13 +171,13 @@ class Sources:
             raise asked.wrong("it has no username", "client_error")
         return {"username": username, "password": password}
 
-    async def _api_key(self, asked: Asked) -> Any:
+    async def _api_key(self, asked: EntryAsked) -> Any:
         found = {"key": await self._text(asked, "key")}
         if asked.setting("query"):
             return {**found, "query": str(asked.setting("query"))}
         return {**found, "header": str(asked.setting("header") or "X-Api-Key")}
 
-    async def _postgres(self, asked: Asked) -> Any:
+    async def _postgres(self, asked: EntryAsked) -> Any:
         url, found = asked.setting("url"), None
         if url is None or asked.setting("credential") or asked.setting("ref"):
             found = await self._stored(asked)
@@ -183,7 +185,7 @@ class Sources:
             url = text_of(asked.name, await asked.other(url), "url")
         return postgres(asked.name, found, url)
 
-    async def _oauth2(self, asked: Asked) -> tuple[Any, float]:
+    async def _oauth2(self, asked: EntryAsked) -> tuple[Any, float]:
         settings = asked.entry.settings
         if not settings.get("token_url") and not settings.get("endpoint"):
             raise asked.wrong("it has no token_url", "client_error")
@@ -206,7 +208,7 @@ class Sources:
         token, ttl = await oauth2.fetch(self.web, asked.name, settings, client)
         return {"token": token}, ttl
 
-    async def _managed(self, asked: Asked) -> Any:
+    async def _managed(self, asked: EntryAsked) -> Any:
         wanted = str(asked.setting("provider") or "vault")
         provider = self.providers.get(wanted)
         if provider is None:

@@ -5,7 +5,7 @@ from petra.net.cancel import Region, cancel
 from petra.net.compare import Equivalence, causal_form, compare, first_difference
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.configuration import Configuration
-from petra.net.confluence import Clash, Confluence, Decision, Divergence, confluence, explore
+from petra.net.confluence import Clash, Confluence, Divergence, Question, confluence, explore
 from petra.net.fire import Aborted, Drained, Stepped, drain, enabled, is_quiescent, start, step
 from petra.net.marking import Marking, Token
 from petra.net.modes import Abort, Mode, Production, modes
@@ -40,7 +40,6 @@ __all__ = [
     "Configuration",
     "Confluence",
     "Counterexample",
-    "Decision",
     "Divergence",
     "Drained",
     "Equivalence",
@@ -60,6 +59,7 @@ __all__ = [
     "Produced",
     "Production",
     "Proof",
+    "Question",
     "Random",
     "Receipt",
     "Region",

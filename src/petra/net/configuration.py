@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from petra.net.select import Strategy
 
 
-class Log:
+class ReceiptLog:
     """An append-only list of receipts that its older owners see as it was."""
 
     __slots__ = ("_receipts", "_size")
@@ -27,13 +27,13 @@ class Log:
         self._receipts = receipts or []
         self._size = len(self._receipts)
 
-    def extended(self, receipts: Iterable[Receipt]) -> Log:
+    def extended(self, receipts: Iterable[Receipt]) -> ReceiptLog:
         """Return the log with these receipts at its end; costs no more than their number."""
         # Whoever holds the newest log may write behind it; anyone older starts a list of their own.
         newest = self._size == len(self._receipts)
         shared = self._receipts if newest else self._receipts[: self._size]
         shared.extend(receipts)
-        return Log(shared)
+        return ReceiptLog(shared)
 
     def __iter__(self) -> Iterator[Receipt]:
         return islice(self._receipts, self._size)
@@ -56,7 +56,7 @@ class Configuration:
     acts: int = 0
     #: How often each transition has fired that takes nothing: their ids are made of it.
     springs: Mapping[str, int] = field(default_factory=dict)
-    log: Log = field(default_factory=Log, repr=False, compare=False)
+    log: ReceiptLog = field(default_factory=ReceiptLog, repr=False, compare=False)
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:

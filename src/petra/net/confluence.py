@@ -4,7 +4,7 @@ A net is confluent when no two firings that are possible together stand in each 
 complete runs are equal in the sense of E1, whatever the strategy. ``confluence`` looks at every
 reachable marking (guards left open) for a clash:
 
-Rule 1: two transitions want the same token. Only a ``Decision`` by the data of that token settles it:
+Rule 1: two transitions want the same token. Only a ``Question`` by the data of that token settles it:
 it gives the token to one of them, whenever it is asked.
 Rule 2: a transition that binds several tokens has a choice of them; who goes with whom depends
 on who was first.
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Question:
     """A question about the data of one token, whose answer says which transition takes it."""
 
     place: str
     ask: Callable[[Any], object]
 
-    def case(self, *answers: object) -> Case:
+    def case(self, *answers: object) -> AnswerIn:
         """Return the guard of the transition that takes the token on one of these answers."""
-        return Case(self, answers)
+        return AnswerIn(self, answers)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AnswerIn:
     """A guard: the decision gave one of these answers."""
 
-    decision: Decision
+    decision: Question
     answers: tuple[object, ...]
 
     def __call__(self, mode: Mode) -> bool:
@@ -217,7 +217,7 @@ def _emptied(one: Transition, two: Transition) -> Iterator[tuple[str, str]]:
 def _decided(one: Transition, two: Transition) -> str:
     """Return the place whose token's data opens one of the two and closes the other, or ''."""
     first, second = one.guard, two.guard
-    if not isinstance(first, Case) or not isinstance(second, Case):
+    if not isinstance(first, AnswerIn) or not isinstance(second, AnswerIn):
         return ""
     if first.decision is not second.decision:
         return ""

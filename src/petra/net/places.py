@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Stack: TypeAlias = tuple[tuple[str, int], ...]
 """Groups by their ids, from the outermost in, with the index of the branch in each."""
 
-__all__ = ["Arrow", "Firing", "Places", "Stack"]
+__all__ = ["Arrow", "FiringOfPlaces", "Places", "Stack"]
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class FiringOfPlaces:
     """A recorded firing, by places. ``closes`` is the place of the group that it closes."""
 
     kind: str
@@ -117,7 +117,7 @@ class Places:
         """Return the place that says that a group is open, if a join takes it."""
         return self._named.get((step, "open", context))
 
-    def misfit(self, firing: Firing) -> str:
+    def misfit(self, firing: FiringOfPlaces) -> str:
         """Say why a firing is none of the net; nothing where it is one."""
         if firing.kind == "withdraw" and not firing.made:
             left = [place for place in firing.taken if place not in self._emptied]
@@ -138,7 +138,7 @@ class Places:
         words = f"{_shown(firing.taken, firing.taken)} becomes {_shown(firing.made, firing.made)}"
         return f"{firing.step}.{firing.kind} fires with other numbers of tokens: {words}"
 
-    def _admits(self, firing: Firing) -> bool:
+    def _admits(self, firing: FiringOfPlaces) -> bool:
         """Tell whether the numbers of tokens are what the playbook says, contexts apart."""
         taken, made = self._by_step(firing.taken), self._by_step(firing.made)
         if firing.nobody or (firing.kind == "start" and firing.closes and not taken):
@@ -157,7 +157,7 @@ def _is_held(part: str) -> bool:
     return part == "running" or part.startswith("ready")
 
 
-def _fits(shape: _Shape, firing: Firing) -> bool:
+def _fits(shape: _Shape, firing: FiringOfPlaces) -> bool:
     taken, made = set(firing.taken), set(firing.made)
     if not (shape.takes <= taken <= shape.takes | shape.empties):
         return False

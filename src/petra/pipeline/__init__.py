@@ -10,20 +10,20 @@ move.report
 
 from __future__ import annotations
 
-from petra.pipeline.machine import Finished, Load, Machine, Next, Run, Wait
+from petra.pipeline.machine import AskAgain, Finished, Load, Machine, Next, NextAttempt
 from petra.pipeline.settings import Settings
-from petra.policy import Decision, Jitter, decide, outcome_data
+from petra.policy import Jitter, Ruling, decide, outcome_data
 
 __all__ = [
-    "Decision",
+    "AskAgain",
     "Finished",
     "Jitter",
     "Load",
     "Machine",
     "Next",
-    "Run",
+    "NextAttempt",
+    "Ruling",
     "Settings",
-    "Wait",
     "decide",
     "outcome_data",
 ]

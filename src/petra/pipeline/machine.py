@@ -39,7 +39,7 @@ from petra.expr.scopes import BUILT_IN
 from petra.pipeline.fields import Render
 from petra.pipeline.settings import Compiled, Settings
 from petra.playbook.model import Task
-from petra.policy import Decision, Jitter, outcome_data, patch_ctx, patch_iter, transform
+from petra.policy import Jitter, Ruling, outcome_data, patch_ctx, patch_iter, transform
 from petra.references import WORKER_ROOM, Followed, IsReference, NeededError
 from petra.wire import RETRYABLE, Attempt, Error, LeftOut, Outcome, Report, Write
 
@@ -49,7 +49,7 @@ ATTEMPTS_KEPT: Final = 20_000
 """Attempts of one run that are remembered; beyond, those in the middle are only counted."""
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class NextAttempt(Struct, frozen=True, kw_only=True):
     """One try to make: wait ``after_s`` seconds, run the tool, and ``advance`` with its outcome.
 
     ``fields``, ``args`` and ``spec`` are rendered. ``scope`` is what the tool may read beside them, without
@@ -87,13 +87,13 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class AskAgain:
     """Something could not be had, and is to be asked for again: wait ``after_s`` seconds, and ``resume``."""
 
     after_s: float
 
 
-Next: TypeAlias = Run | Load | Wait | Finished
+Next: TypeAlias = NextAttempt | Load | AskAgain | Finished
 
 
 class Machine:
@@ -190,7 +190,7 @@ class Machine:
         return self.advance(*came) if came is not None else self._go_on(self._wait, again=True)
 
     def resume(self) -> Next:
-        """Go on after a ``Wait``."""
+        """Go on after a ``AskAgain``."""
         return self._finished or self._go_on(0.0)
 
     def _load(self, needed: NeededError) -> Load:
@@ -204,7 +204,7 @@ class Machine:
             return self._finished
         error = Error(kind="cancelled", message=reason, retryable=False)
         if self._current is not None:
-            self._record(Outcome(status="error", error=error), duration_ms, Decision(action="fail"))
+            self._record(Outcome(status="error", error=error), duration_ms, Ruling(action="fail"))
         return self._finish(error)
 
     def _go_on(self, wait: float, *, again: bool = False) -> Next:
@@ -224,12 +224,12 @@ class Machine:
             again = False
             try:
                 run = self._enter(self._tasks[self._position], wait)
-                if isinstance(run, Run):
+                if isinstance(run, NextAttempt):
                     return run
                 if self._finished is None:
                     wait = self._take(run, 0.0)
                     if run.status == "error" and self._finished is None:
-                        return Wait(wait)
+                        return AskAgain(wait)
             except NeededError as needed:
                 self._wait = wait
                 return self._load(needed)
@@ -240,7 +240,7 @@ class Machine:
         visit = self._visits[task] = self._visits.get(task, 0) + 1
         self._names[KEY] = cause_of_task(self._cause, task, visit)
 
-    def _enter(self, task: Task, wait: float) -> Run | Outcome:
+    def _enter(self, task: Task, wait: float) -> NextAttempt | Outcome:
         """Render a task; an outcome when no tool is needed, or none can be run."""
         names = self._names
         names["_task"], names["_attempt"], names["args"] = task.name, self._attempt, self._args
@@ -257,13 +257,13 @@ class Machine:
             self._current = self._settings.compiled(task)
             return Outcome(status="error", error=_unreadable(task, error))
 
-    def _run(self, compiled: Compiled, wait: float) -> Run:
+    def _run(self, compiled: Compiled, wait: float) -> NextAttempt:
         scope = self._names.copy()
         scope.pop("keychain", None)
         scope.pop(FOLLOW, None)
         scope.pop(NOW, None)
         cause = scope.pop(KEY)
-        return Run(
+        return NextAttempt(
             task=compiled.task,
             attempt=self._attempt,
             fields=self._render(compiled.fields),
@@ -295,7 +295,7 @@ class Machine:
             decision = rules.decide(outcome, names, attempt=self._attempt, jitter=self._jitter)
             decision = self._patch(task, decision)
         except UnreadableError as error:
-            decision = Decision(action="fail", error=_unreadable(task, error))
+            decision = Ruling(action="fail", error=_unreadable(task, error))
         decision = self._limit(task, decision)
         self._record(outcome, duration_ms, decision)
         self._current = None
@@ -311,7 +311,7 @@ class Machine:
         if name not in BUILT_IN:
             self._names[name] = result
 
-    def _patch(self, task: Task, decision: Decision) -> Decision:
+    def _patch(self, task: Task, decision: Ruling) -> Ruling:
         """Apply what the rule sets, all of it or nothing."""
         names = self._names
         try:
@@ -336,7 +336,7 @@ class Machine:
                 names["_branch"] = names["branch"]
         return decision
 
-    def _limit(self, task: Task, decision: Decision) -> Decision:
+    def _limit(self, task: Task, decision: Ruling) -> Ruling:
         """Count a jump, and the retry of a noop, which is one; fail beyond the limit."""
         if decision.action == "retry" and task.kind == "noop":
             decision = structs.replace(decision, delay_s=0.0)
@@ -356,7 +356,7 @@ class Machine:
         )
         return _refused(decision, "limit", message)
 
-    def _record(self, outcome: Outcome, duration_ms: float, decision: Decision) -> None:
+    def _record(self, outcome: Outcome, duration_ms: float, decision: Ruling) -> None:
         assert self._current is not None, "an attempt belongs to a task"
         if len(self._attempts) >= ATTEMPTS_KEPT:
             half = ATTEMPTS_KEPT // 2
@@ -377,7 +377,7 @@ class Machine:
             )
         )
 
-    def _act(self, outcome: Outcome, decision: Decision) -> float:
+    def _act(self, outcome: Outcome, decision: Ruling) -> float:
         match decision.action:
             case "fail":
                 self._finish(decision.error)
@@ -423,6 +423,6 @@ def _unreadable(task: Task, error: UnreadableError) -> Error:
     return Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
 
 
-def _refused(decision: Decision, kind: str, message: str) -> Decision:
+def _refused(decision: Ruling, kind: str, message: str) -> Ruling:
     error = Error(kind=kind, message=message, retryable=False)
-    return Decision(action="fail", rule=decision.rule, error=error)
+    return Ruling(action="fail", rule=decision.rule, error=error)

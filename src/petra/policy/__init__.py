@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from petra.policy.backoff import LONGEST_S, Jitter, Retry
 from petra.policy.patches import patch_ctx, patch_iter
-from petra.policy.rules import Decision, Rules, decide, outcome_data, transform
+from petra.policy.rules import Rules, Ruling, decide, outcome_data, transform
 
 __all__ = [
     "LONGEST_S",
-    "Decision",
     "Jitter",
     "Retry",
     "Rules",
+    "Ruling",
     "decide",
     "outcome_data",
     "patch_ctx",

@@ -30,7 +30,7 @@ from petra.policy.messages import as_text, in_words
 from petra.wire import Do, Error, Outcome, Write
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class Ruling(Struct, frozen=True, kw_only=True):
     """What a policy made of an outcome.
 
     ``rule`` is the index of the rule that fired, or None. ``writes`` are not reduced yet. A ``fail`` has an
@@ -47,15 +47,15 @@ class Decision(Struct, frozen=True, kw_only=True):
     error: Error | None = None
 
 
-_CONTINUE: Final = Decision(action="continue")
+_CONTINUE: Final = Ruling(action="continue")
 
 
-def decide(task: Task, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
+def decide(task: Task, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Ruling:
     """Decide once. ``scope`` has ``outcome`` (see ``outcome_data``); compile ``Rules`` to decide often."""
     try:
         rules = Rules(task)
     except ExpressionError as error:
-        return Decision(action="fail", error=transform(f"task '{task.name}'", error))
+        return Ruling(action="fail", error=transform(f"task '{task.name}'", error))
     return rules.decide(outcome, scope, attempt=attempt, jitter=jitter)
 
 
@@ -101,7 +101,7 @@ class Rules:
             _Rule(index, rule) for index, rule in enumerate(policy.rules if policy else ())
         )
 
-    def decide(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
+    def decide(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Ruling:
         """Return what comes after this outcome of this try."""
         decision = self._judge(outcome, scope, attempt=attempt, jitter=jitter)
         if self._own is None or outcome.status != "ok" or decision.action in ("retry", "fail"):
@@ -109,9 +109,9 @@ class Rules:
         try:
             return _patch(self._own, scope).under(decision)
         except ExpressionError as error:
-            return Decision(action="fail", error=transform(f"task '{self._task}'", error))
+            return Ruling(action="fail", error=transform(f"task '{self._task}'", error))
 
-    def _judge(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Decision:
+    def _judge(self, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter) -> Ruling:
         for rule in self._rules:
             try:
                 if not rule.holds(scope):
@@ -122,11 +122,11 @@ class Rules:
         if self._unmatched == "continue" or (self._unmatched is None and outcome.status == "ok"):
             return _CONTINUE
         said = "no rule of its policy matches, and 'on_unmatched' is 'fail'"
-        return Decision(action="fail", error=self._failure(outcome, "unknown", said))
+        return Ruling(action="fail", error=self._failure(outcome, "unknown", said))
 
     def _apply(
         self, rule: _Rule, outcome: Outcome, scope: Scope, *, attempt: int, jitter: Jitter
-    ) -> Decision:
+    ) -> Ruling:
         try:
             patch = rule.patch(scope)
             retry = rule.retry(scope) if rule.action.do == "retry" else None
@@ -154,10 +154,10 @@ class Rules:
         words = message or f"task '{self._task}' was ok, but {said}"
         return Error(kind=kind, message=words, retryable=False)
 
-    def _broken(self, rule: _Rule, part: str, error: ExpressionError) -> Decision:
+    def _broken(self, rule: _Rule, part: str, error: ExpressionError) -> Ruling:
         where = f"task '{self._task}', rule {rule.index}"
         error.place = (part, *error.place)
-        return Decision(action="fail", rule=rule.index, error=transform(where, error))
+        return Ruling(action="fail", rule=rule.index, error=transform(where, error))
 
 
 class _Patch:
@@ -183,13 +183,13 @@ class _Patch:
         to: str | None = None,
         delay_s: float | None = None,
         error: Error | None = None,
-    ) -> Decision:
-        return Decision(
+    ) -> Ruling:
+        return Ruling(
             action=action, rule=rule, to=to, delay_s=delay_s, error=error,
             writes=self.writes, set_iter=self.set_iter, branch=self.branch,
         )  # fmt: skip
 
-    def under(self, decision: Decision) -> Decision:
+    def under(self, decision: Ruling) -> Ruling:
         """Return a decision that sets this too, where it does not set the same."""
         taken = {write.key for write in decision.writes}
         writes = tuple(write for write in self.writes if write.key not in taken)

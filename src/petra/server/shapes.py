@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from petra.accounts.told import moment
-from petra.store.rows import ExecutionRow, Playbook, StoredExecution, WorkItemRow
+from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ def work_item(row: WorkItemRow) -> WorkItem:
     )  # fmt: skip
 
 
-def playbook_item(row: Playbook) -> PlaybookItem:
+def playbook_item(row: PlaybookRow) -> PlaybookItem:
     """Return a playbook as a list shows it."""
     return PlaybookItem(
         path=row.path, name=row.name, version=row.version, digest=row.digest, applied=moment(row.applied)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from petra.playbook import InvalidPlaybookError, Playbook, read
 from petra.playbook.problems import Problem
 from petra.server.besides import Besides
-from petra.store.rows import Playbook as Row
+from petra.store.rows import PlaybookRow as Row
 
 AT_ONCE_CHARS = 4_096
 """So long a text takes some milliseconds to read; the engine's loop does not wait longer than that."""

@@ -6,7 +6,7 @@ for many engines. Only the store that is used is imported.
 
 from __future__ import annotations
 
-from petra.store.base import Committed, Fate, Outcome, Store
+from petra.store.base import ChangeFate, Committed, Fate, Store
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -30,8 +30,8 @@ from petra.store.rows import (
     Page,
     Pending,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     ShardRow,
     Snapshot,
     Stats,
@@ -48,6 +48,7 @@ __all__ = [
     "Batch",
     "BrokenError",
     "Change",
+    "ChangeFate",
     "Committed",
     "Credential",
     "ExecutionFilter",
@@ -58,12 +59,11 @@ __all__ = [
     "HeldError",
     "Letter",
     "LossError",
-    "Outcome",
     "Page",
     "Pending",
     "PendingRow",
-    "Playbook",
-    "Record",
+    "PlaybookRow",
+    "RecordRow",
     "SchemaError",
     "ShardRow",
     "Snapshot",

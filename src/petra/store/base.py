@@ -26,8 +26,8 @@ from petra.store.rows import (
     Letter,
     Page,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     Row,
     ShardRow,
     Snapshot,
@@ -61,7 +61,7 @@ class Fate(enum.Enum):
     FENCED = "fenced"
 
 
-class Outcome(Row, frozen=True):
+class ChangeFate(Row, frozen=True):
     """The fate of one change; ``version`` is where the log stands now.
 
     ``answers`` holds the stored answers to those commands of the change that are known already.
@@ -81,7 +81,7 @@ class Committed(Row, frozen=True):
     than they were to.
     """
 
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ChangeFate, ...] = ()
     answers: tuple[Answer, ...] = ()
     refused: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
@@ -113,12 +113,12 @@ class Store(Protocol):
 
     async def read(
         self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
-    ) -> list[Record]:
+    ) -> list[RecordRow]:
         """Return up to ``limit`` records with ``seq > after``, oldest first, without gaps."""
 
     async def logs(
         self, executions: Collection[str], *, most: int = READ_LIMIT
-    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs, without those of more than ``most`` records."""
 
     async def execution(self, execution: str) -> StoredExecution | None:
@@ -185,16 +185,16 @@ class Store(Protocol):
     async def answer(self, command: str) -> Answer | None:
         """Return what a command was answered, or None."""
 
-    async def playbook(self, digest: str) -> Playbook | None:
+    async def playbook(self, digest: str) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
 
-    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None; what was only run is not found."""
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
         """List the current playbook of every path, by path, beginning behind ``after``."""
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
 
     async def credential(self, name: str) -> Credential | None:

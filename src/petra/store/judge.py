@@ -13,13 +13,13 @@ from typing import TypeVar
 import msgspec
 
 from petra.errors import UsageError
-from petra.store.base import Fate, Outcome
+from petra.store.base import ChangeFate, Fate
 from petra.store.rows import (
     Answer,
     Batch,
     Change,
     ExecutionRow,
-    Playbook,
+    PlaybookRow,
     Row,
     WorkItemFilter,
     WorkItemRow,
@@ -96,7 +96,7 @@ def _problem(change: Change) -> str:
     return ""
 
 
-def replaces(playbook: Playbook, current: str) -> bool:
+def replaces(playbook: PlaybookRow, current: str) -> bool:
     """Whether a playbook may become the current one of its path, where that is ``current`` or none.
 
     One that is current already may: a batch that is committed again has the same fate.
@@ -111,7 +111,7 @@ def judge(
     owned: bool,
     known: Mapping[str, Answer],
     stored_hash: bytes | None,
-) -> Outcome:
+) -> ChangeFate:
     """Decide the fate of a change.
 
     ``known`` holds stored answers by command; ``stored_hash`` the hash stored at the change's last
@@ -133,10 +133,10 @@ def judge(
     if _reopens(change.row, head):
         return _outcome(change, Fate.CONFLICT, head)
     version = change.expected_version + len(change.records)
-    return Outcome(execution=change.execution, fate=Fate.APPLIED, version=version)
+    return ChangeFate(execution=change.execution, fate=Fate.APPLIED, version=version)
 
 
-def must_write(change: Change, outcome: Outcome, head: Head) -> bool:
+def must_write(change: Change, outcome: ChangeFate, head: Head) -> bool:
     """Whether an applied change is new, and not one that an earlier commit stored."""
     return outcome.fate is Fate.APPLIED and change.expected_version == head.version
 
@@ -147,8 +147,10 @@ def _reopens(row: ExecutionRow | None, head: Head) -> bool:
     return row.ended != head.ended or row.status != head.status
 
 
-def _outcome(change: Change, fate: Fate, head: Head, answers: tuple[Answer, ...] = ()) -> Outcome:
-    return Outcome(execution=change.execution, fate=fate, version=head.version, answers=answers)
+def _outcome(
+    change: Change, fate: Fate, head: Head, answers: tuple[Answer, ...] = ()
+) -> ChangeFate:
+    return ChangeFate(execution=change.execution, fate=fate, version=head.version, answers=answers)
 
 
 def judge_answers(

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.errors import UsageError
-from petra.store.base import PAGE, READ_LIMIT, Committed, Outcome
+from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -44,8 +44,8 @@ from petra.store.rows import (
     Page,
     Pending,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     ShardRow,
     Snapshot,
     Stats,
@@ -62,7 +62,7 @@ class _Stream:
 
     def __init__(self, row: ExecutionRow) -> None:
         self.row = row
-        self.records: list[Record] = []
+        self.records: list[RecordRow] = []
         self.wake: float | None = None
         self.snapshot: Snapshot | None = None
         self.items: dict[str, WorkItemRow] = {}
@@ -91,7 +91,7 @@ class MemoryStore:
         self._clock = clock
         self._streams: dict[str, _Stream] = {}
         self._answers: dict[str, Answer] = {}
-        self._playbooks: dict[str, Playbook] = {}
+        self._playbooks: dict[str, PlaybookRow] = {}
         self._credentials: dict[str, Credential] = {}
         self._shards: dict[int, tuple[str, int, float]] = {}
         self._orphans: set[str] = set()
@@ -121,7 +121,7 @@ class MemoryStore:
                 heard(notice)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
-    def _shelve(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+    def _shelve(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
         """Keep playbooks; return the digests of those that would replace another one than they were to."""
         stale = []
         for playbook in playbooks:
@@ -137,7 +137,7 @@ class MemoryStore:
                 self._playbooks[playbook.digest] = msgspec.structs.replace(playbook, replaces=None)
         return tuple(stale)
 
-    def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> Outcome:
+    def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> ChangeFate:
         stream = self._streams.get(change.execution)
         head = NOTHING if stream is None else stream.head
         reached = stream is not None and 0 < change.version <= head.version
@@ -187,14 +187,14 @@ class MemoryStore:
 
     async def read(
         self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
-    ) -> list[Record]:
+    ) -> list[RecordRow]:
         """Return records, oldest first."""
         stream = self._streams.get(execution)
         return [] if stream is None else stream.records[after : after + limit]
 
     async def logs(
         self, executions: Collection[str], *, most: int = READ_LIMIT
-    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs."""
         found = ((key, self._streams.get(key)) for key in executions)
         return {
@@ -314,11 +314,11 @@ class MemoryStore:
         """Return what a command was answered, or None."""
         return self._answers.get(command)
 
-    async def playbook(self, digest: str) -> Playbook | None:
+    async def playbook(self, digest: str) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
         return self._playbooks.get(digest)
 
-    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
         fits = [p for p in self._applied() if version is None or p.version == version]
         by_path = [p for p in fits if p.path == path]
@@ -326,16 +326,16 @@ class MemoryStore:
         found = by_path or by_name
         return found[-1] if found else None
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
         """List the current playbook of every path."""
         current = {playbook.path: playbook for playbook in self._applied()}
         return [current[path] for path in sorted(current) if path > after][:limit]
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         return [p for p in reversed(self._applied()) if p.path == path][:limit]
 
-    def _applied(self) -> list[Playbook]:
+    def _applied(self) -> list[PlaybookRow]:
         return [playbook for playbook in self._playbooks.values() if playbook.applied]
 
     async def credential(self, name: str) -> Credential | None:

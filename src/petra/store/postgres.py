@@ -39,8 +39,8 @@ from petra.store.rows import (
     Page,
     Pending,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     ShardRow,
     Snapshot,
     Stats,
@@ -295,10 +295,10 @@ class PostgresStore:
 
     async def read(
         self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
-    ) -> list[Record]:
+    ) -> list[RecordRow]:
         """Return records, oldest first."""
         return [
-            Record(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
+            RecordRow(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
             for seq, kind, at, digest, previous, body in await self._fetch(
                 "read", execution, after, limit
             )
@@ -306,17 +306,17 @@ class PostgresStore:
 
     async def logs(
         self, executions: Collection[str], *, most: int = READ_LIMIT
-    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs."""
-        found: dict[str, tuple[StoredExecution, list[Record]]] = {}
+        found: dict[str, tuple[StoredExecution, list[RecordRow]]] = {}
         names = list(executions)
-        streams: dict[int, list[Record]] = {}
+        streams: dict[int, list[RecordRow]] = {}
         for row in await self._fetch("executions_of", names, most):
             stored = execution_of(row)
             found[stored.row.id] = stored, streams.setdefault(row[12], [])
         for row in await self._fetch("records_of", list(streams)):
             streams[row[0]].append(
-                Record(
+                RecordRow(
                     seq=row[1], type=row[2], at=row[3], hash=row[4], previous=row[5], body=row[6]
                 )
             )
@@ -444,21 +444,21 @@ class PostgresStore:
         row = await self._one("answer", command)
         return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
 
-    async def playbook(self, digest: str) -> Playbook | None:
+    async def playbook(self, digest: str) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
         row = await self._one("playbook", digest)
         return None if row is None else _playbook(row)
 
-    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
         row = await self._one("find_playbook", path, version)
         return None if row is None else _playbook(row)
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
         """List the current playbook of every path."""
         return [_playbook(row) for row in await self._fetch("playbooks", after, limit)]
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         return [_playbook(row) for row in await self._fetch("playbook_versions", path, limit)]
 
@@ -549,8 +549,8 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
     )
 
 
-def _playbook(row: Sequence[Any]) -> Playbook:
-    return Playbook(
+def _playbook(row: Sequence[Any]) -> PlaybookRow:
+    return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
     )
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from petra.store.base import Committed, Outcome
+from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -32,7 +32,7 @@ from petra.store.rows import (
     Change,
     Credential,
     ExecutionRow,
-    Playbook,
+    PlaybookRow,
     WorkItemRow,
     shard_of,
 )
@@ -153,7 +153,7 @@ class BatchWriter:
             row[0]: Answer(command=row[0], request=row[1], body=row[2], at=row[3]) for row in rows
         }
 
-    async def _changes(self, changes: Sequence[Change], outcomes: Sequence[Outcome]) -> None:
+    async def _changes(self, changes: Sequence[Change], outcomes: Sequence[ChangeFate]) -> None:
         write = [
             change
             for change, outcome in zip(changes, outcomes, strict=True)
@@ -214,7 +214,7 @@ class BatchWriter:
             values = (change.version, end, change.records[-1].at, stream)
             self._rows["move"].append(values)
 
-    async def _playbooks(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+    async def _playbooks(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
         """Write playbooks, those of one path one after the other; return those that are stale."""
         stale = []
         for p in sorted(playbooks, key=lambda one: one.path):

@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Anything a store keeps."""
 
 
-class Record(Row, frozen=True, kw_only=False, gc=False):
+class RecordRow(Row, frozen=True, kw_only=False, gc=False):
     """One entry of an execution's log. ``previous`` is the hash of the entry before it."""
 
     seq: int
@@ -141,7 +141,7 @@ class ShardRow(Row, frozen=True):
     held: bool
 
 
-class Playbook(Row, frozen=True):
+class PlaybookRow(Row, frozen=True):
     """A playbook's text under its digest; the one applied last is the current one of its path.
 
     One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name. With
@@ -177,7 +177,7 @@ class Change(Row, frozen=True):
 
     execution: str
     expected_version: int
-    records: tuple[Record, ...] = ()
+    records: tuple[RecordRow, ...] = ()
     row: ExecutionRow | None = None
     wake: float | UnsetType | None = UNSET
     items: tuple[WorkItemRow, ...] = ()
@@ -206,7 +206,7 @@ class Batch(Row, frozen=True):
     changes: tuple[Change, ...] = ()
     epochs: Mapping[int, int] | None = None
     answers: tuple[Answer, ...] = ()
-    playbooks: tuple[Playbook, ...] = ()
+    playbooks: tuple[PlaybookRow, ...] = ()
     credentials: tuple[Credential, ...] = ()
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()

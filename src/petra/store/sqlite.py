@@ -46,8 +46,8 @@ from petra.store.rows import (
     Letter,
     Page,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     ShardRow,
     Snapshot,
     Stats,
@@ -423,13 +423,13 @@ class SqliteStore:
 
     async def read(
         self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
-    ) -> list[Record]:
+    ) -> list[RecordRow]:
         """Return records, oldest first."""
         return await self._read(lambda c: reading.read(c, execution, after, limit))
 
     async def logs(
         self, executions: Collection[str], *, most: int = READ_LIMIT
-    ) -> dict[str, tuple[StoredExecution, list[Record]]]:
+    ) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
         """Return several executions with their whole logs."""
         return await self._read(lambda c: reading.logs(c, executions, most))
 
@@ -497,19 +497,19 @@ class SqliteStore:
         """Return what a command was answered, or None."""
         return await self._read(lambda c: reading.answer(c, command))
 
-    async def playbook(self, digest: str) -> Playbook | None:
+    async def playbook(self, digest: str) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
         return await self._read(lambda c: reading.playbook(c, digest))
 
-    async def find_playbook(self, path: str, version: str | None = None) -> Playbook | None:
+    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
         return await self._read(lambda c: reading.find_playbook(c, path, version))
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[Playbook]:
+    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
         """List the current playbook of every path."""
         return await self._read(lambda c: reading.playbooks(c, after, limit))
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[Playbook]:
+    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         return await self._read(lambda c: reading.playbook_versions(c, path, limit))
 

@@ -23,8 +23,8 @@ from petra.store.rows import (
     Page,
     Pending,
     PendingRow,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     ShardRow,
     Snapshot,
     Stats,
@@ -40,7 +40,7 @@ BACKUP_PAGES = 1_000
 _SQL = load_queries("sqlite")
 
 
-def read(connection: apsw.Connection, execution: str, after: int, limit: int) -> list[Record]:
+def read(connection: apsw.Connection, execution: str, after: int, limit: int) -> list[RecordRow]:
     """Return records, oldest first."""
     stream = connection.execute(_SQL["stream"], (execution,)).get
     if stream is None:
@@ -48,14 +48,14 @@ def read(connection: apsw.Connection, execution: str, after: int, limit: int) ->
     base = stream << SEQ_BITS
     rows = connection.execute(_SQL["read"], (base + after, base | SEQ_MASK, limit))
     return [
-        Record(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
+        RecordRow(seq=seq, type=kind, at=at, hash=digest, previous=previous, body=body)
         for seq, kind, at, digest, previous, body in rows
     ]
 
 
 def logs(
     connection: apsw.Connection, executions: Collection[str], most: int
-) -> dict[str, tuple[StoredExecution, list[Record]]]:
+) -> dict[str, tuple[StoredExecution, list[RecordRow]]]:
     """Return several executions with their whole logs."""
     found = {}
     for name in executions:
@@ -227,25 +227,27 @@ def answer(connection: apsw.Connection, command: str) -> Answer | None:
     return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
 
 
-def playbook(connection: apsw.Connection, digest: str) -> Playbook | None:
+def playbook(connection: apsw.Connection, digest: str) -> PlaybookRow | None:
     """Return a playbook by its digest, or None."""
     return _playbook(connection.execute(_SQL["playbook"], (digest,)).get)
 
 
-def find_playbook(connection: apsw.Connection, path: str, version: str | None) -> Playbook | None:
+def find_playbook(
+    connection: apsw.Connection, path: str, version: str | None
+) -> PlaybookRow | None:
     """Return the playbook applied last under a path, else under a name, or None."""
     values = {"path": path, "version": version}
     by_path = _playbook(connection.execute(_SQL["playbook_by_path"], values).get)
     return by_path or _playbook(connection.execute(_SQL["playbook_by_name"], values).get)
 
 
-def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[Playbook]:
+def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[PlaybookRow]:
     """List the current playbook of every path."""
     rows = connection.execute(_SQL["playbooks"], (after, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
 
 
-def playbook_versions(connection: apsw.Connection, path: str, limit: int) -> list[Playbook]:
+def playbook_versions(connection: apsw.Connection, path: str, limit: int) -> list[PlaybookRow]:
     """List the playbooks that were applied under a path."""
     rows = connection.execute(_SQL["playbook_versions"], (path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
@@ -381,10 +383,10 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
     )
 
 
-def _playbook(row: Sequence[Any] | None) -> Playbook | None:
+def _playbook(row: Sequence[Any] | None) -> PlaybookRow | None:
     if row is None:
         return None
-    return Playbook(
+    return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
     )
 

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
-from petra.store.base import Committed, Outcome
+from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -36,7 +36,7 @@ from petra.store.rows import (
     Credential,
     ExecutionRow,
     PendingRow,
-    Playbook,
+    PlaybookRow,
     WorkItemRow,
     shard_of,
 )
@@ -149,7 +149,7 @@ class BatchWriter:
         batch: Batch,
         epochs: Mapping[int, int],
         known: Mapping[str, Answer],
-    ) -> Outcome:
+    ) -> ChangeFate:
         execution, records = change.execution, change.records
         stream, head = self._heads.get(execution) or self._head(execution)
         stored_hash = None
@@ -242,7 +242,7 @@ class BatchWriter:
         words = [(word, number) for word in offers(item)]
         self._connection.executemany(self._sql["insert_offer"], words)
 
-    def _playbooks(self, playbooks: Iterable[Playbook]) -> tuple[str, ...]:
+    def _playbooks(self, playbooks: Iterable[PlaybookRow]) -> tuple[str, ...]:
         """Write playbooks; return the digests of those that would replace another one than they were to."""
         stale = []
         for p in playbooks:

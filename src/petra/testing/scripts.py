@@ -15,7 +15,7 @@ from typing import Any
 from petra.errors import ExpressionError, PetraError
 from petra.expr import Profile, compile_template
 from petra.expr.keys import KEY
-from petra.pipeline import Run
+from petra.pipeline import NextAttempt
 from petra.playbook import Playbook
 from petra.testing.words import FailsWith
 from petra.wire import Error, Outcome
@@ -52,7 +52,7 @@ class Scripts:
         self._used: dict[str, int] = {}
 
     def play(
-        self, names: Iterable[str], step: str, run: Run, *, compensates: bool = False
+        self, names: Iterable[str], step: str, run: NextAttempt, *, compensates: bool = False
     ) -> Scripted:
         """Return what this try of a task comes to; ``names`` are what its execution is called by.
 
@@ -81,7 +81,7 @@ class Scripts:
         return next((key for key in candidates if key in self.tools), None)
 
 
-def _play(key: str, entry: Any, run: Run) -> Scripted:
+def _play(key: str, entry: Any, run: NextAttempt) -> Scripted:
     if not isinstance(entry, dict) or sum(word in entry for word in _ENTRY_WORDS) != 1:
         raise ScriptError(f"the script of '{key}' needs exactly one of ok, error, run, crash")
     after_s = _seconds(key, entry.get("after_s"))
@@ -127,7 +127,7 @@ def failure(given: Any) -> Error:
     return Error(**{"message": str(fields.get("kind", "error")), **fields})
 
 
-def _evaluate(key: str, expression: Any, run: Run) -> Any:
+def _evaluate(key: str, expression: Any, run: NextAttempt) -> Any:
     text = str(expression)
     try:
         template = compile_template(text if "{{" in text else "{{ " + text + " }}", Profile.SERVER)

@@ -23,7 +23,7 @@ from petra.kernel.objects import Objects, Plain
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.library import Gathered
-from petra.pipeline import Finished, Load, Machine, Next, Run, Settings, Wait
+from petra.pipeline import AskAgain, Finished, Load, Machine, Next, NextAttempt, Settings
 from petra.playbook import Playbook
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts, called
@@ -400,7 +400,7 @@ class Simulation:
         return draw
 
     def _next(self, work: _Work, step: Next) -> None:
-        assert not isinstance(step, Load | Wait), "in a test everything can be had"
+        assert not isinstance(step, Load | AskAgain), "in a test everything can be had"
         if isinstance(step, Finished):
             self._report(work, step.report)
         else:
@@ -411,7 +411,7 @@ class Simulation:
                 lambda: self._is_current(work),
             )
 
-    def _try(self, work: _Work, run: Run) -> None:
+    def _try(self, work: _Work, run: NextAttempt) -> None:
         if not self._is_current(work):
             return
         key = (work.execution.id, work.given.step)
@@ -508,7 +508,7 @@ class Simulation:
         return rest.status, rest.reason
 
 
-def _within_limit(scripted: Scripted, outcome: Outcome, run: Run) -> tuple[Outcome, float]:
+def _within_limit(scripted: Scripted, outcome: Outcome, run: NextAttempt) -> tuple[Outcome, float]:
     """An attempt that takes longer than its ``timeout_s`` ends there, as a timeout."""
     limit = run.spec.get("timeout_s")
     if not isinstance(limit, int | float) or scripted.after_s <= limit:

@@ -15,8 +15,8 @@ from petra.store import (
     ExecutionRow,
     Fate,
     Pending,
-    Playbook,
-    Record,
+    PlaybookRow,
+    RecordRow,
     Snapshot,
     Store,
     WorkItemFilter,
@@ -58,10 +58,10 @@ async def refuses(work: Awaitable[object], error: type[Exception]) -> None:
 
 def make_records(
     execution: str, count: int, *, after: int = 0, size: int = 20
-) -> tuple[Record, ...]:
+) -> tuple[RecordRow, ...]:
     """Return records that continue the chain ``make_records`` makes for this execution."""
     return tuple(
-        Record(
+        RecordRow(
             seq=seq,
             type="step.done",
             at=1000.0 + seq,
@@ -161,9 +161,9 @@ async def what_is_stored(store: Store, execution: str) -> dict[str, Any]:
     }
 
 
-def make_playbook(digest: str, **more: Any) -> Playbook:
+def make_playbook(digest: str, **more: Any) -> PlaybookRow:
     """Return a playbook."""
-    base = Playbook(
+    base = PlaybookRow(
         digest=digest,
         name="orders",
         path="shop/orders",
@@ -174,7 +174,7 @@ def make_playbook(digest: str, **more: Any) -> Playbook:
     return msgspec.structs.replace(base, **more)
 
 
-def make_rival(record: Record, *, mark: object = "other", **more: Any) -> Record:
+def make_rival(record: RecordRow, *, mark: object = "other", **more: Any) -> RecordRow:
     """Return another record for the same place."""
     return msgspec.structs.replace(record, hash=make_hash(record.hash, mark), **more)
 

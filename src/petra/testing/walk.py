@@ -20,11 +20,10 @@ from petra.kernel import events as e
 from petra.kernel.decide import Decision
 from petra.kernel.explain import explain
 from petra.kernel.human import ANY_ROLE
-from petra.kernel.state import Chunk
-from petra.kernel.state import Run as StepRun
-from petra.kernel.waiting import Wait, WorkItem
+from petra.kernel.state import Chunk, StepRun
+from petra.kernel.waiting import Awaited, WorkItem
 from petra.library import Gathered
-from petra.pipeline import Run
+from petra.pipeline import NextAttempt
 from petra.playbook import Playbook
 from petra.testing.guess import Dice, Guess, fill
 from petra.testing.scripts import Scripted, ScriptError, Scripts
@@ -83,7 +82,7 @@ class Choices(Protocol):
     def act(self, item: WorkItem) -> Reply:
         """Choose what is done about an open work item."""
 
-    def signal(self, step: str, wait: Wait) -> Reply:
+    def signal(self, step: str, wait: Awaited) -> Reply:
         """Choose whether a signal that is waited for is sent."""
 
 
@@ -121,7 +120,7 @@ class Chance:
             data = fill(form, data, self.dice)
         return Reply(self.dice.pick(actions), data, after_s)
 
-    def signal(self, step: str, wait: Wait) -> Reply:  # noqa: ARG002 - all signals are alike to dice
+    def signal(self, step: str, wait: Awaited) -> Reply:  # noqa: ARG002 - all signals are alike to dice
         """Throw for the signal; one of eight never comes."""
         if not self.dice.below(8):
             return Reply()
@@ -151,7 +150,7 @@ class _Chosen(Scripts):
         self,
         names: Iterable[str],  # noqa: ARG002 - a walk asks a person, who knows
         step: str,
-        run: Run,
+        run: NextAttempt,
         *,
         compensates: bool = False,
     ) -> Scripted:
@@ -256,7 +255,7 @@ class Walk(Simulation):
                         self._asked.add(key)
                         self.at(self.now, ASK, partial(self._reply, run.id, run.step, wait))
 
-    def _reply(self, run: str, step: str, wait: Wait) -> None:
+    def _reply(self, run: str, step: str, wait: Awaited) -> None:
         if not self._is_wanted(run, wait):
             return
         if wait.item:
@@ -268,7 +267,7 @@ class Walk(Simulation):
         elif reply.after_s:
             self.at(self.now + reply.after_s, ASK, partial(self._reply, run, step, wait))
 
-    def _answer(self, run: str, step: str, wait: Wait, reply: Reply) -> None:
+    def _answer(self, run: str, step: str, wait: Awaited, reply: Reply) -> None:
         if not self._is_wanted(run, wait):
             return
         if not wait.item:
@@ -287,7 +286,7 @@ class Walk(Simulation):
         if refused and self._choices.asks_again:
             self.at(self.now, ASK, partial(self._reply, run, step, wait))
 
-    def _is_wanted(self, run: str, wait: Wait) -> bool:
+    def _is_wanted(self, run: str, wait: Awaited) -> bool:
         if wait.item:
             item = self.root.state.items.get(wait.item)
             return item is not None and item.is_open

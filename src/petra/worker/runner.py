@@ -27,7 +27,7 @@ from petra.keychain import Scrubber
 from petra.kinds import Fields
 from petra.objects import ExecutionObjects, is_reference
 from petra.objects import Objects as ObjectStore
-from petra.pipeline import Finished, Jitter, Load, Machine, Run, Wait
+from petra.pipeline import AskAgain, Finished, Jitter, Load, Machine, NextAttempt
 from petra.pipeline.machine import Next
 from petra.references import Followed, NeededError
 from petra.tools.base import Cancellation, Objects, ToolContext, ToolError, interruptible, plain
@@ -306,7 +306,7 @@ class Runner:
                 found = await self._loaded.bring(objects, move.references, move.scope, move.held)
                 move = machine.loaded(found)
                 continue
-            if isinstance(move, Wait):
+            if isinstance(move, AskAgain):
                 await ready.secrets.prepare(used)
                 move = machine.resume()
                 continue
@@ -352,7 +352,7 @@ class Runner:
             timer.cancel()
 
     async def _try(
-        self, work: Work, run: Run, part: Cancellation, objects: ExecutionObjects | None
+        self, work: Work, run: NextAttempt, part: Cancellation, objects: ExecutionObjects | None
     ) -> Outcome:
         """Make one attempt, and the same again if its secrets turn out to be old."""
         try:
@@ -374,7 +374,7 @@ class Runner:
                 outcome = await self._attempt(work, again, part, objects)
         return outcome
 
-    def _reads(self, run: Run) -> frozenset[str] | None:
+    def _reads(self, run: NextAttempt) -> frozenset[str] | None:
         """Return the names that a tool takes from args and scope; None: all of them."""
         if self._ask_reads is None:
             return _ARGS
@@ -382,8 +382,8 @@ class Runner:
         return names
 
     async def _taken(
-        self, run: Run, names: frozenset[str] | None, objects: ExecutionObjects | None
-    ) -> Run:
+        self, run: NextAttempt, names: frozenset[str] | None, objects: ExecutionObjects | None
+    ) -> NextAttempt:
         """Return a try with the data that its tool takes by name, read where it is large.
 
         Raises:
@@ -400,7 +400,7 @@ class Runner:
                     run.follow.put(reference, one)
 
     async def _attempt(
-        self, work: Work, run: Run, part: Cancellation, objects: Objects | None
+        self, work: Work, run: NextAttempt, part: Cancellation, objects: Objects | None
     ) -> Outcome:
         context = ToolContext(
             args=run.args,
@@ -423,7 +423,9 @@ class Runner:
             outcome = await attempt
         return self._clean(outcome)
 
-    async def _limited(self, attempt: Any, limit: float, run: Run, part: Cancellation) -> Outcome:
+    async def _limited(
+        self, attempt: Any, limit: float, run: NextAttempt, part: Cancellation
+    ) -> Outcome:
         """Wait for an attempt no longer than its ``timeout_s``, by the worker's clock."""
         task = asyncio.ensure_future(attempt)
         over = False
@@ -461,7 +463,7 @@ class Runner:
             return Outcome(status="error", error=Error(kind="schema", message=message))
         return msgspec.convert(self._scrubber.clean(msgspec.to_builtins(outcome)), Outcome)
 
-    def _say(self, work: Work, run: Run, text: str, stream: str) -> None:
+    def _say(self, work: Work, run: NextAttempt, text: str, stream: str) -> None:
         line = LogLine(
             at=self._clock.now(), execution=work.given.execution, step=work.given.step, task=run.task.name,
             text=plain(self._scrubber.scrub(text)), stream=stream, path=_path(run),
@@ -481,7 +483,7 @@ def report_of(given: Assignment, report: Report) -> RunReport:
     )
 
 
-def _path(run: Run) -> tuple[int, ...]:
+def _path(run: NextAttempt) -> tuple[int, ...]:
     """Return the indices of an iteration, from the outermost loop in."""
     found: list[int] = []
     level: Any = run.scope.get("iter")
@@ -501,7 +503,7 @@ def _named(fields: dict[str, Any]) -> frozenset[str]:
     return frozenset(place["auth"] for place in places if isinstance(place.get("auth"), str))
 
 
-def _rendered_again(work: Work, run: Run) -> Run:
+def _rendered_again(work: Work, run: NextAttempt) -> NextAttempt:
     """Render the fields of a try once more, with the secrets as they are now."""
     compiled = work.ready.settings.compiled(run.task)
     own = work.given.scope.get("args") or {}
@@ -513,7 +515,7 @@ def _rendered_again(work: Work, run: Run) -> Run:
     scope[KEY] = run.cause
     args = {**own, **compiled.args(scope)} if compiled.args is not None else run.args
     scope["args"] = args
-    return Run(
+    return NextAttempt(
         task=run.task,
         attempt=run.attempt,
         fields=compiled.fields(scope),

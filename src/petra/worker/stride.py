@@ -18,7 +18,7 @@ from typing import Final
 
 from petra.clock import Clock
 from petra.errors import UnreadableError
-from petra.pipeline import Finished, Machine, Run
+from petra.pipeline import Finished, Machine, NextAttempt
 from petra.pipeline.machine import Next
 from petra.playbook.origins import Written
 from petra.references import NeededError
@@ -48,12 +48,12 @@ class Strider:
     tools: dict[str, Blocking]
     clock: Clock
     make: Callable[[Iteration], Machine]
-    take: Callable[[Run], Run]
+    take: Callable[[NextAttempt], NextAttempt]
     """Returns a try with the data that its tool takes by name, if it is at hand."""
     clean: Callable[[Outcome], Outcome]
     scrub: Callable[[str], str]
     part: Callable[[str], tuple[str, str]]
-    say: Callable[[Run, str, str], None]
+    say: Callable[[NextAttempt, str, str], None]
     """Takes what a task says: the try, the text, the stream; from any thread."""
     written: Mapping[str, Mapping[str, Written]] = field(default_factory=dict)
     measure: Callable[[Report], int | None]
@@ -83,7 +83,7 @@ class Strider:
     def _drive(self, machine: Machine, until: float) -> Next:
         """Make one try after the other; one that has to wait, or comes when the time is up, is the loop's."""
         move, tried = machine.start(), False
-        while isinstance(move, Run) and move.after_s <= 0:
+        while isinstance(move, NextAttempt) and move.after_s <= 0:
             tool = self.tools[move.task.kind]
             late = tried and self.clock.monotonic() >= until
             if late or self.stopped() or not tool.blocks(move.spec):
@@ -98,7 +98,7 @@ class Strider:
             move = machine.advance(outcome, (self.clock.monotonic() - began) * 1000)
         return move
 
-    def _context(self, run: Run) -> ToolContext:
+    def _context(self, run: NextAttempt) -> ToolContext:
         return ToolContext(
             args=run.args, scope=run.scope, spec=run.spec, scrub=self.scrub, part=self.part,
             log=lambda text, stream="log": self.say(run, text, stream),

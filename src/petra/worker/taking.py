@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import structs
 
-from petra.pipeline import Run
+from petra.pipeline import NextAttempt
 from petra.references import Follow, references_in, resolved
 
 
-def taken(run: Run, names: frozenset[str] | None) -> Run:
+def taken(run: NextAttempt, names: frozenset[str] | None) -> NextAttempt:
     """Return a try with the data under these names in its args and its scope; None: under all of them.
 
     Raises:
@@ -31,7 +31,7 @@ def taken(run: Run, names: frozenset[str] | None) -> Run:
     return structs.replace(run, args=args, scope={**scope, "args": args})
 
 
-def takes_nothing(run: Run, names: frozenset[str] | None) -> bool:
+def takes_nothing(run: NextAttempt, names: frozenset[str] | None) -> bool:
     """Tell at a glance that a tool finds nothing under these names."""
     return names is not None and names.isdisjoint(run.scope) and names.isdisjoint(run.args)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from petra.kernel.state import Seen, State, Token
+from petra.kernel.state import ReadyToken, Seen, State
 
 
-def history(state: State, tokens: list[Token], group_id: str | None, run_id: str) -> Seen:
+def history(state: State, tokens: list[ReadyToken], group_id: str | None, run_id: str) -> Seen:
     """Return the history a run begins with."""
     if state.gathered:
         return latest_of([*(token.seen for token in tokens), state.gathered.pop(run_id, {})])
@@ -18,7 +18,7 @@ def history(state: State, tokens: list[Token], group_id: str | None, run_id: str
     return state.groups[group_id].seen
 
 
-def united(tokens: list[Token]) -> Seen:
+def united(tokens: list[ReadyToken]) -> Seen:
     """Unite the histories of joined tokens: of each step, the activation that ended last."""
     return latest_of(token.seen for token in tokens)
 

@@ -10,7 +10,7 @@ from petra.kernel.fold.tasks import arm
 from petra.kernel.fold.tokens import withdraw_items
 from petra.kernel.fold.waits import leave, place_of
 from petra.kernel.fold.writes import write
-from petra.kernel.state import Chunk, LoopState, Run, State
+from petra.kernel.state import Chunk, LoopState, State, StepRun
 from petra.references import part_of
 
 
@@ -165,7 +165,7 @@ FAST_MS = 5.0
 SLOW_MS = 50.0
 
 
-def adapt(run: Run, mean_ms: float) -> None:
+def adapt(run: StepRun, mean_ms: float) -> None:
     """Hand out more at a time while iterations are quick, one by one when they are slow."""
     if mean_ms <= FAST_MS:
         run.chunk_size = min(CHUNK_MAX, run.chunk_size * 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from petra.kernel import events as e
-from petra.kernel.state import Began, Run, Seen, State, Token
+from petra.kernel.state import Began, ReadyToken, Seen, State, StepRun
 
 
 def migrated(state: State, event: e.ExecutionMigrated) -> None:
@@ -35,7 +35,7 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
             histories[id(seen)] = _under_both_names(seen, renamed)
         return histories[id(seen)]
 
-    holders: list[Token | Run] = [*state.ready.values(), *state.runs.values()]
+    holders: list[ReadyToken | StepRun] = [*state.ready.values(), *state.runs.values()]
     for holder in holders:
         holder.step = renamed.get(holder.step, holder.step)
         holder.seen = history(holder.seen)

@@ -16,10 +16,10 @@ from petra.kernel.state import (
     Branch,
     Group,
     LoopState,
-    Run,
+    ReadyToken,
     Stack,
     State,
-    Token,
+    StepRun,
 )
 
 
@@ -48,9 +48,9 @@ def step_started(state: State, event: e.StepStarted) -> None:
     state.firings += 1
 
 
-def _run_of(state: State, event: e.StepStarted, token: Token) -> Run:
+def _run_of(state: State, event: e.StepStarted, token: ReadyToken) -> StepRun:
     """Make the run of one token."""
-    run = Run(
+    run = StepRun(
         event.run, event.step, token.args if event.args is None else event.args, token.stack, token.seen,
         token.source, token.output, state.now, state.seq, token.id, token.arrow, event.resources, token.joined,
         token.merged,
@@ -60,14 +60,14 @@ def _run_of(state: State, event: e.StepStarted, token: Token) -> Run:
     return run
 
 
-def _joined_run(state: State, event: e.StepStarted) -> Run:
+def _joined_run(state: State, event: e.StepStarted) -> StepRun:
     """Make the run of several tokens, or of none: a join of a group, or a compensation."""
     tokens = [state.ready[token_id] for token_id in event.consumed]
     consume(state, tokens, event.group)
     first = tokens[0] if tokens else None
     stack = first.stack if first is not None and event.stack is None else to_stack(event.stack)
     undone = state.undo.pop() if event.compensates else None
-    return Run(
+    return StepRun(
         id=event.run,
         step=event.step,
         args=event.args if event.args is not None else (first.args if first else {}),
@@ -87,7 +87,7 @@ def _joined_run(state: State, event: e.StepStarted) -> Run:
     )
 
 
-def consume(state: State, tokens: list[Token], group_id: str | None) -> None:
+def consume(state: State, tokens: list[ReadyToken], group_id: str | None) -> None:
     """Take the tokens of a firing; what a join closes is over, with the groups inside its branches."""
     group = state.groups.get(group_id) if group_id is not None else None
     if group is not None:
@@ -136,7 +136,7 @@ def step_ended(state: State, event: e.StepEnded) -> None:
     state.firings += 1
 
 
-def ended_run(state: State, event: e.StepEnded) -> Run:
+def ended_run(state: State, event: e.StepEnded) -> StepRun:
     """Take the run; one that never started is made up from the tokens it consumed."""
     if event.run in state.runs:
         run = take_run(state, event.run)
@@ -156,13 +156,13 @@ def ended_run(state: State, event: e.StepEnded) -> Run:
         history(state, tokens, event.closes, event.run) if tokens else (group.seen if group else {})
     )
     source = first.source if first else group.source if group else None
-    return Run(
+    return StepRun(
         id=event.run, step=event.step, args=first.args if first else {}, stack=stack, seen=seen, source=source,
         output=None, started_at=state.now, seq=state.seq, token=first.id if first else "",
     )  # fmt: skip
 
 
-def activation_of(state: State, run: Run, event: e.StepEnded) -> Activation:
+def activation_of(state: State, run: StepRun, event: e.StepEnded) -> Activation:
     """Sum up a run that ended."""
     ok = not isinstance(event, e.StepFailed)
     before = None if ok else run.seen.get(run.step) or state.latest.get(run.step)
@@ -188,7 +188,7 @@ def override_branch(state: State, branch: Branch, value: Any) -> None:
 
 
 def produce(
-    state: State, run: Run, event: e.StepEnded, activation: Activation, output: Any
+    state: State, run: StepRun, event: e.StepEnded, activation: Activation, output: Any
 ) -> None:
     """Put the tokens of a boundary event, and its group, where they belong."""
     if not event.produced and event.group is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import count
-from petra.kernel.state import Activation, Run, State, Undo
+from petra.kernel.state import Activation, State, StepRun, Undo
 from petra.wire import Error
 
 FAILURES_MAX = 100
@@ -24,7 +24,7 @@ def last_error(state: State, event: e.StepEnded) -> None:
         state.ctx = {**state.ctx, "_last_error": last}
 
 
-def remember(state: State, run: Run, activation: Activation, event: e.StepEnded) -> None:
+def remember(state: State, run: StepRun, activation: Activation, event: e.StepEnded) -> None:
     """Remember an activation: as the latest, to be undone, as a failure."""
     state.latest[run.step] = activation
     if activation.ok:

@@ -8,16 +8,23 @@ from petra.kernel import events as e
 from petra.kernel.fold.tokens import timers, withdraw_items
 from petra.kernel.fold.waits import keep, leave, place_of, take_out, wait_for, wait_to_retry
 from petra.kernel.fold.writes import write
-from petra.kernel.state import Chunk, Run, State
-from petra.kernel.waiting import Signal, Wait, WorkItem
+from petra.kernel.state import Chunk, State, StepRun
+from petra.kernel.waiting import Awaited, Signal, WorkItem
 
 TASK_TIMERS = frozenset({"wait", "due", "remind", "escalate", "retry"})
 
 
-def arm(state: State, run: Run, chunk: Chunk | None, armed: e.Armed) -> None:
+def arm(state: State, run: StepRun, chunk: Chunk | None, armed: e.Armed) -> None:
     """Set up what a server task waits for."""
     waits = tuple(
-        Wait(which=w.which, kind=w.kind, name=w.name, key=w.key, delivery=w.delivery, item=w.item)  # type: ignore[arg-type]
+        Awaited(
+            which=w.which,
+            kind=w.kind,  # type: ignore[arg-type]
+            name=w.name,
+            key=w.key,
+            delivery=w.delivery,
+            item=w.item,
+        )
         for w in armed.waits
     )
     holder = chunk if chunk is not None else run
@@ -67,9 +74,9 @@ def attempt_ended(state: State, event: e.AttemptEnded) -> None:
     timers(state, event.timers)
 
 
-def disarm(state: State, run: Run, chunk_id: str) -> None:
+def disarm(state: State, run: StepRun, chunk_id: str) -> None:
     """Withdraw what a try of a server task waited for."""
-    holder: Run | Chunk = run.chunks[chunk_id] if chunk_id else run
+    holder: StepRun | Chunk = run.chunks[chunk_id] if chunk_id else run
     withdraw_items(state, holder)
     leave(state, place_of(run.id, chunk_id), holder)
     holder.waits = ()

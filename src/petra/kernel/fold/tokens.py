@@ -6,7 +6,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.waits import stop_waiting
-from petra.kernel.state import Activation, Chunk, Run, Seen, Stack, State, Token
+from petra.kernel.state import Activation, Chunk, ReadyToken, Seen, Stack, State, StepRun
 from petra.kernel.waiting import Timer
 
 
@@ -25,7 +25,7 @@ def add(
         stack = stack[: [level.group for level in stack].index(made.arrives) + 1]
     state.arrivals = arrival = state.arrivals + 1
     arrow = (origin, made.arc) if origin else None
-    token = Token(
+    token = ReadyToken(
         made.id, made.step, made.args, stack, seen, source, arrow, output, state.seq, arrival, made.empty
     )  # fmt: skip
     if made.joined:
@@ -36,7 +36,7 @@ def add(
         touch(state, around, made.step)
 
 
-def _arrive(state: State, made: e.Produced, token: Token) -> None:
+def _arrive(state: State, made: e.Produced, token: ReadyToken) -> None:
     """Note the arrival of a branch, or of the token that stands for a group of nobody."""
     group = state.groups[made.arrives or ""]
     if made.empty:
@@ -58,7 +58,7 @@ def touch(state: State, stack: Stack, where: str) -> None:
         state.touched.setdefault(level.group, {})[level.branch] = where
 
 
-def take_token(state: State, token_id: str) -> Token:
+def take_token(state: State, token_id: str) -> ReadyToken:
     """Take a token out; one that had arrived at a join has not, unless the join fired."""
     token = state.take_token(token_id)
     if token.group and (nobody := state.groups.get(token.group)) is not None and not nobody.fired:
@@ -77,7 +77,7 @@ def take_token(state: State, token_id: str) -> Token:
     return token
 
 
-def take_run(state: State, run_id: str) -> Run:
+def take_run(state: State, run_id: str) -> StepRun:
     """Take a run out, with everything it holds."""
     run = state.take_run(run_id)
     if state.waiting:
@@ -108,7 +108,7 @@ def count(state: State, word: str) -> None:
     state.counts[word] = state.counts.get(word, 0) + 1
 
 
-def withdraw_items(state: State, *holders: Run | Chunk) -> None:
+def withdraw_items(state: State, *holders: StepRun | Chunk) -> None:
     """Withdraw the work items that somebody still waits for."""
     for holder in holders:
         for wait in holder.waits:

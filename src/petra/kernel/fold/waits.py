@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from petra.kernel.state import Chunk, Run, State
-from petra.kernel.waiting import Signal, Wait
+from petra.kernel.state import Chunk, State, StepRun
+from petra.kernel.waiting import Awaited, Signal
 from petra.values import canonical
 
 
@@ -28,14 +28,14 @@ def key_text(key: Any) -> str:
     return key if isinstance(key, str) else canonical(key).decode()
 
 
-def serves(wait: Wait, name: str, key: Any) -> bool:
+def serves(wait: Awaited, name: str, key: Any) -> bool:
     """Whether a signal is what somebody waits for."""
     if wait.kind != "signal" or wait.name != name:
         return False
     return wait.key is None or address(name, wait.key) == address(name, key)
 
 
-def wait_for(state: State, place: str, holder: Run | Chunk) -> None:
+def wait_for(state: State, place: str, holder: StepRun | Chunk) -> None:
     """Note what a run or chunk waits for from now on."""
     if holder.child:
         state.waiting.setdefault("child", {})[place] = None
@@ -52,14 +52,14 @@ def wait_to_retry(state: State, place: str) -> None:
     state.waiting.setdefault("timer", {})[place] = None
 
 
-def stop_waiting(state: State, run: Run, *chunks: Chunk) -> None:
+def stop_waiting(state: State, run: StepRun, *chunks: Chunk) -> None:
     """Note that a run and some of its chunks wait no more."""
     leave(state, run.id, run)
     for chunk in chunks:
         leave(state, place_of(run.id, chunk.id), chunk)
 
 
-def leave(state: State, place: str, holder: Run | Chunk) -> None:
+def leave(state: State, place: str, holder: StepRun | Chunk) -> None:
     """Note that a run or chunk waits no more."""
     for reason in [reason for reason, places in state.waiting.items() if place in places]:
         _drop(state.waiting, reason, place)

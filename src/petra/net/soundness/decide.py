@@ -29,7 +29,7 @@ SHORT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Conclusion:
     """The answer, the search that gave it, and the markings seen by all searches."""
 
     answer: Literal["sound", "unsound", "undecided"]
@@ -37,7 +37,7 @@ class Decision:
     states: int
 
 
-def decide(net: FlowNet, limits: Limits) -> Decision:
+def decide(net: FlowNet, limits: Limits) -> Conclusion:
     """Decide soundness within the limits."""
     space = search(
         net,
@@ -50,13 +50,13 @@ def decide(net: FlowNet, limits: Limits) -> Decision:
     for stubborn in (True, False):
         answer = judge(space)
         if answer != "undecided" or limits.markings <= SHORT:
-            return Decision(answer, space, states)
+            return Conclusion(answer, space, states)
         if not stubborn or stubborn_proves(net):
             space = search(
                 net, limit=limits.markings, stubborn=stubborn, stop_early=True, budget=limits.budget
             )
             states += len(space.markings)
-    return Decision(judge(space), space, states)
+    return Conclusion(judge(space), space, states)
 
 
 def stubborn_proves(net: FlowNet) -> bool:

@@ -16,7 +16,7 @@ from petra.net.soundness.verdict import Counterexample, Finding, Kind, Property
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from petra.net.soundness.decide import Decision
+    from petra.net.soundness.decide import Conclusion
     from petra.net.soundness.explore import Space
     from petra.net.soundness.flow import FlowNet
     from petra.net.soundness.verdict import Limits, Status
@@ -30,7 +30,9 @@ _BROKEN: Mapping[Defect, tuple[Property, Kind]] = {
 }
 
 
-def explain(whole: FlowNet, decision: Decision, limits: Limits) -> tuple[tuple[Finding, ...], int]:
+def explain(
+    whole: FlowNet, decision: Conclusion, limits: Limits
+) -> tuple[tuple[Finding, ...], int]:
     """Return the findings about an unsound net, and how many markings the search for them saw."""
     full = search(
         whole, limit=limits.explain, stubborn=False, stop_early=False, budget=limits.budget

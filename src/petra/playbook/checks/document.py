@@ -16,7 +16,7 @@ from petra.playbook.problems import Mark, Problems
 from petra.playbook.tree import Places
 
 
-class Home(NamedTuple):
+class StepHome(NamedTuple):
     """The list of tasks that a task stands in: a step's own, or that of its compensation."""
 
     step: Step
@@ -71,12 +71,12 @@ class Document:
         return found
 
     @cached_property
-    def homes(self) -> dict[str, Home]:
+    def homes(self) -> dict[str, StepHome]:
         """Where each task belongs, by the task's name; of several, the first."""
-        found: dict[str, Home] = {}
+        found: dict[str, StepHome] = {}
         for path, step, tasks in self.pipelines():
             for task in tasks:
-                found.setdefault(task.name, Home(step, undoes="compensate" in path))
+                found.setdefault(task.name, StepHome(step, undoes="compensate" in path))
         return found
 
     def pipelines(self) -> Iterator[tuple[Path, Step, list[Task]]]:

@@ -8,7 +8,7 @@ import msgspec
 from litestar import Response, Router, post
 from litestar.params import FromPath, JSONBody
 
-from petra.desk import Branch
+from petra.desk import ForkRequest
 from petra.desk.carrying import carry_out
 from petra.desk.principal import May
 from petra.server.needs import needs
@@ -79,15 +79,15 @@ def _branch(
     *,
     step: str | None = None,
     at: int | None = None,
-) -> Branch:
-    return Branch(
+) -> ForkRequest:
+    return ForkRequest(
         id=command, execution=data.id or service.desk.new_id(), origin=origin, step=step, at=at,
         playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
     )  # fmt: skip
 
 
 async def _branched(
-    service: TheService, who: Who, made: Branch, prefer: str | None
+    service: TheService, who: Who, made: ForkRequest, prefer: str | None
 ) -> Response[Execution]:
     wait = wait_of(prefer)
     known = await service.engine.store.answer(made.id) if made.id else None

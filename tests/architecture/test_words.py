@@ -1,0 +1,124 @@
+"""One word for one thing: a public class name that occurs twice has a reason, or another name."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src" / "petra"
+
+NODE = "a node of a syntax tree, which never leaves petra.expr"
+SHAPE = "a shape of the API, whose name stands in its schema"
+FRAME = "always said with its module: frames."
+COMMAND = "always said with its module: c."
+NET = "petra.net is a library of its own, in the words of Petri nets"
+SCREEN = "what the terminal shows, seen by no other package"
+
+# Names that occur more than once, and why that confuses nobody. Two that meet in one file need other names.
+SHARED = {
+    "Agenda": NET,
+    "Arc": "as written, and as counted by the coverage of tests",
+    "Asked": "of the engine by a caller, and of the server by a request: the second stays at the door",
+    "Assign": f"the effect, and the frame that it becomes; {FRAME}",
+    "BatchWriter": "the same thing for two databases",
+    "Board": SCREEN,
+    "Body": SHAPE,
+    "Call": NODE,
+    "Cancel": FRAME,
+    "Change": "of a text that is migrated, and of an execution by a batch: texts know no store",
+    "Checked": FRAME,
+    "Choice": NODE,
+    "Client": "of the API, and of OAuth2, which says client itself",
+    "Compiled": NET,
+    "Credential": "what a playbook asks for, and the row that holds it sealed",
+    "Credentials": "where they are found, and what they add to a request: the second stays in tools/http",
+    "Document": "what is open in an editor, and what is checked",
+    "Edge": NET,
+    "Ended": "news of an engine, and how a process ended: processes know no engine",
+    "Entry": "an execution in memory, and a key in a text that is typed",
+    "Execution": SHAPE,
+    "Failure": "what a playbook says, and why code gave no result: the second stays in tools",
+    "Fault": "of a key, of a text and of a store in a test: none of them sees another",
+    "Finding": "of verify on the screen, and of a proof",
+    "Firing": NET,
+    "Frame": "between server and worker; one evaluation inside of petra.expr",
+    "Group": SHAPE,
+    "Hand": "a worker process, and what was brought for a command: keeper and shelf never meet",
+    "Head": "where a log stands, for the store, for the feed and in the first lines of a file",
+    "IterationReport": "the same thing on the wire and in a command, which has no lease",
+    "Keys": "that templates read, and that no grammar knows: both inside of petra.playbook",
+    "Limits": NET,
+    "Line": "to a worker elsewhere, and of an anchor file: the store knows no worker",
+    "Listed": "news of an engine, and a list as recorded: the kernel hears no news",
+    "LogIn": SHAPE,
+    "Migration": "of a playbook's text, and of a database's schema",
+    "Move": "asked for, and planned: the request and what the kernel makes of it",
+    "Name": NODE,
+    "Namespace": "of an account, and of an expression while it is evaluated",
+    "Node": NODE,
+    "Note": "in the journal of accounts, and on a field of the grammar",
+    "Objects": "the protocol, and what one decision and one tool see of it",
+    "Outcome": SHAPE,
+    "Output": NODE,
+    "Page": SHAPE,
+    "Parser": "of expressions, and of patterns inside of them",
+    "Part": "of a grammar, of a syntax tree and of a past",
+    "Place": NET,
+    "Places": NET,
+    "Plain": SCREEN,
+    "Playbook": FRAME,
+    "Produced": NET,
+    "Reply": "to a request, and of a person in a walk",
+    "Reason": SHAPE,
+    "Resting": NET,
+    "Retry": f"on the screen, by a policy, and by an operator; {COMMAND}",
+    "Row": SCREEN,
+    "Scope": "of an engine, and of writes inside of fold",
+    "Sent": "a parcel of an engine, and a word of test files",
+    "Shape": SHAPE,
+    "Shelf": "the protocol that decisions know, and the one that engines have",
+    "Signal": "kept in a mailbox, and waited for in a playbook",
+    "Start": SHAPE,
+    "Task": NET,
+    "Text": SHAPE,
+    "Timer": "of a clock, and of an execution: the kernel knows no clock",
+    "Token": "of a net, and what opens the API, which its standards call so; accounts know no nets",
+    "Told": SHAPE,
+    "Verdict": NET,
+    "View": SCREEN,
+    "WorkItem": SHAPE,
+    "Write": "of ctx, and a statement of one store",
+    "Written": "where a text was written, and what a ledger wrote",
+}
+
+
+@cache
+def places() -> dict[str, list[str]]:
+    """Where each public class is."""
+    places = defaultdict(list)
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(SOURCES).as_posix())
+    return dict(places)
+
+
+def test_a_class_name_that_occurs_twice_has_a_reason() -> None:
+    twice = {name: files for name, files in places().items() if len(files) > 1}
+    assert {name: files for name, files in twice.items() if name not in SHARED} == {}
+
+
+def test_every_reason_for_a_shared_name_is_still_needed() -> None:
+    assert [name for name in SHARED if len(places().get(name, ())) < 2] == []
+
+
+def test_two_classes_of_one_name_never_stand_in_one_package() -> None:
+    allowed = {"BatchWriter", "Keys", "Parser", "Part", "Node", "Fault", "Shape", "Body", "Group"}
+    packages = {
+        name: [file.split("/")[0] for file in files]
+        for name, files in places().items()
+        if name not in allowed
+    }
+    assert [name for name, files in packages.items() if len(set(files)) < len(files)] == []
