@@ -25,11 +25,11 @@ STEPS = 12
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import read
 
 async def main(home, text):
-    async with Local.open(Path(home)) as petra:
+    async with Home.open(Path(home)) as petra:
         if await petra.engine.store.execution("e1") is None:
             await petra.engine.start(read(text).checked(), execution="e1")
         result = await petra.rest("e1")

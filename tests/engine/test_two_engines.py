@@ -31,12 +31,12 @@ STEPS, EXECUTIONS, LEASE_S = 5, 40, 2.0
 PROGRAM = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import read
 from petra.store.base import Fate
 
 async def main(home, dsn, count, stop_at):
-    async with Local.open(Path(home), store=dsn, shard_lease_s=LEASE_S) as petra:
+    async with Home.open(Path(home), store=dsn, shard_lease_s=LEASE_S) as petra:
         store, commits, fenced = petra.engine.store, 0, 0
         inner = store.commit
 
@@ -202,11 +202,11 @@ def test_the_writes_of_one_that_slept_beyond_its_lease_are_refused(
 FAMILY = """
 import asyncio, sys
 from pathlib import Path
-from petra.embedded import Local
+from petra.embedded import Home
 from petra.playbook import read
 
 async def main(home, dsn, count):
-    async with Local.open(Path(home), store=dsn, shard_lease_s=LEASE_S) as petra:
+    async with Home.open(Path(home), store=dsn, shard_lease_s=LEASE_S) as petra:
         child = read(Path(home, "child.yaml").read_text()).checked()
         parent = read(Path(home, "parent.yaml").read_text()).checked()
         if count:
