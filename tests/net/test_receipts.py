@@ -236,7 +236,7 @@ def test_the_order_of_two_resets_of_one_place_is_a_causal_difference() -> None:
 SCRIPT = """
 import sys
 from petra.net import *
-kinds = Decision("a", lambda data: data["kind"])
+kinds = Question("a", lambda data: data["kind"])
 net = Net.of("seeds", places=["a", "b", "c", "\u00e4", "log"], transitions=[
     Transition.of("left", "a -> b", guard=kinds.case("l")),
     Transition.of("right", "a -> c", guard=kinds.case("r")),
