@@ -27,7 +27,7 @@ cases:
 @pytest.mark.spec("S21")
 def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE)
-    result = pytester.runpytest_inprocess("-v")
+    result = pytester.runpytest_subprocess("-v")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -43,17 +43,17 @@ def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
 
 def test_a_case_can_be_chosen_by_its_name(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE)
-    pytester.runpytest_inprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow
 def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE.replace("expect: {status", "expect: {stauts"))
-    result = pytester.runpytest_inprocess()
+    result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*unknown key 'stauts'; did you mean 'status'?*"])
 
 
 def test_files_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", other="suite: something else\n")
-    assert pytester.runpytest_inprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert pytester.runpytest_subprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED
