@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from petra.errors import UsageError
+from petra.errors import ObjectError, UsageError
 from petra.worker.transport import ClosedError, LostError
 from petra.worker.worker import Offer
 from petra.worker.working import refuses_private, set_up_logging, work
 
 if TYPE_CHECKING:
     from petra.worker.remote import Socket
+    from petra.worker.server_objects import ServerObjects
 
 TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -100,7 +101,7 @@ async def _work(
         nonlocal away
         try:
             found = await connected(url, token)
-            await objects.learn()
+            await _learned(objects, found)
         except ClosedError as error:
             refused.append(error)
             raise
@@ -124,6 +125,15 @@ async def _work(
         await objects.close()
     if refused:
         raise UsageError(str(refused[0]))
+
+
+async def _learned(objects: ServerObjects, found: Socket) -> None:
+    """Ask what the server calls its store; one that is gone again by then is asked on the next connection."""
+    try:
+        await objects.learn()
+    except ObjectError as error:
+        found.close()
+        raise LostError(str(error)) from None
 
 
 def _token(file: Path | None) -> str:
