@@ -26,11 +26,12 @@ def patched(value: str, rest: str) -> str:
     return f"{gen}, {rules}}}\n{rest}"
 
 
-def fanned(each: str, join: str) -> str:
+def fanned(each: str, join: str, spec: str = "") -> str:
     """A branch per row, and a join of them."""
     return f"""{GEN}
     next: {{arcs: [{{step: each, foreach: "{{{{ gen.rows }}}}", as: row}}]}}
   - step: each
+    spec: {{{spec}}}
     tool: {each}
     next: {{arcs: [{{step: join}}]}}
   - {{step: join, spec: {{join: {join}}}, tool: {{kind: noop}}}}
@@ -217,7 +218,13 @@ TABLE: dict[str, tuple[str, str]] = {  # the workflow, and what is under executo
     "merge extend": (fanned(ROWS, "{merge: {strategy: extend, into: all}}"), ""),
     "merge merge_object": (fanned(BY_KEY, "{merge: {strategy: merge_object, into: all}}"), ""),
     "merge keyed_by_branch": (fanned(ROW, "{merge: {strategy: keyed_by_branch, into: all}}"), ""),
-    "merge last_wins": (fanned(ROW, "{merge: {strategy: last_wins, into: all}}"), ""),
+    # The order of arrivals decides, so the branches run one after the other.
+    "merge last_wins": (
+        fanned(
+            ROW, "{merge: {strategy: last_wins, into: all}}", "policy: {resources: [{name: one}]}"
+        ),
+        "resources: {one: 1}",
+    ),
     "merge.source": (fanned(ROW, "{merge: {strategy: append, into: all, source: pad}}"), ""),
     "merge.source of a list": (
         fanned(ROWS, "{merge: {strategy: append, into: all, source: 0.id}}"),

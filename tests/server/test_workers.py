@@ -78,6 +78,11 @@ def heard(process: subprocess.Popen[str], words: str) -> str:
     raise AssertionError(f"it never said '{words}'")
 
 
+def begun(tell: Path) -> bool:
+    """Tell whether a run of ``LONG`` has said so: opening the file comes before writing to it."""
+    return tell.exists() and bool(tell.read_text())
+
+
 def run(served: Served, text: str, **workload: Any) -> dict[str, Any]:
     with served.client() as api:
         answer = api.post(
@@ -131,7 +136,7 @@ def test_a_worker_that_is_cut_off_comes_back_and_what_it_runs_is_not_run_again(
         with served.client() as api:
             body = {"playbook": {"text": LONG}, "workload": {"tell": str(tell), "go": str(go)}}
             execution = api.post("/executions", json=body).json()["id"]
-            while not tell.exists():
+            while not begun(tell):
                 assert process.poll() is None
             cut = _cut(process.pid, served.url)
             assert cut
@@ -153,7 +158,7 @@ def test_a_worker_that_is_killed_loses_its_lease_and_the_run_goes_to_another(
             with served.client() as api:
                 body = {"playbook": {"text": LONG}, "workload": {"tell": str(tell), "go": str(go)}}
                 execution = api.post("/executions", json=body).json()["id"]
-            while not tell.exists():
+            while not begun(tell):
                 assert first.poll() is None
         with worker(served) as second:
             heard(second, "works for")
@@ -175,7 +180,7 @@ def test_a_worker_goes_on_while_its_server_is_away_and_its_run_is_not_run_again(
         with served.client() as api:
             body = {"playbook": {"text": LONG}, "workload": {"tell": str(tell), "go": str(go)}}
             execution = api.post("/executions", json=body).json()["id"]
-        while not tell.exists():
+        while not begun(tell):
             assert process.poll() is None
         served.end(number)
         port = served.url.rpartition(":")[2]
