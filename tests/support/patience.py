@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LIMIT = 0.5
+LIMIT = 2 / 3
 AGAIN_S = 10.0
 
 
