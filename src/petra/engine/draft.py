@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import TYPES, body_end, execution_row, item_row, status_of
 from petra.engine.dispatch import Dispatcher
-from petra.engine.entries import Entries, Entry
 from petra.engine.limits import WORDS_MAX
 from petra.engine.references import objects_of
 from petra.engine.workers import Link
@@ -64,7 +64,7 @@ class Submission(msgspec.Struct):
     part: tuple[Link, str, int] | None = None
     letter: str = ""
     alone: bool = False
-    hand: Any = None
+    brought: Any = None
     """Large values that were brought for it (see ``petra.engine.shelf``)."""
 
     def reply(self, answered: Answered) -> None:
@@ -113,12 +113,12 @@ def reported(
 
 
 def out_by_shard(
-    dispatcher: Dispatcher, waiting: Iterable[Submission], entries: Entries
+    dispatcher: Dispatcher, waiting: Iterable[Submission], cache: Cache
 ) -> Counter[int]:
     """Count what of each shard is with workers, or came back from them and is not durable yet."""
     found = dispatcher.out()
     found.update(rows.shard_of(one.execution) for one in waiting if one.part is not None)
-    found.update(map(rows.shard_of, entries.busy()))
+    found.update(map(rows.shard_of, cache.busy()))
     return found
 
 

@@ -24,7 +24,9 @@ import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
+from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
+from petra.engine.courier import Courier
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.draft import (
@@ -39,7 +41,6 @@ from petra.engine.draft import (
     request_hash,
     taken_back,
 )
-from petra.engine.entries import Entries, Entry
 from petra.engine.expected import Expected
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
@@ -50,7 +51,6 @@ from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.manners import check
 from petra.engine.news import Notice, Topic
-from petra.engine.post import Post
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.removal import remove
@@ -109,23 +109,23 @@ class Engine:
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
-        self.entries = Entries(store, owns=self.shards.owns)
+        self.cache = Cache(store, owns=self.shards.owns)
         self.dispatcher = Dispatcher(
-            self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
+            self.cache, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.dispatcher.unfit = self._reported
         self.dispatcher.pages = self._rows_behind
         self.dispatcher.secure = self._secure
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
-        self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
+        self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Submission] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
-        self._post = Post(
-            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
+        self._courier = Courier(
+            store, self.cache, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
             unfit=self._unfit, scope=self.scope,
         )  # fmt: skip
         self._recovery = Recovery(
@@ -139,15 +139,13 @@ class Engine:
             begun=self._begun,
             lost=self._shards_lost,
             kept=self._shards_kept,
-            out=lambda: out_by_shard(
-                self.dispatcher, chain(self._inbox, self._porter), self.entries
-            ),
+            out=lambda: out_by_shard(self.dispatcher, chain(self._inbox, self._porter), self.cache),
         )
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
-            store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
-            post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
+            store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
+            courier=self._courier, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
             pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
         self._expected = Expected()
@@ -182,7 +180,7 @@ class Engine:
 
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
-        self._post.stop()
+        self._courier.stop()
         for row in self.dispatcher.held():
             self._inbox.push(taken_back(row))
         self._inbox.end()
@@ -212,7 +210,7 @@ class Engine:
         The same command id again gives the same answer, and starts nothing. A net that is sure to get stuck or to pile
         up refuses it, unless ``allow_unsound``; so does a secret that a worker misses.
         """
-        program = self.entries.compiled(playbook)
+        program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
             allow_unsound=allow_unsound,
@@ -326,7 +324,7 @@ class Engine:
 
     async def _through(self, requests: Sequence[Submission]) -> None:
         """Have requests decided and committed, and wait for that, whatever comes of them."""
-        await self.entries.warm(request.execution for request in requests)
+        await self.cache.warm(request.execution for request in requests)
         answers = []
         for request in requests:
             request.answer = asyncio.get_running_loop().create_future()
@@ -341,8 +339,8 @@ class Engine:
             UnknownExecutionError: there is none of that id.
         """
         if self.shards.owns(execution):
-            return await self.entries.load(execution)
-        return await self.entries.read(execution)
+            return await self.cache.load(execution)
+        return await self.cache.read(execution)
 
     # Workers
 
@@ -474,12 +472,12 @@ class Engine:
 
     async def _sweep_loop(self) -> None:
         while True:
-            await self._post.look()
+            await self._courier.look()
             self.dispatcher.sweep()
             await self._pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
-            await self._post.wait(SWEEP_S)
+            await self._courier.wait(SWEEP_S)
 
     async def _retain(self) -> None:
         assert self._retention is not None, "it is asked for"
@@ -494,7 +492,7 @@ class Engine:
 
     async def _forget(self, gone: Collection[str]) -> None:
         for execution in gone:
-            self.entries.drop(execution)
+            self.cache.drop(execution)
             self.feed.gone(execution)
         await self.logs.remove(gone)
 
@@ -504,14 +502,14 @@ class Engine:
         """There is more to act for: runs that were out, timers, letters."""
         self._recovery.begin()
         self._wakes.look_again()
-        self._post.look_soon()
+        self._courier.look_soon()
 
     def _fenced(self, shard: int) -> None:
         """The store says that a shard is somebody else's."""
         self.shards.lose([shard], self._owner)
 
     def _shards_lost(self, shards: Collection[int]) -> None:
-        self.entries.forget(shards)
+        self.cache.forget(shards)
         self.dispatcher.forget(shards)
         self.feed.moved(shards)
 
@@ -523,7 +521,7 @@ class Engine:
         if notice == MOVED:
             self.shards.notice()
         else:
-            self._post.heard(notice)
+            self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:
         """Tell whoever waits for an answer that there will be none."""

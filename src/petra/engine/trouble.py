@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.draft import Submission
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.limits import WORDS_MAX
 from petra.errors import PetraError
 from petra.kernel import commands as c
