@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from petra.clock import Clock
 from petra.engine.cache import Cache
+from petra.engine.changes import Draft, change_of
 from petra.engine.codec import playbook_row
 from petra.engine.courier import ANSWER, Courier
-from petra.engine.draft import Draft, change_of
 from petra.engine.letters import failed_start, letters_of
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes

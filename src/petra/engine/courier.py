@@ -17,13 +17,14 @@ from typing import Any
 import msgspec
 
 from petra.clock import Clock, doze
+from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
-from petra.engine.draft import Answered, Submission, answer_of, known_answer
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
+from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
@@ -160,7 +161,7 @@ class Courier:
         now = self._clock.now()
         reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
         letters = () if reply is None else (reply,)
-        answers = (answer_of(request, reason, 0, now),) if request.command else ()
+        answers = (request.stored_answer(reason, 0, now),) if request.command else ()
         heard = (f"{ANSWER} {request.command}",) if request.command else ()
         notices = (*self.notices(letters), *heard)
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)

@@ -17,18 +17,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from petra.clock import Clock
+from petra.engine.answers import Answered, known_answer
 from petra.engine.batches import Batches
 from petra.engine.cache import Cache, Entry
+from petra.engine.changes import Draft
 from petra.engine.courier import TAKEN, Courier
 from petra.engine.dispatch import Dispatcher
-from petra.engine.draft import (
-    Answered,
-    Draft,
-    Submission,
-    answer_of,
-    known_answer,
-    refused_act,
-)
 from petra.engine.effects import note, note_released
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
@@ -36,6 +30,7 @@ from petra.engine.limits import BATCH_MAX, RETRY_S
 from petra.engine.news import Told
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
+from petra.engine.submissions import Submission
 from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
@@ -232,12 +227,12 @@ class Decider:
             note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
-            refused = refused_act(decision.events)
+            refused = _refused_act(decision.events)
         draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
+            draft.answers.append(request.stored_answer(refused, entry.state.seq, at))
 
     async def _entry(self, request: Submission) -> Entry | None:
         if request.program is None:
@@ -479,3 +474,8 @@ def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
     """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
     keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
     return [drafts.pop(key) for key in keys]
+
+
+def _refused_act(events: list[e.AnyEvent]) -> str:
+    """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any, Self
@@ -24,24 +25,12 @@ import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
+from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.courier import Courier
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
-from petra.engine.draft import (
-    Answered,
-    Asked,
-    Make,
-    Submission,
-    known_answer,
-    lost_delivery,
-    out_by_shard,
-    reported,
-    request_hash,
-    taken_back,
-)
-from petra.engine.expected import Expected
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -59,6 +48,15 @@ from petra.engine.retries import Retries
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
+from petra.engine.submissions import (
+    CallerMake,
+    Make,
+    Submission,
+    of_lost_delivery,
+    of_report,
+    of_taken_back,
+    of_time,
+)
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -139,7 +137,7 @@ class Engine:
             begun=self._begun,
             lost=self._shards_lost,
             kept=self._shards_kept,
-            out=lambda: out_by_shard(self.dispatcher, chain(self._inbox, self._porter), self.cache),
+            out=self._out_by_shard,
         )
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
@@ -148,7 +146,7 @@ class Engine:
             courier=self._courier, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
             pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
-        self._expected = Expected()
+        self._awaited = AwaitedAnswers()
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -182,7 +180,7 @@ class Engine:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
         self._courier.stop()
         for row in self.dispatcher.held():
-            self._inbox.push(taken_back(row))
+            self._inbox.push(of_taken_back(row))
         self._inbox.end()
         if self._deciding is not None:
             await self._deciding
@@ -257,7 +255,7 @@ class Engine:
         return await self._ask(execution, make, command=command, request=given, target=target)
 
     async def ask(
-        self, execution: str, make: Asked, *, command: str = "", request: Any = None
+        self, execution: str, make: CallerMake, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable.
 
@@ -282,9 +280,9 @@ class Engine:
         self.check()
         admit.execution_id(execution)
         admit.command_id(command)
-        await self._expected.alone(command)
+        await self._awaited.alone(command)
         self.check()
-        answer = self._expected.add(command or make)
+        answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
             given = known_answer(known, request) if known is not None else None
@@ -423,7 +421,7 @@ class Engine:
         if counts is None:
             link.send(frames.Ack(parts=[(given.lease, given.part)]))
         else:
-            self._inbox.push(reported(link, given, self.dispatcher.holds))
+            self._inbox.push(of_report(link, given, self.dispatcher.holds))
 
     def _own_lines(self, link: Link, frame: frames.Log) -> frames.Log:
         """Return the lines of executions that a worker has runs of, or had; others are none of its business."""
@@ -454,10 +452,10 @@ class Engine:
             self.dispatcher.placed(link, made, written)
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
-        self._inbox.push(lost_delivery(row))
+        self._inbox.push(of_lost_delivery(row))
 
     async def _deliveries_lost(self, found: Sequence[rows.PendingRow]) -> None:
-        await self._through([lost_delivery(row) for row in found])
+        await self._through([of_lost_delivery(row) for row in found])
 
     async def _pump(self) -> None:
         """Hand out what workers have room for, unless our shards may be somebody else's by now."""
@@ -468,7 +466,7 @@ class Engine:
 
     async def _time_loop(self) -> None:
         async for executions in self._wakes.due():
-            await self._through([Submission(one, lambda at: c.Tick(now=at)) for one in executions])
+            await self._through([of_time(one) for one in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
@@ -504,6 +502,14 @@ class Engine:
         self._wakes.look_again()
         self._courier.look_soon()
 
+    def _out_by_shard(self) -> Counter[int]:
+        """Count what of each shard is with workers, or came back from them and is not durable yet."""
+        out = self.dispatcher.out()
+        waiting = chain(self._inbox, self._porter)
+        out.update(rows.shard_of(one.execution) for one in waiting if one.part is not None)
+        out.update(map(rows.shard_of, self.cache.busy()))
+        return out
+
     def _fenced(self, shard: int) -> None:
         """The store says that a shard is somebody else's."""
         self.shards.lose([shard], self._owner)
@@ -528,7 +534,7 @@ class Engine:
         for request in self._inbox.drain():
             request.fail(why)
         self._inbox.end()
-        self._expected.fail(why)
+        self._awaited.fail(why)
         self.feed.close(why)
 
 

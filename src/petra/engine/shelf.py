@@ -17,7 +17,6 @@ from typing import Any
 
 from petra.clock import Clock
 from petra.engine.cutting import cut_object
-from petra.engine.draft import Submission
 from petra.engine.limits import (
     BRING_AT_ONCE,
     BRING_MAX,
@@ -27,6 +26,7 @@ from petra.engine.limits import (
     RETRY_S,
     SHELF_BYTES,
 )
+from petra.engine.submissions import Submission
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
