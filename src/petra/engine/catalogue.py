@@ -22,7 +22,6 @@ from petra.store.base import Store
 from petra.store.rows import Batch
 from petra.store.rows import PlaybookRow as Row
 
-
 ANY = "*"
 """What a playbook ``replaces`` that takes the place of whatever is there, and comes into no empty one."""
 
