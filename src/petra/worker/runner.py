@@ -45,8 +45,8 @@ from petra.worker.results import (
     room_of,
     stored,
 )
+from petra.worker.short_iterations import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.storing import Storing
-from petra.worker.stride import STRIDE_MAX, Stride, Strider, tools_of
 from petra.worker.taking import taken, takes_nothing
 from petra.worker.work import Work
 

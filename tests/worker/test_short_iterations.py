@@ -17,7 +17,7 @@ from petra.wire import Iteration, Report
 from petra.wire import frames as f
 from petra.worker import Worker
 from petra.worker.results import TINY
-from petra.worker.stride import Stride, Strider
+from petra.worker.short_iterations import Stride, Strider
 
 
 class CountingPython(PythonTool):
