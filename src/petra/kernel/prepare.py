@@ -24,7 +24,7 @@ PERSON_MAX = 400
 
 
 @dataclass(slots=True)
-class Opened:
+class Prepared:
     """What a run begins with."""
 
     items: Listed | None = None
@@ -32,7 +32,7 @@ class Opened:
     armed: e.Armed | None = None
 
 
-def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
+def prepared(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Prepared:
     """Evaluate what a run begins with.
 
     Raises:
@@ -40,10 +40,10 @@ def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
     """
     if plan.loop is not None:
         items, most = items_of(turn, plan.loop, view, None)
-        return Opened(items=items, max_in_flight=most)
+        return Prepared(items=items, max_in_flight=most)
     if plan.mode in ("human", "wait", "playbook"):
-        return Opened(armed=arm(turn, plan, view, run_id, attempt=1))
-    return Opened()
+        return Prepared(armed=arm(turn, plan, view, run_id, attempt=1))
+    return Prepared()
 
 
 def items_of(
