@@ -31,7 +31,7 @@ LARGE_FILES = {
     "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
     "src/petra/engine/decider.py": "one way: take, decide, commit, release",
     "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
-    "src/petra/engine/post.py": "letters taken and letters sent, which share what is open",
+    "src/petra/engine/courier.py": "letters taken and letters sent, which share what is open",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",
     "src/petra/library.py": "which playbook is meant, where it lies, and what it brings along",
     "src/petra/kinds.py": "what every kind takes, on one page",

@@ -28,7 +28,7 @@ class Line:
         self.cancelled: list[str] = []
 
     def send(self, frame: frames.AnyFrame) -> None:
-        if isinstance(frame, frames.Assign):
+        if isinstance(frame, frames.Assignments):
             self.given += frame.assignments
         elif isinstance(frame, frames.Cancel):
             self.cancelled += frame.leases

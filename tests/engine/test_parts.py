@@ -59,7 +59,7 @@ def played(play: Callable[[Engine, Link, Assignment], Awaitable[None]]) -> None:
             link = Link()
             await engine.receive(link, f.Hello(worker="w", slots=1000, credit=1))
             await engine.start(BOOK, execution="e1")
-            (given,) = (await link.next(f.Assign)).assignments
+            (given,) = (await link.next(f.Assignments)).assignments
             await play(engine, link, given)
         await store.close()
 
@@ -77,7 +77,7 @@ def test_a_part_is_acknowledged_by_its_number_and_more_is_sent_under_the_same_le
         assert [one.path[0] for one in further.iterations] == list(range(512, 768))
         await engine.receive(link, part(given, 1, range(256)))
         assert (await link.next(f.Ack)).parts == [(given.lease, 1)]
-        entry = await engine.entries.load("e1")
+        entry = await engine.cache.load("e1")
         (run,) = entry.state.runs.values()
         assert run.loop is not None
         assert run.loop.done == 256
@@ -97,7 +97,7 @@ def test_a_worker_that_comes_back_is_sent_again_what_it_may_have_missed() -> Non
         engine.lost(link)
         await engine.receive(again, part(given, 2, range(256, 768)))
         await again.next(f.Ack)
-        entry = await engine.entries.load("e1")
+        entry = await engine.cache.load("e1")
         (run,) = entry.state.runs.values()
         assert [chunk.delivery for chunk in run.chunks.values()] == [1]
 

@@ -53,7 +53,7 @@ class Hands:
         self.read_before_first = 0
 
     def send(self, frame: frames.AnyFrame) -> None:
-        if isinstance(frame, frames.Assign):
+        if isinstance(frame, frames.Assignments):
             if not self.taken:
                 self.read_before_first = len(self._store.logs_read)
             self.taken += len(frame.assignments)
@@ -180,11 +180,11 @@ def test_an_execution_that_left_memory_goes_on_when_it_is_needed(tmp_path: Path)
         )
         store = await SqliteStore.open(tmp_path / "petra.db")
         async with local(store) as petra:
-            petra.engine.entries._most = 10
+            petra.engine.cache._most = 10
             for number in range(50):
                 await petra.run(book, execution=f"e{number}")
-            assert len(petra.engine.entries) <= 10
-            assert petra.engine.entries.cached("e0") is None
+            assert len(petra.engine.cache) <= 10
+            assert petra.engine.cache.get("e0") is None
             await petra.engine.ask("e0", lambda now: c.SendSignal(now=now, name="go"))
             assert (await petra.rest("e0")).output == 42
         await store.close()
@@ -216,8 +216,8 @@ def test_a_child_is_neither_lost_nor_started_twice_when_the_engine_dies(
                 dead.append("letter")
 
             def die() -> None:
-                monkeypatch.setattr(petra.engine._post, "take", never)
-                monkeypatch.setattr(petra.engine._post, "look", never)
+                monkeypatch.setattr(petra.engine._courier, "take", never)
+                monkeypatch.setattr(petra.engine._courier, "look", never)
 
             if when == "the child was not begun":
                 die()

@@ -154,7 +154,7 @@ def test_any_engine_takes_any_command_and_gives_the_answer() -> None:
             ]
             assert sent[0] == sent[1]
             assert (await one.rest(name)).output == 42
-            assert one.engine.entries.cached(name) is None
+            assert one.engine.cache.get(name) is None
             records = [from_row(row) for row in await store.read(name)]
             assert verify(name, records) is None
             assert sum(row.type == "signal.received" for row in await store.read(name)) <= 1
@@ -234,7 +234,7 @@ def test_one_that_lost_its_shards_writes_nothing_and_stops_acting() -> None:
 
             await until(passed_on)
             assert len(await store.read("e1")) == version
-            assert one.engine.entries.cached("e1") is None
+            assert one.engine.cache.get("e1") is None
             assert not one.engine.shards.owns("e1")
             assert [letter.id for letter in await store.letters()] == ["c1"]
             asking.cancel()

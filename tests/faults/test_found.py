@@ -31,7 +31,7 @@ class Link:
 
     @property
     def assigned(self) -> list[Assignment]:
-        frames = [frame for frame in self.sent if isinstance(frame, f.Assign)]
+        frames = [frame for frame in self.sent if isinstance(frame, f.Assignments)]
         return [given for frame in frames for given in frame.assignments]
 
 

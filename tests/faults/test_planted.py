@@ -18,7 +18,7 @@ from ordeal import Ordeal
 from ordeal.invariants import judge
 from ordeal.plan import Plan
 
-from petra.engine import admit, batches, decider, draft
+from petra.engine import admit, batches, changes, decider
 from petra.engine.cutting import Cutter
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
@@ -115,12 +115,12 @@ def _every_engine_believes_that_the_last_one_closed_in_order(patch: pytest.Monke
 
 
 def _wake_ups_are_not_stored(patch: pytest.MonkeyPatch) -> None:
-    true = draft.change_of
+    true = changes.change_of
     patch.setattr(batches, "change_of", lambda made, _due: true(made, None))
 
 
 def _rows_show_the_first_status_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(draft, "status_of", lambda *_: ("running", ""))
+    patch.setattr(changes, "status_of", lambda *_: ("running", ""))
 
 
 def _a_run_that_ended_stays_out(patch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,6 @@ def _the_same_batch_is_stored_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _answers_are_not_stored(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decider, "answer_of", lambda *_: None)
     _rewrite(patch, Decider, "_decide", "if request.command:", "if False:")
 
 

@@ -29,8 +29,8 @@ from petra.desk import Result
 from petra.embedded import Home
 from petra.embedded.hands import begun, starter
 from petra.engine import Engine
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import LogFiles
 from petra.engine.plight import explained
 from petra.kernel import Record

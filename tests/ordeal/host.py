@@ -125,7 +125,7 @@ class Host:
             objects=self._disk(unreachable=True),
         )
         self._handed_back = False
-        engine.entries._most = self._plan.entries_most
+        engine.cache._most = self._plan.entries_most
         engine.feed.attach(Topic.RECORDS, Ear(taken=self._heard))
         try:
             await engine.__aenter__()

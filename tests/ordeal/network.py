@@ -23,7 +23,7 @@ REPEATABLE = (
     f.Heartbeat,
     f.Want,
     f.Checked,
-    f.Assign,
+    f.Assignments,
     f.Further,
     f.Cancel,
     f.Ack,

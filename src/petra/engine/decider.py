@@ -17,25 +17,20 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from petra.clock import Clock
+from petra.engine.answers import Answered, known_answer
 from petra.engine.batches import Batches
+from petra.engine.cache import Cache, Entry
+from petra.engine.changes import Draft
+from petra.engine.courier import TAKEN, Courier
 from petra.engine.dispatch import Dispatcher
-from petra.engine.draft import (
-    Answered,
-    Draft,
-    Submission,
-    answer_of,
-    known_answer,
-    refused_act,
-)
 from petra.engine.effects import note, note_released
-from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import BATCH_MAX, RETRY_S
 from petra.engine.news import Told
-from petra.engine.post import TAKEN, Post
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
+from petra.engine.submissions import Submission
 from petra.engine.trouble import incident, one_by_one, told, words
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
@@ -61,9 +56,9 @@ class Decider:
         store: Store,
         clock: Clock,
         shards: Shards,
-        entries: Entries,
+        cache: Cache,
         inbox: Inbox[Submission],
-        post: Post,
+        courier: Courier,
         wakes: Wakes,
         dispatcher: Dispatcher,
         feed: Feed,
@@ -80,10 +75,10 @@ class Decider:
         self._store = store
         self._clock = clock
         self._shards = shards
-        self._entries = entries
+        self._cache = cache
         self._inbox = inbox
-        self._post = post
-        self._batches = Batches(entries, shards, wakes, post, clock)
+        self._courier = courier
+        self._batches = Batches(cache, shards, wakes, courier, clock)
         self._dispatcher = dispatcher
         self._feed = feed
         self._pump = pump
@@ -140,7 +135,7 @@ class Decider:
         execution = request.execution
         if request.program is not None or execution in drafts:
             return False
-        entry = self._entries.cached(execution)
+        entry = self._cache.get(execution)
         if entry is None:
             return False
         self._decide(_begin(drafts, entry), request)
@@ -169,7 +164,7 @@ class Decider:
         others = [one for one in requests if not self._shards.owns(one.execution)]
         if not others:
             return requests
-        self._post.pass_on(others)
+        self._courier.pass_on(others)
         return [one for one in requests if self._shards.owns(one.execution)]
 
     def _undecidable(self, drafts: dict[str, Draft], request: Submission, error: Exception) -> None:
@@ -177,7 +172,7 @@ class Decider:
         if not isinstance(error, PetraError):
             _log.exception("execution %s: a command could not be decided", request.execution)
         draft = drafts.pop(request.execution, None)
-        self._entries.drop(request.execution)
+        self._cache.drop(request.execution)
         self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
@@ -195,7 +190,7 @@ class Decider:
             link.send(frames.Ack(parts=[(lease, number)]))
         # a letter that a bug of ours keeps from being carried out stays, for a version without it
         if request.letter and (request.command or isinstance(error, PetraError)):
-            self._post.refuse(request, words(error))
+            self._courier.refuse(request, words(error))
 
     def _lacking(self, drafts: dict[str, Draft], request: Submission, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
@@ -209,7 +204,7 @@ class Decider:
             draft.entry.busy -= 1
             self._feed.stirred(request.execution)
             if draft.entry.state.seq != draft.expected or draft.created:
-                self._entries.drop(request.execution)
+                self._cache.drop(request.execution)
             before = [earlier for earlier, _ in draft.requests]
         self._porter.bring(before, request, lack)
 
@@ -218,7 +213,7 @@ class Decider:
         if request.target is not None:
             entry.program.versions[request.target.digest] = request.target
         command = request.make(self._clock.now())
-        shelf = request.hand or self._porter.shelf
+        shelf = request.brought or self._porter.shelf
         decision = decide(entry.program, entry.state, command, shelf)
         at = entry.state.now
         draft.write(decision, at)
@@ -232,25 +227,25 @@ class Decider:
             note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
-            refused = refused_act(decision.events)
+            refused = _refused_act(decision.events)
         draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
+            draft.answers.append(request.stored_answer(refused, entry.state.seq, at))
 
     async def _entry(self, request: Submission) -> Entry | None:
         if request.program is None:
-            return await self._entries.load(request.execution)
-        if (known := self._entries.cached(request.execution)) is not None:
+            return await self._cache.load(request.execution)
+        if (known := self._cache.get(request.execution)) is not None:
             await self._exists(request, known)
             return None
         if request.letter and await self._store.execution(request.execution) is not None:
             # a letter may come twice, and the same start decided again looks like one that was stored
-            await self._exists(request, await self._entries.load(request.execution))
+            await self._exists(request, await self._cache.load(request.execution))
             return None
         state = State(id=request.execution)
-        return self._entries.add(
+        return self._cache.add(
             request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
         )
 
@@ -330,7 +325,7 @@ class Decider:
     def _unstorable(self, draft: Draft, error: Exception) -> None:
         """What was decided for an execution cannot be stored: find out which command is the trouble."""
         draft.entry.busy -= 1
-        self._entries.drop(draft.entry.state.id)
+        self._cache.drop(draft.entry.state.id)
         self._feed.stirred(draft.entry.state.id)
         if len(draft.requests) == 1:
             self._give_up(draft.requests[0][0], error)
@@ -342,7 +337,7 @@ class Decider:
     def _not_applied(self, draft: Draft, outcome: ChangeFate) -> None:
         """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
         draft.entry.busy -= 1
-        self._entries.drop(outcome.execution)
+        self._cache.drop(outcome.execution)
         self._feed.stirred(outcome.execution)
         fenced = outcome.fate is Fate.FENCED
         if fenced:
@@ -363,7 +358,7 @@ class Decider:
         except UsageError as error:
             request.fail(error)
         if request.letter:
-            self._post.discard(request)
+            self._courier.discard(request)
 
     async def _exists(self, request: Submission, entry: Entry) -> None:
         """There is an execution of that id; perhaps it was this very command that started it."""
@@ -380,7 +375,7 @@ class Decider:
         """There is an execution of that id, so it cannot be started."""
         request.reply(Answered(request.execution, TAKEN))
         if request.letter:
-            self._post.refuse(request, TAKEN)
+            self._courier.refuse(request, TAKEN)
 
     def _again(self, draft: Draft) -> None:
         """Decide anew what was decided against a state that is not the stored one."""
@@ -400,7 +395,7 @@ class Decider:
             self._tell(draft)
             self._carry_out(draft)
             if draft.taken:
-                self._post.closed(draft.taken)
+                self._courier.closed(draft.taken)
             for request, refused in draft.requests:
                 if request.part is not None:
                     link, lease, number = request.part
@@ -413,7 +408,7 @@ class Decider:
             link.send(frames.Ack(parts=parts))
         for draft in drafts:
             for letter in draft.letters:
-                await self._post.take(letter)
+                await self._courier.take(letter)
 
     async def _refused(self, request: Submission, answered: Answered) -> None:
         """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
@@ -479,3 +474,8 @@ def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
     """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
     keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
     return [drafts.pop(key) for key in keys]
+
+
+def _refused_act(events: list[e.AnyEvent]) -> str:
+    """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 import msgspec
 
 from petra.clock import Clock
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.engine.leases import Leases
 from petra.engine.limits import (
     ASSIGN_MAX,
@@ -49,7 +49,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        entries: Entries,
+        cache: Cache,
         clock: Clock,
         expired: Callable[[PendingRow], None],
         lease_s: float = LEASE_S,
@@ -62,7 +62,7 @@ class Dispatcher:
         """Takes the report of what no frame can hold, as if the worker had given it."""
         self._parcels = Parcels()
         self._hands_out = hands_out
-        self._entries = entries
+        self._cache = cache
         self._clock = clock
         self._expired = expired
         self.lease_s = lease_s
@@ -222,7 +222,7 @@ class Dispatcher:
         if worker.session and self.secure is not None:
             self.secure(worker.link, made)
         else:
-            worker.link.send(frames.Assign(assignments=made))
+            worker.link.send(frames.Assignments(assignments=made))
 
     def unplaced(self, made: Sequence[Assignment]) -> list[PendingRow]:
         """Return what is to be written down before a worker elsewhere gets these assignments."""
@@ -236,7 +236,7 @@ class Dispatcher:
             if one.lease not in written:
                 self.reported(one.lease)
         if going:
-            link.send(frames.Assign(assignments=going))
+            link.send(frames.Assignments(assignments=going))
         self._not_sent(link, len(made) - len(going))
 
     def take_back(self, link: Link, made: Sequence[Assignment]) -> None:
@@ -288,7 +288,7 @@ class Dispatcher:
         """Read the executions of the next offers at once, as after a restart, when none is in memory."""
         some = [one.row.execution for one in itertools.islice(waiting, most) if one.given is None]
         with contextlib.suppress(UnavailableError):
-            await self._entries.warm(some)
+            await self._cache.warm(some)
 
     async def _made(self, offer: Queued) -> bool:
         """Make an assignment from the state as it is; False where that cannot be done now.
@@ -299,7 +299,7 @@ class Dispatcher:
             return True
         row, pending = offer.row, offer.row.pending
         try:
-            entry = self._entries.cached(row.execution) or await self._entries.load(row.execution)
+            entry = self._cache.get(row.execution) or await self._cache.load(row.execution)
         except UnavailableError:
             return False
         if entry.busy:
@@ -331,7 +331,7 @@ class Dispatcher:
             or self._leases.is_out(row)
         ):
             return None
-        program = self._entries.latest(given.playbook, offer.program)
+        program = self._cache.latest(given.playbook, offer.program)
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
@@ -541,7 +541,7 @@ class Dispatcher:
                 link.send(value)
         for digest in digests:
             try:
-                program = await self._entries.program(digest)
+                program = await self._cache.program(digest)
             except UnavailableError:
                 raise
             except PetraError as error:

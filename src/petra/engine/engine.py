@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any, Self
@@ -24,23 +25,12 @@ import msgspec
 
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
+from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
+from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
+from petra.engine.courier import Courier
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
-from petra.engine.draft import (
-    Answered,
-    Asked,
-    Make,
-    Submission,
-    known_answer,
-    lost_delivery,
-    out_by_shard,
-    reported,
-    request_hash,
-    taken_back,
-)
-from petra.engine.entries import Entries, Entry
-from petra.engine.expected import Expected
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -50,7 +40,6 @@ from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.manners import check
 from petra.engine.news import Notice, Topic
-from petra.engine.post import Post
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.removal import remove
@@ -59,6 +48,15 @@ from petra.engine.retries import Retries
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Owner, Shards
 from petra.engine.shelf import Porter
+from petra.engine.submissions import (
+    CallerMake,
+    Make,
+    Submission,
+    of_lost_delivery,
+    of_report,
+    of_taken_back,
+    of_time,
+)
 from petra.engine.wakes import Wakes
 from petra.engine.workers import Link
 from petra.kernel import Program
@@ -110,23 +108,23 @@ class Engine:
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
-        self.entries = Entries(store, owns=self.shards.owns)
+        self.cache = Cache(store, owns=self.shards.owns)
         self.dispatcher = Dispatcher(
-            self.entries, self.clock, self._lease_expired, lease_s, self.shards.hands_out
+            self.cache, self.clock, self._lease_expired, lease_s, self.shards.hands_out
         )
         self.dispatcher.unfit = self._reported
         self.dispatcher.pages = self._rows_behind
         self.dispatcher.secure = self._secure
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
-        self.lookout = Lookout(self.feed, self.entries, self.clock, self.shards.owns)
+        self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self.life = Life(self.clock, self._stopped)
         self._inbox: Inbox[Submission] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
-        self._post = Post(
-            store, self.entries, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
+        self._courier = Courier(
+            store, self.cache, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
             unfit=self._unfit, scope=self.scope,
         )  # fmt: skip
         self._recovery = Recovery(
@@ -140,18 +138,16 @@ class Engine:
             begun=self._begun,
             lost=self._shards_lost,
             kept=self._shards_kept,
-            out=lambda: out_by_shard(
-                self.dispatcher, chain(self._inbox, self._porter), self.entries
-            ),
+            out=self._out_by_shard,
         )
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
         self._decider = Decider(
-            store=store, clock=self.clock, shards=self.shards, entries=self.entries, inbox=self._inbox,
-            post=self._post, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
+            store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
+            courier=self._courier, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
             pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
         )  # fmt: skip
-        self._expected = Expected()
+        self._awaited = AwaitedAnswers()
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -183,9 +179,9 @@ class Engine:
 
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
-        self._post.stop()
+        self._courier.stop()
         for row in self.dispatcher.held():
-            self._inbox.push(taken_back(row))
+            self._inbox.push(of_taken_back(row))
         self._inbox.end()
         if self._deciding is not None:
             await self._deciding
@@ -214,7 +210,7 @@ class Engine:
         The same command id again gives the same answer, and starts nothing. A net that is sure to get stuck or to pile
         up refuses it, unless ``allow_unsound``; so does a secret that a worker misses.
         """
-        program = self.entries.compiled(playbook)
+        program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
             allow_unsound=allow_unsound, namespace=namespace,
@@ -263,7 +259,7 @@ class Engine:
         return await self._ask(execution, make, command=command, request=given, target=target)
 
     async def ask(
-        self, execution: str, make: Asked, *, command: str = "", request: Any = None
+        self, execution: str, make: CallerMake, *, command: str = "", request: Any = None
     ) -> Answered:
         """Give an execution a command; the answer comes when what was decided is durable.
 
@@ -288,9 +284,9 @@ class Engine:
         self.check()
         admit.execution_id(execution)
         admit.command_id(command)
-        await self._expected.alone(command)
+        await self._awaited.alone(command)
         self.check()
-        answer = self._expected.add(command or make)
+        answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
             given = known_answer(known, request) if known is not None else None
@@ -330,7 +326,7 @@ class Engine:
 
     async def _through(self, requests: Sequence[Submission]) -> None:
         """Have requests decided and committed, and wait for that, whatever comes of them."""
-        await self.entries.warm(request.execution for request in requests)
+        await self.cache.warm(request.execution for request in requests)
         answers = []
         for request in requests:
             request.answer = asyncio.get_running_loop().create_future()
@@ -345,8 +341,8 @@ class Engine:
             UnknownExecutionError: there is none of that id.
         """
         if self.shards.owns(execution):
-            return await self.entries.load(execution)
-        return await self.entries.read(execution)
+            return await self.cache.load(execution)
+        return await self.cache.read(execution)
 
     # Workers
 
@@ -429,7 +425,7 @@ class Engine:
         if counts is None:
             link.send(frames.Ack(parts=[(given.lease, given.part)]))
         else:
-            self._inbox.push(reported(link, given, self.dispatcher.holds))
+            self._inbox.push(of_report(link, given, self.dispatcher.holds))
 
     def _own_lines(self, link: Link, frame: frames.Log) -> frames.Log:
         """Return the lines of executions that a worker has runs of, or had; others are none of its business."""
@@ -460,10 +456,10 @@ class Engine:
             self.dispatcher.placed(link, made, written)
 
     def _lease_expired(self, row: rows.PendingRow) -> None:
-        self._inbox.push(lost_delivery(row))
+        self._inbox.push(of_lost_delivery(row))
 
     async def _deliveries_lost(self, found: Sequence[rows.PendingRow]) -> None:
-        await self._through([lost_delivery(row) for row in found])
+        await self._through([of_lost_delivery(row) for row in found])
 
     async def _pump(self) -> None:
         """Hand out what workers have room for, unless our shards may be somebody else's by now."""
@@ -474,16 +470,16 @@ class Engine:
 
     async def _time_loop(self) -> None:
         async for executions in self._wakes.due():
-            await self._through([Submission(one, lambda at: c.Tick(now=at)) for one in executions])
+            await self._through([of_time(one) for one in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
-            await self._post.look()
+            await self._courier.look()
             self.dispatcher.sweep()
             await self._pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
-            await self._post.wait(SWEEP_S)
+            await self._courier.wait(SWEEP_S)
 
     async def _retain(self) -> None:
         assert self._retention is not None, "it is asked for"
@@ -498,7 +494,7 @@ class Engine:
 
     async def _forget(self, gone: Collection[str]) -> None:
         for execution in gone:
-            self.entries.drop(execution)
+            self.cache.drop(execution)
             self.feed.gone(execution)
         await self.logs.remove(gone)
 
@@ -508,14 +504,22 @@ class Engine:
         """There is more to act for: runs that were out, timers, letters."""
         self._recovery.begin()
         self._wakes.look_again()
-        self._post.look_soon()
+        self._courier.look_soon()
+
+    def _out_by_shard(self) -> Counter[int]:
+        """Count what of each shard is with workers, or came back from them and is not durable yet."""
+        out = self.dispatcher.out()
+        waiting = chain(self._inbox, self._porter)
+        out.update(rows.shard_of(one.execution) for one in waiting if one.part is not None)
+        out.update(map(rows.shard_of, self.cache.busy()))
+        return out
 
     def _fenced(self, shard: int) -> None:
         """The store says that a shard is somebody else's."""
         self.shards.lose([shard], self._owner)
 
     def _shards_lost(self, shards: Collection[int]) -> None:
-        self.entries.forget(shards)
+        self.cache.forget(shards)
         self.dispatcher.forget(shards)
         self.feed.moved(shards)
 
@@ -527,14 +531,14 @@ class Engine:
         if notice == MOVED:
             self.shards.notice()
         else:
-            self._post.heard(notice)
+            self._courier.heard(notice)
 
     def _stopped(self, why: StoppedError) -> None:
         """Tell whoever waits for an answer that there will be none."""
         for request in self._inbox.drain():
             request.fail(why)
         self._inbox.end()
-        self._expected.fail(why)
+        self._awaited.fail(why)
         self.feed.close(why)
 
 

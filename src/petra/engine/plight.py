@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from petra.engine.cache import Entry
 from petra.engine.dispatch import Dispatcher
-from petra.engine.entries import Entry
 from petra.engine.retries import Retries
 from petra.engine.workers import ALONE
 from petra.kernel.explain import Explanation, Waiting, explain

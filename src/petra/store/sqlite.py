@@ -27,7 +27,6 @@ from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed
-from petra.store.errand import Errands
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -58,6 +57,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
 
 READERS = 2
@@ -93,7 +93,7 @@ class SqliteStore:
         self._writing: apsw.Connection | None = None
         self._anchor: Anchor | None = None
         self._syncing: asyncio.TimerHandle | None = None
-        self._writer = Errands("petra-store-writer")
+        self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.accounts = SqliteAccounts(self._read, self._write)
 

@@ -220,7 +220,7 @@ class Worker:
                 self._shared.put(frame)
                 self._queue.extendleft(reversed(self._lacking.pop(frame.key, [])))
                 self._start()
-            case f.Assign(assignments=assignments):
+            case f.Assignments(assignments=assignments):
                 for given in assignments:
                     self._take_assignment(given)
                 self._start()

@@ -18,8 +18,8 @@ from petra.desk import marking, result_of
 from petra.desk.looking import looked
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row, status_then
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.kernel import replay
@@ -258,10 +258,10 @@ async def at(
         raise UnknownExecutionError(f"there is no execution '{execution}'")
     if not 1 <= seq <= len(log):
         raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
-    entry = await service.engine.entries.read(execution)
+    entry = await service.engine.cache.read(execution)
     # a long log takes a while, and the engine's loop goes on meanwhile
     entry.state = await asyncio.to_thread(replay, execution, log[:seq])
-    await service.engine.entries.fit(entry)
+    await service.engine.cache.fit(entry)
     shown, record = result_of(entry), log[seq - 1]
     status, reason = status_then(entry.program, entry.state, log)
     return {

@@ -1,4 +1,4 @@
-"""The post: takes the letters of an engine's executions, and sends what is for those of others.
+"""The courier: takes the letters of an engine's executions, and sends what is for those of others.
 
 Rule 1: whatever reaches an engine that does not act for the execution is passed on as a letter. Whoever waits
 gets the answer that the other engine stored.
@@ -17,13 +17,14 @@ from typing import Any
 import msgspec
 
 from petra.clock import Clock, doze
+from petra.engine.answers import Answered, known_answer
+from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
-from petra.engine.draft import Answered, Submission, answer_of, known_answer
-from petra.engine.entries import Entries
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
+from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
@@ -40,13 +41,13 @@ TAKEN = "there is an execution of that id already"
 _log = logging.getLogger(__name__)
 
 
-class Post:
+class Courier:
     """Takes the letters of an engine's executions, and sends those for others."""
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
         store: Store,
-        entries: Entries,
+        cache: Cache,
         shards: Shards,
         clock: Clock,
         *,
@@ -61,7 +62,7 @@ class Post:
         """
         self._store = store
         self._scope = scope or Scope()
-        self._entries = entries
+        self._cache = cache
         self._shards = shards
         self._clock = clock
         self._push = push
@@ -162,7 +163,7 @@ class Post:
         now = self._clock.now()
         reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
         letters = () if reply is None else (reply,)
-        answers = (answer_of(request, reason, 0, now),) if request.command else ()
+        answers = (request.stored_answer(reason, 0, now),) if request.command else ()
         heard = (f"{ANSWER} {request.command}",) if request.command else ()
         notices = (*self.notices(letters), *heard)
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
@@ -184,7 +185,7 @@ class Post:
             if stored is None:
                 return None
             digest = stored.digest
-        return await self._entries.program(digest)
+        return await self._cache.program(digest)
 
     # Passing on
 
