@@ -170,10 +170,8 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
 @pytest.mark.slow
 def test_closing_in_order_loses_no_delivery_and_dying_does(tmp_path: Path) -> None:
     async def started(home: Path, *, die: bool) -> int:
-        book = chain(1, "{kind: python, code: 'import time; time.sleep(0.6); result = 1'}")
-        async with Home.open(home) as petra:
-            await petra.engine.start(book, execution="e1")
-            await asyncio.sleep(0.5)
+        async with Home.open(home, workers=0) as petra:  # nobody has it yet
+            await petra.engine.start(chain(1), execution="e1")
         if die:
             (home / CLOSED).unlink()  # what a kill -9 leaves
         async with Home.open(home) as petra:

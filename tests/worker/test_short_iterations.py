@@ -144,8 +144,12 @@ def test_what_iterations_print_is_told_with_their_place() -> None:
         task = "{name: t, kind: python, args: {n: '{{ iter.item }}'}, code: 'print(n); result = n'}"
         desk.assign(playbook(loop(task)), items=["a", "b"])
         await desk.chunk()
-        lines = [line for frame in desk.all(f.Log) for line in frame.lines]
-        assert [(line.path, line.text.strip()) for line in lines] == [((0,), "a"), ((1,), "b")]
+
+        def lines() -> list[f.LogLine]:
+            return [line for frame in desk.all(f.Log) for line in frame.lines]
+
+        await desk.until(lambda: len(lines()) >= 2)
+        assert [(line.path, line.text.strip()) for line in lines()] == [((0,), "a"), ((1,), "b")]
 
     scenario(play, registry)
 
