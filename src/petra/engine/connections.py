@@ -26,7 +26,7 @@ from petra.wire.connection import LostError, NonsenseError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Connections:
+class WorkerConnections:
     """Takes what workers say."""
 
     life: Life

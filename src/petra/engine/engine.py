@@ -29,7 +29,7 @@ from petra.engine.batches import Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.committer import Committer
-from petra.engine.connections import Connections
+from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
@@ -145,7 +145,7 @@ class Engine:
             recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
             dispatcher=self.dispatcher, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
-        self.connections = Connections(
+        self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, dispatcher=self.dispatcher, keychains=self.keychains,
             feed=self.feed, logs=self.logs, retries=self.retries,
         )  # fmt: skip
