@@ -14,8 +14,8 @@ from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.show import short
 from petra.embedded import records_of
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import status_of
-from petra.engine.entries import Entries, Entry
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.compare import is_id, sameness, timeless
@@ -61,8 +61,8 @@ def command(one: str, other: str, home: Path, output: str) -> None:
     Times, and what follows from the ids of the executions, are not compared. Exits with 1 when they differ.
     """
 
-    async def asking(store: Store, entries: Entries) -> list[tuple[Entry, list[Record]]]:
-        found = [await find(store, entries, execution) for execution in (one, other)]
+    async def asking(store: Store, cache: Cache) -> list[tuple[Entry, list[Record]]]:
+        found = [await find(store, cache, execution) for execution in (one, other)]
         return [(entry, await records_of(store, entry.state.id)) for entry in found]
 
     left, right = look(home, asking)

@@ -14,7 +14,8 @@ import click
 
 from petra.cli.output import tell
 from petra.errors import ObjectError, UsageError
-from petra.worker.transport import ClosedError, LostError
+from petra.wire.connection import LostError
+from petra.worker.transport import ClosedError
 from petra.worker.worker import Offer
 from petra.worker.working import refuses_private, set_up_logging, work
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from petra.engine.draft import Draft
-from petra.engine.entries import Entry
+from petra.engine.cache import Entry
+from petra.engine.changes import Draft
 from petra.engine.letters import Message, encode
 from petra.kernel import State, assignment
 from petra.kernel import commands as c
@@ -55,6 +55,7 @@ def _start(state: State, effect: f.StartChild) -> Message:
         inherits=effect.inherit_artifacts,
         company=effect.company,
         allow_unsound=state.allow_unsound,
+        namespace=state.namespace,
     )
     wanted = None if effect.version is None else str(effect.version)
     return Message(command=start, path=effect.path, version=wanted, digest=effect.digest)

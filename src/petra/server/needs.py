@@ -12,8 +12,10 @@ from typing import Any, Final, NamedTuple, assert_never
 from litestar import Request
 from litestar.handlers import BaseRouteHandler
 
-from petra.desk.principal import DEFAULT, EVERYWHERE, ForbiddenError, May, Principal
-from petra.server.parameters import asked_by, refuse_unknown
+from petra.desk.principal import EVERYWHERE, ForbiddenError, May, Principal
+from petra.namespaces import DEFAULT
+from petra.server.parameters import presented_by, refuse_unknown
+from petra.server.problems import ProblemError
 from petra.server.service import Service
 
 NEED: Final = "need"
@@ -67,11 +69,25 @@ async def admit(request: Request[Any, Any, Any]) -> None:
         raise ForbiddenError("this call is for nobody")
     if need.known:
         service: Service = request.app.state.service
-        who, request.state.session = await service.identity.who(asked_by(request))
+        who, request.state.session = await service.identity.who(presented_by(request))
         request.state.who = who  # for the audit, also where they are turned away
         request.state.who = await _admitted(service, who, need, request)
         request.state.namespace = request.state.who.namespace
     refuse_unknown(request)
+
+
+async def within(service: Service, who: Principal, namespace: str) -> Principal:
+    """Return somebody as they stand in a namespace.
+
+    Raises:
+        ProblemError: there is none, or none that they may know of.
+    """
+    there = who.within(namespace)
+    if namespace != DEFAULT and not (
+        there.may - {May.ACT_AS} and await service.register.has_namespace(namespace)
+    ):
+        raise ProblemError("not-found", f"there is no namespace '{namespace[:100]}'")
+    return there
 
 
 async def _admitted(
@@ -80,7 +96,7 @@ async def _admitted(
     execution = request.path_params.get("execution")
     if isinstance(execution, str) and need.one_of and May.WORK not in need.one_of:
         return await service.desk.admitted(who, need.one_of, execution)
-    there = who.within(request.query_params.get("namespace") or DEFAULT)
+    there = await within(service, who, request.query_params.get("namespace") or DEFAULT)
     if not need.one_of:
         return there
     match need.where:

@@ -12,9 +12,9 @@ from petra.accounts import Audit, Register
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.engine import Engine
-from petra.server.besides import Besides
 from petra.server.identity import Identity
 from petra.server.line import Line
+from petra.server.long_work import LongWork
 from petra.server.texts import Texts
 
 API: str = "/api/v1"
@@ -32,7 +32,7 @@ class Service:
     prefix: str = ""
     lines: dict[Line, Principal] = field(default_factory=dict)
     """The workers elsewhere that are connected, and who they are."""
-    besides: Besides = field(default_factory=Besides)
+    long_work: LongWork = field(default_factory=LongWork)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
     texts: Texts = field(init=False)
@@ -40,7 +40,7 @@ class Service:
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
-        self.texts = Texts(self.besides)
+        self.texts = Texts(self.long_work)
         self.audit = Audit(self.engine.store.accounts, self.clock)
 
     @property
@@ -66,4 +66,5 @@ class Service:
 
 TheService = NamedDependency[Service]
 Who = NamedDependency[Principal]
-"""What a handler asks for by these names, and gets."""
+Here = NamedDependency[Principal]
+"""What a handler asks for by these names, and gets: ``who`` asks, and ``here`` is the same in the namespace they name."""

@@ -21,7 +21,7 @@ WAITING_MAX = 16
 LIMIT_S = 60.0
 
 
-class Besides:
+class LongWork:
     """A process of its own for long work."""
 
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
