@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -15,7 +15,7 @@ _NARROW = 52
 class _Formatter(click.HelpFormatter):
     """Writes help; where there is no room for two columns, in one."""
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], *more: Any, **options: Any) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], *more: Any, **options: Any) -> None:
         """Write words and what they mean."""
         if self.width >= _NARROW - 2:
             super().write_dl(rows, *more, **options)
