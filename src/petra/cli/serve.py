@@ -16,7 +16,7 @@ import click
 
 from petra import __version__
 from petra.cli.home import home_option
-from petra.cli.output import as_json
+from petra.cli.output import as_json, print_text, tell
 from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
@@ -207,9 +207,9 @@ def _say(url: str, token: str, code: str, output: str) -> None:
     login = f"{url}/login?code={code}" if code else url
     if output == "json":
         said = {"url": url, "login_url": login, "token": token, "pid": os.getpid()}
-        click.echo(json.dumps(said))  # a line of its own: whoever started us reads that
+        print_text(json.dumps(said))  # a line of its own: whoever started us reads that
         return
-    click.echo(f"petra serves {url}")
-    click.echo(f"  open   {login}")
-    click.echo(f"  API    {url}/api/docs")
-    click.echo("  Ctrl-C ends it")
+    tell(f"petra serves {url}")
+    tell(f"  open   {login}")
+    tell(f"  API    {url}/api/docs")
+    tell("  Ctrl-C ends it")
