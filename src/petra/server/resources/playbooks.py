@@ -13,7 +13,7 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
@@ -22,21 +22,23 @@ AnyHttpRequest = Request[Any, Any, Any]
 
 @get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, here: Here, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
-    rows = await service.engine.store.playbooks(after=cursor, limit=bounded(limit))
+    rows = await service.engine.store.playbooks(
+        after=cursor, limit=bounded(limit), namespace=here.namespace
+    )
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
 @get("/playbooks/{path:path}", opt=needs(May.SEE))
 async def one(
-    service: TheService, path: FromPath[str], version: FromQuery[str | None] = None
+    service: TheService, here: Here, path: FromPath[str], version: FromQuery[str | None] = None
 ) -> Response[dict[str, Any]]:
     """Return a playbook with its text."""
     name = path.lstrip("/")
-    row = await service.engine.store.find_playbook(name, version)
+    row = await service.engine.store.find_playbook(name, version, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
@@ -46,7 +48,7 @@ async def one(
 @put("/playbooks/{path:path}", status_code=200, opt=needs(May.APPLY))
 async def replaced(
     service: TheService,
-    who: Who,
+    here: Here,
     request: AnyHttpRequest,
     path: FromPath[str],
     *,
@@ -63,35 +65,42 @@ async def replaced(
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, who, playbook, if_match, allow_unsound=allow_unsound)
+    return await _applied(service, here, playbook, if_match, allow_unsound=allow_unsound)
 
 
 @post("/playbooks", status_code=201, opt=needs(May.APPLY))
 async def applied(
     service: TheService,
-    who: Who,
+    here: Here,
     request: AnyHttpRequest,
     *,
     allow_unsound: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
     playbook = await service.texts.read(await text_of(request), "the playbook")
-    return await _applied(service, who, playbook, None, allow_unsound=allow_unsound)
+    return await _applied(service, here, playbook, None, allow_unsound=allow_unsound)
 
 
 async def _applied(
-    service: TheService, who: Who, playbook: Playbook, if_match: str | None, *, allow_unsound: bool
+    service: TheService,
+    here: Here,
+    playbook: Playbook,
+    if_match: str | None,
+    *,
+    allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
     seen = if_match.strip().strip('"') if if_match is not None else None
-    (made,) = await service.desk.apply(who, [playbook], allow_unsound=allow_unsound, replaces=seen)
+    (made,) = await service.desk.apply(here, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 
 
 @get("/definitions/{digest:str}", opt=needs(May.SEE))
-async def definition(service: TheService, digest: FromPath[str]) -> Response[dict[str, Any]]:
+async def definition(
+    service: TheService, here: Here, digest: FromPath[str]
+) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
-    row = await service.engine.store.playbook(digest)
+    row = await service.engine.store.playbook(digest, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"there is no definition {digest[:80]}")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
