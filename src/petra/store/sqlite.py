@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -24,7 +24,7 @@ from petra.store import losses
 from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.errand import Errands
 from petra.store.errors import (
     BrokenError,
@@ -40,6 +40,7 @@ from petra.store.queries import load_migrations, load_queries, missing_migration
 from petra.store.rows import (
     Answer,
     Batch,
+    Counted,
     Credential,
     ExecutionFilter,
     Expired,
@@ -57,6 +58,7 @@ from petra.store.rows import (
     WorkItemRow,
 )
 from petra.store.sqlite_accounts import SqliteAccounts
+from petra.store.sqlite_schema import applied, migrate
 
 READERS = 2
 CHECKPOINT_PAGES = 4_000
@@ -127,10 +129,10 @@ class SqliteStore:
             if not self.path.exists():
                 raise UsageError(f"there is no store at {self.path}")
             connection = self._reader()
-            if _applied(connection) != [
+            if applied(connection) != [
                 (m.number, m.name, m.checksum) for m in load_migrations("sqlite")
             ]:
-                missing_migrations(load_migrations("sqlite"), _applied(connection))
+                missing_migrations(load_migrations("sqlite"), applied(connection))
                 raise SchemaError(f"{self.path} has an older schema; open it for writing once")
             return
         make_folder(self.path.parent)
@@ -163,7 +165,7 @@ class SqliteStore:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # keep it for who mends it
             raise LossError(losses.words(self.path, found))
         self._writing = connection
-        _migrate(connection)
+        migrate(connection)
         connection.set_busy_timeout(0)  # the loop never waits for a lock
 
     def _count_pages(self, connection: apsw.Connection, name: str, pages: int) -> int:
@@ -449,9 +451,13 @@ class SqliteStore:
         """List executions that have not ended."""
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(self, wanted: ExecutionFilter, by: CountedBy) -> list[Counted]:
+        """Count executions by something."""
+        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        return await self._read(lambda c: reading.snapshot(c, execution))
+        return await self._read(lambda c: reading.snapshot(c, execution, upto))
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -572,28 +578,3 @@ def _release(anchor: Anchor, deleted: Collection[str]) -> None:
         raise FullError(
             f"{anchor.path} cannot be written ({error}); nothing was deleted"
         ) from error
-
-
-def _applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:
-    sql = load_queries("sqlite")
-    if not connection.execute(sql["has_migrations"]).get:
-        return []
-    rows: list[Any] = connection.execute(sql["applied_migrations"]).fetchall()
-    return rows
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    """Bring the schema up to date, each migration in its own transaction."""
-    sql = load_queries("sqlite")
-    for migration in missing_migrations(load_migrations("sqlite"), _applied(connection)):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            connection.execute(sql["make_migrations"])
-            connection.execute(migration.sql)
-            values = (migration.number, migration.name, migration.checksum)
-            connection.execute(sql["record_migration"], values)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
