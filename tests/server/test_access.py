@@ -20,7 +20,8 @@ ROLES = (*POWERS, GROUP)
 CALLS = [call for call in calls() if call.path.startswith("/api/v1")]
 FILLED = {
     "item": "none", "act": "comment", "seq": "1", "digest": "none", "path": "none", "token": "none",
-    "session": "none", "name": "none", "step": "none", "group": "none",
+    "session": "none", "name": "none", "step": "none", "group": "none", "n": "1",
+    "key": "none", "other": "none", "ref": "none", "operation": "none",
 }  # fmt: skip
 
 

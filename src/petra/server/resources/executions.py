@@ -13,16 +13,12 @@ from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from petra.accounts.told import moment
-from petra.desk import marking, result_of
-from petra.desk.looking import looked
 from petra.desk.principal import May
 from petra.desk.whole import has_references, whole
-from petra.engine.codec import from_row, status_then
+from petra.engine.codec import from_row
 from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import file_of
 from petra.engine.news import OVER
-from petra.kernel import replay
 from petra.objects import is_reference
 from petra.playbook import Playbook
 from petra.server.needs import Where, needs
@@ -200,13 +196,6 @@ async def records(
     return Page(items=items, next=str(rows[-1].seq) if more else None)
 
 
-@get("/executions/{execution:str}/explain", opt=needs(May.SEE))
-async def explained(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
-    """Say what an execution waits for, and why, with what can be done about it."""
-    await service.desk.get(who, execution)
-    return await looked(service.engine, execution)
-
-
 @get("/executions/{execution:str}/children", opt=needs(May.SEE))
 async def children(
     service: TheService,
@@ -220,30 +209,6 @@ async def children(
     wanted = ExecutionFilter(parent=execution)
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
-
-
-@get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE))
-async def at(
-    service: TheService, who: Who, execution: FromPath[str], seq: FromPath[int]
-) -> dict[str, Any]:
-    """Show an execution as it was at a record: status, ctx, tokens by place, and the receipt."""
-    log = await service.desk.records(who, execution)
-    if not log:
-        raise UnknownExecutionError(f"there is no execution '{execution}'")
-    if not 1 <= seq <= len(log):
-        raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
-    entry = await service.engine.entries.read(execution)
-    # a long log takes a while, and the engine's loop goes on meanwhile
-    entry.state = await asyncio.to_thread(replay, execution, log[:seq])
-    await service.engine.entries.fit(entry)
-    shown, record = result_of(entry), log[seq - 1]
-    status, reason = status_then(entry.program, entry.state, log)
-    return {
-        "seq": seq, "records": len(log), "at": moment(record.at), "status": status, "reason": reason,
-        "ctx": shown.ctx, "tokens": marking(entry.state), "counts": shown.counts,
-        "event": msgspec.to_builtins(record.event), "receipt": msgspec.to_builtins(record.receipt),
-        "hash": record.hash, "previous": record.previous,
-    }  # fmt: skip
 
 
 @get("/executions/{execution:str}/logs", media_type="application/x-ndjson", opt=needs(May.SEE))
@@ -264,5 +229,5 @@ async def logs(service: TheService, who: Who, execution: FromPath[str]) -> Strea
 
 def router(base: str) -> Router:
     """Return the routes of executions."""
-    handlers = [start, listed, one, result, records, explained, children, at, logs]
+    handlers = [start, listed, one, result, records, children, logs]
     return Router(path=base, route_handlers=handlers, tags=["executions"])
