@@ -31,6 +31,7 @@ from petra.store.rows import ExecutionFilter
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 PART_BYTES = 1 << 16
+SORTS = ("started", "-started")
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
 
@@ -126,25 +127,61 @@ def _answer(service: TheService, shown: Execution, status: int) -> Response[Exec
     return Response(shown, status_code=status, headers=headers)
 
 
+async def filtered(
+    service: TheService,
+    *,
+    status: list[str] | None = None,
+    playbook: str | None = None,
+    version: str | None = None,
+    parent: str | None = None,
+    text: str = "",
+    label: list[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    sort: str = "-started",
+) -> ExecutionFilter:
+    """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
+    if sort not in SORTS:
+        raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
+    return ExecutionFilter(
+        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
+        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
+        labels=tuple(_label(one) for one in label or ()), oldest_first=sort == "started",
+        digest=await _digest_of(service, playbook, version),
+    )  # fmt: skip
+
+
+async def _digest_of(service: TheService, playbook: str | None, version: str | None) -> str | None:
+    """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
+    if version is None:
+        return None
+    if playbook is None:
+        raise ProblemError("bad-request", "'version' needs 'playbook'")
+    row = await service.engine.store.find_playbook(playbook, version)
+    return row.digest if row is not None else version
+
+
 @get("/executions", opt=needs(May.SEE))
 async def listed(
     service: TheService,
     who: Who,
+    q: FromQuery[str] = "",
     status: FromQuery[list[str] | None] = None,
     playbook: FromQuery[str | None] = None,
+    version: FromQuery[str | None] = None,
     parent: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
     label: FromQuery[list[str] | None] = None,
     since: FromQuery[datetime | None] = None,
     until: FromQuery[datetime | None] = None,
+    sort: FromQuery[str] = "-started",
     limit: FromQuery[int] = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
-    """List executions, latest start first."""
-    wanted = ExecutionFilter(
-        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
-        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        labels=tuple(_label(one) for one in label or ()),
+    """List executions, latest start first, or with ``sort=started`` the first one first."""
+    wanted = await filtered(
+        service, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
+        since=since, until=until, sort=sort,
     )  # fmt: skip
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
