@@ -51,7 +51,7 @@ def test_a_log_is_proved_and_exported(api: httpx2.Client) -> None:
     proof = api.post(f"{path}/verify").json()
     assert (proof["ok"], proof["records"], proof["bad"]) == (True, shown["version"], None)
     for form, kind, mark in (
-        ("json", "application/json", '"records"'), ("csv", "text/csv", "step"),
+        ("json", "application/json", '"records"'), ("csv", "text/csv", "activity"),
         ("xes", "application/xml", "<log"), ("ocel", "application/json", "objectTypes"),
     ):  # fmt: skip
         answer = api.get(f"{path}/export", params={"format": form})

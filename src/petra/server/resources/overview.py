@@ -91,8 +91,8 @@ async def search(service: TheService, who: Who, q: FromQuery[str]) -> dict[str, 
 def _rank(word: str, identity: str, title: str) -> int:
     names = identity.casefold(), title.casefold()
     if word in names:
-        return 0
-    return 1 if any(name.startswith(word) for name in names) else 2
+        return names.index(word)
+    return 2 if any(name.startswith(word) for name in names) else 3
 
 
 async def _executions(service: TheService, who: Who, given: str, word: str) -> list[dict[str, Any]]:
