@@ -20,10 +20,10 @@ from pathlib import Path
 from petra.clock import SystemClock
 from petra.embedded import Home
 from petra.engine import Engine
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.playbook import Playbook, read
+from petra.store.address import open_store
 from petra.store.base import Store
-from petra.store.opening import open_store
 from petra.wire import frames
 
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: bench}\nworkflow:\n"
@@ -65,7 +65,7 @@ class Listener:
         self.taken = 0
 
     def send(self, frame: frames.AnyFrame) -> None:
-        if isinstance(frame, frames.Assign):
+        if isinstance(frame, frames.Assignments):
             self.first = self.first or time.perf_counter()
             self.taken += len(frame.assignments)
 
@@ -104,7 +104,7 @@ async def restart(place: Place, live: int) -> list[tuple[str, str]]:
     async with place.engine() as engine:
         opened = time.perf_counter() - began
         link = Listener()
-        await engine.receive(link, frames.Hello(worker="w", slots=live, credit=live))
+        await engine.connections.receive(link, frames.Hello(worker="w", slots=live, credit=live))
         await come_true(lambda: is_true(link.taken >= live))
         every, first = time.perf_counter() - began, link.first - began
     return [
@@ -122,7 +122,7 @@ async def herd(place: Place, timers: int) -> list[tuple[str, str]]:
         began = time.perf_counter()
         await started(engine, nap(due), [f"nap-{n:06}" for n in range(timers)])
         taken = time.perf_counter() - began
-        in_memory = len(engine.entries)
+        in_memory = len(engine.cache)
     await clock.sleep(max(0.0, due - clock.now()))
     before = rss_mb()
     began = time.perf_counter()
@@ -185,7 +185,7 @@ async def long_log(place: Place, records: int) -> list[tuple[str, str]]:
     assert found is not None
     before = rss_mb()
     began = time.perf_counter()
-    await Entries(store).load("long")
+    await Cache(store).load("long")
     loaded = time.perf_counter() - began
     grown = rss_mb() - before
     await store.close()

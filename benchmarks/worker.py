@@ -119,21 +119,23 @@ class Server:
         count = min(self.credit, total - self.given)
         if count:
             self.credit -= count
-            self.transport.send(f.Assign(assignments=[self.assignment() for _ in range(count)]))
+            self.transport.send(
+                f.Assignments(assignments=[self.assignment() for _ in range(count)])
+            )
 
     def hold(self) -> None:
         """Give the worker a lease so short that it beats every ``BEAT_S``, for a playbook it never gets."""
         held = self.assignment(lease_s=3 * BEAT_S)
         self.given -= 1
         held = msgspec.structs.replace(held, playbook="unknown", lease="held")
-        self.transport.send(f.Assign(assignments=[held]))
+        self.transport.send(f.Assignments(assignments=[held]))
 
     async def one(self, items: list[Iteration] | None = None, **given: Any) -> int:
         """Have one assignment done; return how many iterations it had. Long loops go out bit by bit."""
         waiting = list(items or ())
         first, waiting = waiting[:WINDOW], waiting[WINDOW:]
         made = self.assignment(iterations=first, more=bool(waiting), **given)
-        self.transport.send(f.Assign(assignments=[made]))
+        self.transport.send(f.Assignments(assignments=[made]))
         done = 0
         while True:
             for frame in await self.transport.receive():

@@ -49,7 +49,7 @@ async def tour(home: Path, url: str) -> Result:
             petra.keeper.worker.kill()
             rests = await petra.rest("tour-1")
             await showing.reached(rests.version)
-            entry = await petra.engine.entries.load("tour-1")
+            entry = await petra.engine.cache.load("tour-1")
             for waiting in explain(entry.program, entry.state).waiting:
                 click.echo(f"  ☺ {waiting.sentence} Unblocked by {waiting.unblocked_by}.")
             click.echo("$ petra task complete tour-1 approve approve --as ada")

@@ -23,7 +23,7 @@ from petra.expr import limits as expression
 from petra.expr.scopes import Use
 from petra.kernel.gathering import GATHER_BYTES
 from petra.kernel.growing import PIECES_MAX
-from petra.kernel.opening import DEPTH_MAX
+from petra.kernel.prepare import DEPTH_MAX
 from petra.kernel.program import CHUNK_MAX, EVENTS_MAX
 from petra.kernel.state import DELIVERIES_MAX
 from petra.kinds import KINDS, SERVER_KINDS, Knobs, PythonEnvironment, Timeouts

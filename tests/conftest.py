@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.patience import LIMIT, limited
 from support.postgres import cluster, new_database
 from thoroughness import few
 
@@ -45,6 +46,28 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
+
+
+def _limit(item: pytest.Item) -> float:
+    return LIMIT * float(item.config.getini("faulthandler_timeout"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with limited(_limit(item)):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with limited(_limit(item)):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with limited(_limit(item)):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -125,7 +125,7 @@ def test_an_interruption_ends_a_run_also_while_its_worker_is_busy_and_however_of
 ) -> None:
     (tmp_path / "long.yaml").write_text(
         HEAD
-        + "  - {step: long, tool: {kind: shell, argv: [sh, -c, 'echo $$ > pid; sleep 1000']}}\n"
+        + "  - {step: long, tool: {kind: shell, argv: [sh, -c, 'echo $$ >> pid; sleep 1000']}}\n"
     )
     for signals in ((signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT,) * 3):
         process = started(tmp_path, "run", "long.yaml")
@@ -136,26 +136,34 @@ def test_an_interruption_ends_a_run_also_while_its_worker_is_busy_and_however_of
             process.send_signal(number)
         _, err = process.communicate(timeout=300)
         assert "goes on" in err
-        with pytest.raises(ProcessLookupError):
-            os.kill(int((tmp_path / "pid").read_text()), 0)  # nothing is left behind
+        for pid in (tmp_path / "pid").read_text().split():  # also those that are gone on with
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(pid), 0)  # nothing is left behind
         (tmp_path / "pid").unlink()
 
 
 SLOW = (
-    HEAD
+    HEAD.replace("workflow:", "workload: {go: ''}\nworkflow:")
     + """\
   - step: ask
     tool: {kind: human, assignees: {users: [ada]}}
     next: {arcs: [{step: slow}]}
   - step: slow
-    tool: {kind: python, code: "import time; time.sleep(4); result = 'done'"}
+    tool:
+      kind: python
+      args: {go: "{{ workload.go }}"}
+      code: |
+        import os, time
+        while not os.path.exists(go): time.sleep(0.01)
+        result = 'done'
 """
 )
 
 
 def test_a_request_whose_holder_dies_in_the_middle_happens_once(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text(SLOW)
-    holder = started(tmp_path, "run", "slow.yaml", "--wait")
+    go = tmp_path / "go"
+    holder = started(tmp_path, "run", "slow.yaml", "--wait", "--set", f"go={go}")
     found = ID.search(line_with(holder, "running"))
     assert found is not None
     line_with(holder, "waiting for ada")
@@ -166,6 +174,7 @@ def test_a_request_whose_holder_dies_in_the_middle_happens_once(tmp_path: Path) 
         follower.communicate()
     holder.send_signal(signal.SIGKILL)  # it has decided, and not yet replied
     holder.communicate()
+    go.touch()
     out, err = asker.communicate(timeout=300)
     assert asker.returncode == 0, err
     assert "✓ completed" in out

@@ -41,7 +41,7 @@ def test_rows_are_what_the_log_says(kind: str, tmp_path: Path) -> None:
             await petra.run(book, execution="e1")
             page = await store.executions(ExecutionFilter())
             state = replay("e1", [from_row(row) for row in await store.read("e1")])
-            entry = petra.engine.entries.cached("e1")
+            entry = petra.engine.cache.get("e1")
             assert entry is not None
             assert page.rows[0].row == execution_row(entry.program, state)
             assert (page.rows[0].row.status, page.rows[0].row.reason) == ("waiting", "human")
@@ -141,7 +141,7 @@ def test_an_unknown_execution_is_an_error_and_the_engine_goes_on(tmp_path: Path)
             with pytest.raises(Exception, match="there is no execution 'nobody'"):
                 await petra.engine.ask("nobody", lambda now: c.Pause(now=now))
             entry_result = await petra.run(chain(1), execution="e1")
-            assert entry_result == result_of(await petra.engine.entries.load("e1"))
+            assert entry_result == result_of(await petra.engine.cache.load("e1"))
 
     asyncio.run(scenario())
 
@@ -170,10 +170,8 @@ def test_iterations_of_a_sequential_loop_see_what_the_ones_before_them_wrote(
 @pytest.mark.slow
 def test_closing_in_order_loses_no_delivery_and_dying_does(tmp_path: Path) -> None:
     async def started(home: Path, *, die: bool) -> int:
-        book = chain(1, "{kind: python, code: 'import time; time.sleep(0.6); result = 1'}")
-        async with Home.open(home) as petra:
-            await petra.engine.start(book, execution="e1")
-            await asyncio.sleep(0.5)
+        async with Home.open(home, workers=0) as petra:  # nobody has it yet
+            await petra.engine.start(chain(1), execution="e1")
         if die:
             (home / CLOSED).unlink()  # what a kill -9 leaves
         async with Home.open(home) as petra:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from thoroughness import few
 
 from petra.clock import FakeClock, SystemClock, settle
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import to_row
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.feed import Feed
 from petra.engine.following import follow
 from petra.engine.life import StoppedError
@@ -337,7 +337,7 @@ def test_asking_what_there_is_waits_for_one_batch_at_most() -> None:
     async def scenario() -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as petra:
             await petra.run(ASK, execution="e1")
-            entry = await petra.engine.entries.load("e1")
+            entry = await petra.engine.cache.load("e1")
             entry.busy += 1  # as if batch after batch of it were on its way
             asking = asyncio.ensure_future(petra.get("e1"))
             await settle()
@@ -367,7 +367,7 @@ def test_workers_that_come_and_go_are_told_of() -> None:
             petra.engine.feed.attach(Topic.WORKERS, noted)
             await petra.run(chain(1), execution="e1")
             (link,) = petra.engine.dispatcher._workers
-            petra.engine.lost(link)
+            petra.engine.connections.lost(link)
         assert heard == [("come", "w"), ("gone", "w")]
 
     asyncio.run(scenario())

@@ -28,7 +28,7 @@ SIZES = (1_000, 100_000, 10_000_000)
 async def held_against(petra: Home, objects: LocalObjects, execution: str) -> Again:
     """Hold a log against its net and its rules; return what of it was decided again."""
     records = await petra.records(execution)
-    programs = await definitions(petra.engine.entries, records)
+    programs = await definitions(petra.engine.cache, records)
     walked, bad = on_net(records, programs)
     assert bad is None, (execution, bad)
     assert walked.firings

@@ -162,7 +162,7 @@ def test_a_rerun_goes_on_with_a_mended_playbook_and_another_workload(
                 result = await petra.rest("e2")
                 assert (result.status, result.output) == ("completed", [1, "lb"])
             async with local(store) as petra:
-                entry = await petra.engine.entries.load("e2")
+                entry = await petra.engine.cache.load("e2")
                 assert entry.state.workload == {"n": 1, "unit": "lb", "new": 5}
                 records = await petra.records("e2")
                 assert verify("e2", records) is None

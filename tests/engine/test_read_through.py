@@ -30,7 +30,7 @@ def test_a_later_step_reads_a_field_of_a_result_that_the_server_has_by_reference
         async with Home.open(tmp_path) as petra:
             result = await petra.run(book, execution="e1")
             assert (result.status, result.output) == ("completed", [19_999, 20_000])
-            state = (await petra.engine.entries.load("e1")).state
+            state = (await petra.engine.cache.load("e1")).state
             assert is_reference(state.latest["fetch"].result)
 
     asyncio.run(asyncio.wait_for(scenario(), 300))

@@ -43,7 +43,7 @@ async def begun(petra: Home) -> Reply:
 
 
 async def answer(petra: Home, request: str, actor: str) -> Reply:
-    item = open_item(await petra.engine.entries.load("x"), "ask").id
+    item = open_item(await petra.engine.cache.load("x"), "ask").id
     act = c.Act(now=0.0, item=item, act="complete", actor=actor, roles=[ANY_ROLE], action="approve")
     asked = Ask(id=request, execution="x", command=act)
     first = await petra.carry_out(asked)
@@ -97,10 +97,10 @@ def test_a_fork_is_made_once_and_knows_where_it_comes_from() -> None:
         branch = ForkRequest(id="f", execution="y", origin="x", at=2)
         first = await petra.carry_out(branch)
         assert await petra.carry_out(branch) == first
-        assert (await petra.engine.entries.load("y")).state.origins == ["x"]
+        assert (await petra.engine.cache.load("y")).state.origins == ["x"]
         again = ForkRequest(id="g", execution="z", origin="y", step="ask")
         assert (await petra.carry_out(again)).result is not None
-        assert (await petra.engine.entries.load("z")).state.origins == ["x"]
+        assert (await petra.engine.cache.load("z")).state.origins == ["x"]
         with pytest.raises(UsageError, match="never started"):
             await petra.carry_out(ForkRequest(id="h", execution="w", origin="x", step="pay"))
 

@@ -68,7 +68,7 @@ def test_an_engine_forgets_what_retention_deleted() -> None:
             await petra.run(chain(1), execution="e1")
             assert await store.execution("e1") is not None
             await clock.advance(EXPIRE_EVERY_S)
-            assert petra.engine.entries.cached("e1") is None
+            assert petra.engine.cache.get("e1") is None
             page = await store.executions(ExecutionFilter())
             assert [row.row.id for row in page.rows] == ["waits"]
 

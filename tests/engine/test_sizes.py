@@ -73,7 +73,7 @@ async def meddle(petra: Home, execution: str, construct: str, pad: int) -> None:
         await petra.engine.ask(execution, lambda now: c.PatchCtx(now=now, values={"patched": data}))
     elif construct == "a person":
         await until(rests)
-        state = (await petra.engine.entries.load(execution)).state
+        state = (await petra.engine.cache.load(execution)).state
         (item,) = state.items.values()
         act: dict[str, Any] = {"item": item.id, "actor": "ada", "action": "approve", "data": data}
         await petra.engine.ask(execution, lambda now: c.Act(now=now, act="complete", **act))
@@ -101,7 +101,7 @@ async def seen(petra: Home, objects: LocalObjects, construct: str, size: int) ->
     )
     assert result.status == ("failed" if construct in FAILS else "completed"), result
     stored = [from_row(row) for row in await petra.engine.store.read(execution, limit=100_000)]
-    state = (await petra.engine.entries.load(execution)).state
+    state = (await petra.engine.cache.load(execution)).state
     assert verify(execution, stored) is None
     assert as_data(replay(execution, stored)) == as_data(state)
     lines = await petra.engine.store.read(execution, limit=100_000)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from engine_support import local, playbook
 
-from petra.engine import entries
+from petra.engine import cache
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import from_row
-from petra.engine.entries import Entries, Entry
 from petra.kernel import commands as c
 from petra.kernel import replay
 from petra.playbook import Playbook
@@ -24,7 +24,7 @@ EVERY = 40
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "SNAPSHOT_EVERY", EVERY)
+    monkeypatch.setattr(cache, "SNAPSHOT_EVERY", EVERY)
 
 
 def rounds(count: int) -> Playbook:
@@ -56,7 +56,7 @@ class CountingStore(MemoryStore):
 
 async def _both_ways(store: MemoryStore | SqliteStore, name: str) -> Entry:
     """Load an execution from its snapshot and from its whole log, and compare."""
-    loaded = await Entries(store).load(name)
+    loaded = await Cache(store).load(name)
     records = [from_row(row) for row in await store.read(name)]
     assert loaded.state == replay(name, records)
     whole = Entry(loaded.program, replay(name, records), loaded.ledger)
@@ -94,7 +94,7 @@ def test_loading_reads_what_came_after_the_snapshot_only() -> None:
         found = await store.snapshot("e1")
         assert found is not None
         store.records_read = 0
-        await Entries(store).load("e1")
+        await Cache(store).load("e1")
         assert store.records_read == length - found.version + 1
         assert length - found.version < 2 * EVERY
 

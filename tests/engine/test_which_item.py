@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from petra.desk import meant_item
-from petra.engine.entries import Entry
+from petra.engine.cache import Entry
 from petra.errors import UsageError
 from petra.kernel import Ledger, Program, State, decide
 from petra.kernel import commands as c

@@ -38,7 +38,7 @@ def test_a_program_gets_the_data_of_output_and_ctx(tmp_path: Path) -> None:
             assert result.output["first"] == {"n": 0, "text": "x" * 40}
             assert len(result.ctx["rows"]) == ROWS
             assert (await petra.get("e1")).output == result.output
-            entry = await petra.engine.entries.load("e1")
+            entry = await petra.engine.cache.load("e1")
             assert is_reference(entry.state.ctx["rows"]), "the engine keeps the reference"
 
     asyncio.run(running())

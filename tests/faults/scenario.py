@@ -16,14 +16,14 @@ _CODE = (
     "import os, time\\n"
     "with open(ledger, 'a') as file:\\n"
     "    file.write(f'{run} {step}\\\\n')\\n"
-    "time.sleep(%s)\\n"
-    "result = step"
+    "%sresult = step"
 )
+_AFTER_FIRST = "while f'{run} first' not in open(ledger).read(): time.sleep(0.005)\\n"
 
 
-def _task(step: str, seconds: float = 0.0, more: str = "") -> str:
+def _task(step: str, waits: str = "", more: str = "") -> str:
     args = '{ledger: "{{ workload.ledger }}", run: "{{ execution.id }}", step: ' + step + "}"
-    return f'{{kind: python, args: {args}, code: "{_CODE % seconds}"{more}}}'
+    return f'{{kind: python, args: {args}, code: "{_CODE % waits}"{more}}}'
 
 
 _SUM = ", spec: {policy: {rules: [{else: {then: {do: continue, set_ctx: {sum: '{{ iter.n }}'}}}}]}}"
@@ -37,7 +37,7 @@ PARENT = playbook(
     tool: {_task("fast")}
     next: {{arcs: [{{step: first}}]}}
   - step: slow
-    tool: {_task("slow", 0.15)}
+    tool: {_task("slow", _AFTER_FIRST)}
     next: {{arcs: [{{step: first}}]}}
   - step: first
     spec: {{join: {{of: one, mode: any, on_early_complete: cancel}}}}
@@ -48,7 +48,7 @@ PARENT = playbook(
     next: {{arcs: [{{step: add}}]}}
   - step: add
     loop: {{in: [1, 2, 3, 4, 5], iterator: n, spec: {{mode: parallel, max_in_flight: 3}}}}
-    tool: {_task("add", 0.0, _SUM)}
+    tool: {_task("add", "", _SUM)}
     next: {{arcs: [{{step: call}}]}}
   - step: call
     tool: {{kind: playbook, path: crash-child}}

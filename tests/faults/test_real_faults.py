@@ -7,14 +7,15 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import apsw
 import pytest
-from engine_support import chain, local, playbook, until
+from engine_support import chain, local, playbook, talk, until
 from store.fault_vfs import Disk, FaultVFS, Mode
+from support.processes import is_stopped
 
 from petra.clock import SystemClock
 from petra.embedded import Home
@@ -31,12 +32,12 @@ LEASE_S = 0.6
 NEVER = 10**9
 
 
-def _book(ledger: Path, seconds: float) -> str:
+def _book(ledger: Path, go: Path) -> str:
     code = (
         "import os, time\\n"
         f"with open({str(ledger)!r}, 'a') as file:\\n"
         "    file.write(f'{os.getpid()}\\\\n')\\n"
-        f"time.sleep({seconds})\\n"
+        f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\\n"
         "result = os.getpid()"
     )
     return f'  - step: work\n    tool: {{kind: python, code: "{code}"}}\n'
@@ -44,6 +45,13 @@ def _book(ledger: Path, seconds: float) -> str:
 
 def _lines(ledger: Path) -> list[int]:
     return [int(line) for line in ledger.read_text().split()] if ledger.exists() else []
+
+
+def _stopped(pid: int) -> Callable[[], Awaitable[bool]]:
+    async def stopped() -> bool:
+        return is_stopped(pid)
+
+    return stopped
 
 
 async def _records(store: Store, execution: str) -> list[Record]:
@@ -55,7 +63,7 @@ async def _hired(petra: Home) -> AsyncIterator[Child]:
     """Give a worker process that talks to the engine."""
     async with grown() as stem:
         child = await stem.fork(["--slots", "1"])
-        talking = asyncio.create_task(petra.keeper.talk(child.transport))
+        talking = asyncio.create_task(talk(petra, child.transport))
         try:
             yield child
         finally:
@@ -72,9 +80,9 @@ async def _hired(petra: Home) -> AsyncIterator[Child]:
 def test_a_worker_that_froze_beyond_its_lease_reports_too_late_and_changes_nothing(
     tmp_path: Path,
 ) -> None:
-    ledger = tmp_path / "ledger"
+    ledger, go = tmp_path / "ledger", tmp_path / "go"
     book = playbook(
-        _book(ledger, 0.3) + "    next: {arcs: [{step: stay}]}\n"
+        _book(ledger, go) + "    next: {arcs: [{step: stay}]}\n"
         "  - step: stay\n    tool: {kind: wait, signal: {name: go}}\n"
     )
 
@@ -86,6 +94,8 @@ def test_a_worker_that_froze_beyond_its_lease_reports_too_late_and_changes_nothi
                 await engine.start(book, execution="e1")
                 await until(_begun)
                 os.kill(frozen.pid, signal.SIGSTOP)
+                await until(_stopped(frozen.pid))
+                go.touch()
                 async with _hired(petra) as other:
                     await asyncio.wait_for(petra.rest("e1"), 300)  # it waits for the signal
                     os.kill(frozen.pid, signal.SIGCONT)
@@ -98,7 +108,7 @@ def test_a_worker_that_froze_beyond_its_lease_reports_too_late_and_changes_nothi
         await store.close()
 
     async def _begun() -> bool:
-        return len(_lines(ledger)) == 1
+        return len(_lines(ledger)) >= 1
 
     async def _rejected(store: Store) -> bool:
         found = await _records(store, "e1")

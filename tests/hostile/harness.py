@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from engine_support import chain, playbook, until
+from engine_support import chain, playbook, talk, until
 
 from petra.clock import SystemClock
 from petra.desk import Result
 from petra.embedded import Home
 from petra.embedded.hands import begun, starter
 from petra.engine import Engine
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import LogFiles
 from petra.engine.plight import explained
 from petra.kernel import Record
@@ -205,7 +205,7 @@ async def helped(petra: Home, folder: Path) -> AsyncIterator[None]:
         jitter=lambda: 0.5,
         objects=LocalObjects(folder / "objects"),
     )
-    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(petra.keeper.talk(server))]
+    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(talk(petra, server))]
     try:
         yield
     finally:
@@ -229,8 +229,8 @@ class Fake:
         self._talking = asyncio.create_task(self._converse(petra))
 
     async def _converse(self, petra: Home) -> None:
-        await petra.keeper.talk(self.transport)
-        petra.engine.lost(self.transport)
+        await talk(petra, self.transport)
+        petra.engine.connections.lost(self.transport)
         self.transport.close()
 
     async def raw(self, *pieces: bytes) -> None:

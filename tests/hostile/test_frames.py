@@ -139,14 +139,14 @@ def test_a_worker_that_breaks_the_protocol_is_dropped_and_its_run_is_lost_at_onc
         async with fake(scene) as one, fake(scene) as honest:
             await one.hello()
             await scene.start(BOOK)
-            [given] = (await one.heard(f.Assign)).assignments
+            [given] = (await one.heard(f.Assignments)).assignments
             await act(one, given)
             await one.dropped()
             assert words in scene.petra.keeper.trouble
             await scene.logged("run.redelivered")
             await scene.bystander()
             await honest.hello()
-            [again] = (await honest.heard(f.Assign)).assignments
+            [again] = (await honest.heard(f.Assignments)).assignments
             await _report(honest, again)
             result = await scene.ended()
             assert (result.status, result.output) == ("completed", 7)
@@ -183,7 +183,7 @@ def test_a_report_that_holds_what_is_no_data_stops_nobody(
         async with fake(scene) as one:
             await one.hello()
             await scene.start(BOOK)
-            [given] = (await one.heard(f.Assign)).assignments
+            [given] = (await one.heard(f.Assignments)).assignments
             report = report_of(given, report=Report(status="ok", result="HERE"))
             body = msgspec.msgpack.encode(f.Reports(reports=[report]))
             await one.body(body.replace(b"\xa4HERE", RESULTS[name]))
@@ -231,7 +231,7 @@ def test_a_report_without_the_lease_is_not_applied(how: str, kind: str, tmp_path
         async with fake(scene) as holder, fake(scene) as thief:
             await holder.hello()
             await scene.start(BOOK)
-            [given] = (await holder.heard(f.Assign)).assignments
+            [given] = (await holder.heard(f.Assignments)).assignments
             await thief.hello(credit=0)
             lease = {"a wrong lease": "x" * 32, "no lease": "", "another connection": given.lease}
             await _report(
@@ -256,10 +256,10 @@ def test_a_report_under_a_lease_that_was_lost_is_recorded_as_rejected(
         async with fake(scene) as first, fake(scene) as second:
             await first.hello()
             await scene.start(BOOK)
-            [given] = (await first.heard(f.Assign)).assignments
+            [given] = (await first.heard(f.Assignments)).assignments
             await scene.logged("run.redelivered")  # it did not beat
             await second.hello()
-            [again] = (await second.heard(f.Assign)).assignments
+            [again] = (await second.heard(f.Assignments)).assignments
             assert (again.run, again.delivery) == (given.run, 2)
             await _report(first, given)
             await scene.logged("report.rejected")
@@ -275,7 +275,7 @@ def test_a_worker_that_reconnects_keeps_its_leases(kind: str, tmp_path: Path) ->
         async with fake(scene) as first, fake(scene) as second:
             await first.hello()
             await scene.start(BOOK)
-            [given] = (await first.heard(f.Assign)).assignments
+            [given] = (await first.heard(f.Assignments)).assignments
             await second.hello(leases=[given.lease], credit=0)
             await _report(second, given)
             result = await scene.ended()
@@ -302,7 +302,7 @@ def test_a_worker_that_says_it_has_leases_which_nobody_gave_is_dropped(
         async with fake(scene) as holder, fake(scene) as liar:
             await holder.hello()
             await scene.start(BOOK)
-            [given] = (await holder.heard(f.Assign)).assignments
+            [given] = (await holder.heard(f.Assignments)).assignments
             await liar.hello(leases=[LIES[how](given.lease)], credit=0)
             await _report(liar, given, lease=LIES[how](given.lease))
             await liar.dropped()
@@ -325,10 +325,10 @@ def test_a_lease_lets_nobody_into_the_log_of_another_execution(
         async with fake(scene) as holder, fake(scene) as liar, fake(scene) as third:
             await holder.hello()
             await scene.start(BOOK)
-            [given] = (await holder.heard(f.Assign)).assignments
+            [given] = (await holder.heard(f.Assignments)).assignments
             await scene.start(BOOK, "victim")
             await third.hello()
-            [victim] = (await third.heard(f.Assign)).assignments
+            [victim] = (await third.heard(f.Assignments)).assignments
             assert victim.execution == "victim"
             if ended:
                 await _report(holder, given)
@@ -352,7 +352,7 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
         async with fake(scene) as one:
             await one.hello()
             await scene.start(BOOK)
-            leases.extend((await one.heard(f.Assign)).assignments)
+            leases.extend((await one.heard(f.Assignments)).assignments)
 
     async def after(scene: Scene) -> None:
         async with fake(scene) as one:
@@ -364,7 +364,7 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
             assert (await one.heard(f.Ack)).parts == [(old.lease, 1)]
             assert "report.rejected" not in await scene.types()  # nobody can tell who had it
             await one.frame(f.Credit(slots=1))
-            [given] = (await one.heard(f.Assign)).assignments
+            [given] = (await one.heard(f.Assignments)).assignments
             await _report(one, given)
             result = await scene.ended()
             assert (result.status, result.output) == ("completed", 7)
@@ -378,7 +378,7 @@ def test_lines_of_executions_that_a_worker_has_no_run_of_go_nowhere(tmp_path: Pa
         async with fake(scene) as one:
             await one.hello()
             await scene.start(BOOK)
-            [given] = (await one.heard(f.Assign)).assignments
+            [given] = (await one.heard(f.Assignments)).assignments
             lines = [f.LogLine(**_line(execution=name)) for name in (HOSTILE, "victim")]
             await one.frame(f.Log(lines=lines, dropped={"victim": 5}))
             assert (await one.heard(f.Ack)).logs
@@ -395,7 +395,7 @@ def test_a_beat_for_the_lease_of_another_prolongs_nothing(tmp_path: Path) -> Non
         async with fake(scene) as holder, fake(scene) as other:
             await holder.hello()
             await scene.start(BOOK)
-            [given] = (await holder.heard(f.Assign)).assignments
+            [given] = (await holder.heard(f.Assignments)).assignments
             await other.hello(credit=0)
 
             async def beat() -> None:
@@ -415,7 +415,7 @@ def test_half_a_frame_keeps_nobody_waiting(tmp_path: Path) -> None:
         async with fake(scene) as one:
             await one.hello()
             await scene.start(BOOK)
-            await one.heard(f.Assign)
+            await one.heard(f.Assignments)
             await one.raw(b"\x00\x00\x10\x00half")
             await scene.bystander()
             await scene.logged("run.redelivered")  # it does not beat

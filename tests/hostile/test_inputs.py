@@ -18,7 +18,7 @@ from petra.desk import Result
 from petra.embedded import Home
 from petra.engine import Answered, Engine
 from petra.engine.admit import InputError, value, workload
-from petra.engine.entries import UnknownExecutionError
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.limits import CALLER_NAME_MAX, ID_MAX, INPUT_BYTES_MAX, INPUT_DEPTH_MAX, TEXT_MAX
 from petra.errors import PetraError, UsageError
 from petra.kernel import commands as c
@@ -235,7 +235,7 @@ def test_what_is_let_in_is_read_back_as_it_was(kind: str, tmp_path: Path, odd: A
         state = replay("e1", await scene.records("e1"))
         assert repr(state.workload["v"]) == repr(odd)
         assert repr(state.ctx["v"]) == repr(odd)
-        scene.engine.entries.drop("e1")
+        scene.engine.cache.drop("e1")
         assert repr((await petra.get("e1")).ctx["v"]) == repr(odd)
 
     play(kind, tmp_path, case, with_worker="")
@@ -331,7 +331,7 @@ def with_picky(
 
 
 def explained(petra: Home, execution: str) -> str:
-    entry = petra.engine.entries.cached(execution)
+    entry = petra.engine.cache.get(execution)
     assert entry is not None
     found = explain(entry.program, entry.state)
     return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])

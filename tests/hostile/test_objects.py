@@ -14,7 +14,7 @@ from engine_support import playbook
 from petra.cli import petra
 from petra.embedded import Home
 from petra.engine.authority import may_read
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.playbook import read
 from petra.store.rows import ExecutionFilter
@@ -133,7 +133,7 @@ def test_what_a_child_handed_back_is_its_parents_too(home: Path) -> None:
     async def deleting() -> bool:
         """The child ends before its parent, so its retention may, too."""
         store = await SqliteStore.open(home / "petra.db")
-        entry = await Entries(store).read("parent")
+        entry = await Cache(store).read("parent")
         before = await may_read(store, entry.state, child)
         connection = store._writing
         assert connection is not None

@@ -29,16 +29,16 @@ def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
     async def begin(scene: Scene) -> None:
         for number in range(RUNS):
             await scene.start(book, f"e{number}")
-        assert scene.engine.dispatcher.waits("etl") == MOST
+        assert scene.engine.dispatcher.offers.waits("etl") == MOST
         await scene.bystander()
 
     async def work(scene: Scene) -> None:
-        assert scene.engine.dispatcher.waits("etl") <= MOST
+        assert scene.engine.dispatcher.offers.waits("etl") <= MOST
         done: list[str] = []
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
             while len(done) < RUNS:
-                given = (await one.heard(f.Assign)).assignments
+                given = (await one.heard(f.Assignments)).assignments
                 done += [each.execution for each in given]
                 reports = [
                     f.RunReport(execution=each.execution, run=each.run, delivery=each.delivery, lease=each.lease, report=Report(status="ok"))
@@ -73,10 +73,12 @@ def test_what_was_up_when_its_shard_left_is_not_handed_out_when_the_shard_is_bac
 
     async def case(scene: Scene) -> None:
         await scene.start(book, "old")
-        scene.engine.dispatcher.forget({shard_of("old")})
+        scene.engine.dispatcher.offers.forget({shard_of("old")})
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
             await scene.start(book, "new")
-            assert [each.execution for each in (await one.heard(f.Assign)).assignments] == ["new"]
+            assert [each.execution for each in (await one.heard(f.Assignments)).assignments] == [
+                "new"
+            ]
 
     play("sqlite", tmp_path, case, with_worker="")

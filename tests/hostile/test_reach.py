@@ -10,7 +10,7 @@ from engine_support import playbook
 from support.stub_http import reply, serving
 
 from petra.embedded import Home
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.playbook import InvalidPlaybookError, read, read_stored
 from petra.store import Batch
 from petra.store.memory import MemoryStore
@@ -37,7 +37,7 @@ def test_a_stored_playbook_is_not_judged_by_what_is_checked_today() -> None:
         store = MemoryStore(clock=lambda: 0.0)
         row = make_playbook("d1", source=SCRIPT.encode())
         await store.commit(Batch(playbooks=(row,)))
-        program = await Entries(store).program("d1")
+        program = await Cache(store).program("d1")
         assert list(program.steps) == ["a"]
 
     asyncio.run(loading())

@@ -183,7 +183,7 @@ def test_what_is_large_lives_outside_the_log_and_is_known_there_by_its_reference
     async def running() -> tuple[list[Record], Any]:
         async with Home.open(tmp_path / "home") as petra:
             assert (await petra.run(playbook(BIG), execution="e1")).status == "completed"
-            return await petra.records("e1"), (await petra.engine.entries.load("e1")).state
+            return await petra.records("e1"), (await petra.engine.cache.load("e1")).state
 
     records, state = asyncio.run(running())
     ended = of(records, e.StepEnded)

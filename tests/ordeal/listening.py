@@ -15,7 +15,7 @@ def note(  # noqa: C901 - a table
     match frame:
         case f.Shared():
             evidence.shared[frame.key] = frame.value
-        case f.Assign():
+        case f.Assignments():
             for lean in frame.assignments:
                 given = evidence.completed(lean)
                 evidence.leases[given.lease] = given

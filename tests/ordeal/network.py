@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
 from petra.wire import frames as f
+from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import AnyFrame, FrameError, Unpacker, pack
-from petra.worker.transport import LostError, NonsenseError
 
 REPEATABLE = (
     f.Reports,
     f.Heartbeat,
     f.Want,
     f.Checked,
-    f.Assign,
+    f.Assignments,
     f.Further,
     f.Cancel,
     f.Ack,

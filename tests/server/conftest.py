@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from support.processes import ending
 
 PETRA = str(Path(sys.executable).parent / "petra")
 
@@ -42,17 +43,15 @@ class Served:
 @contextmanager
 def serve(home: Path, *more: str) -> Iterator[Served]:
     """Start a server; whatever becomes of the test, it is gone afterwards."""
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [PETRA, "serve", "--home", str(home), "--port", "0", "-o", "json", *more],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield Served(home, process, json.loads(process.stdout.readline()))
-        finally:
-            process.terminate()
+    )
+    with ending(process):
+        assert process.stdout is not None
+        yield Served(home, process, json.loads(process.stdout.readline()))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from server.conftest import PETRA
+from support.processes import ending
 
 pytestmark = pytest.mark.slow
 
@@ -26,19 +27,17 @@ workflow:
 
 @contextmanager
 def dev(folder: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [PETRA, "dev", ".", "--port", "0", "-o", "json"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield process, json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
+    )
+    with ending(process):
+        assert process.stdout is not None
+        yield process, json.loads(process.stdout.readline())
 
 
 def told(process: subprocess.Popen[str], words: str) -> None:

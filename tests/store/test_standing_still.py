@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from petra.store import errand
-from petra.store.errand import CALM, Errands
+from petra.store import side_thread
+from petra.store.side_thread import CALM, SideThread
 
 
 @pytest.fixture
-def thread() -> Errands:
-    return Errands("petra-test-errands")
+def thread() -> SideThread:
+    return SideThread("petra-test-errands")
 
 
 async def turns(work: asyncio.Task[object]) -> int:
@@ -26,9 +26,9 @@ async def turns(work: asyncio.Task[object]) -> int:
 
 
 def test_what_is_done_while_the_loop_stands_still_takes_no_turn_of_it(
-    thread: Errands, monkeypatch: pytest.MonkeyPatch
+    thread: SideThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errand, "STILL_S", 60.0)
+    monkeypatch.setattr(side_thread, "STILL_S", 60.0)
 
     async def play() -> None:
         alone = asyncio.create_task(thread.run(threading.get_ident, alone=True))
@@ -40,9 +40,9 @@ def test_what_is_done_while_the_loop_stands_still_takes_no_turn_of_it(
 
 
 def test_a_failure_is_told_while_the_loop_stands_still(
-    thread: Errands, monkeypatch: pytest.MonkeyPatch
+    thread: SideThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errand, "STILL_S", 60.0)
+    monkeypatch.setattr(side_thread, "STILL_S", 60.0)
 
     def fails() -> None:
         raise ValueError("the disk is gone")
@@ -53,9 +53,9 @@ def test_a_failure_is_told_while_the_loop_stands_still(
 
 
 def test_what_takes_long_is_waited_for_by_turns_and_so_are_those_after_it(
-    thread: Errands, monkeypatch: pytest.MonkeyPatch
+    thread: SideThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errand, "STILL_S", 0.001)
+    monkeypatch.setattr(side_thread, "STILL_S", 0.001)
     gate = threading.Event()
 
     async def play() -> None:
@@ -64,7 +64,7 @@ def test_what_takes_long_is_waited_for_by_turns_and_so_are_those_after_it(
         assert not slow.done()
         gate.set()
         assert await slow
-        monkeypatch.setattr(errand, "STILL_S", 60.0)
+        monkeypatch.setattr(side_thread, "STILL_S", 60.0)
         for _ in range(CALM):
             held = threading.Event()
             calm = asyncio.create_task(thread.run(held.wait, alone=True))
@@ -77,9 +77,9 @@ def test_what_takes_long_is_waited_for_by_turns_and_so_are_those_after_it(
 
 
 def test_one_that_nobody_waits_for_any_more_has_ended_when_that_is_known(
-    thread: Errands, monkeypatch: pytest.MonkeyPatch
+    thread: SideThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errand, "STILL_S", 0.001)
+    monkeypatch.setattr(side_thread, "STILL_S", 0.001)
     gate, done = threading.Event(), []
 
     def work() -> None:

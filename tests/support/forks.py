@@ -148,6 +148,8 @@ def become(connection: socket.socket) -> None:
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
     sys.argv[1:] = order["arguments"]
+    # tests that run in the background of a shell ignore ^C, and so would whatever is forked for them
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ async def _conversation(child: Child, url: str, total: int, width: int, seen: Se
         execution="e", run="r", step="s", playbook=name, chunk="c", lease="l", lease_s=3 * BEAT_S, width=width,
         scope={"args": {"url": url}, "ctx": {}}, iterations=given[:sent], more=sent < total, total=total,
     )  # fmt: skip
-    send(f.Assign(assignments=[first]))
+    send(f.Assignments(assignments=[first]))
     while seen.ok < total:
         for frame in await child.transport.receive():
             if isinstance(frame, f.Heartbeat):

@@ -1,9 +1,17 @@
-"""Waits for processes to end."""
+"""Waits for processes to end, and sees to it."""
 
 from __future__ import annotations
 
 import os
 import select
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 30
 
 
 def ends(pid: int) -> bool:
@@ -18,3 +26,35 @@ def ends(pid: int) -> bool:
         return bool(poll.poll(60_000))
     finally:
         os.close(handle)
+
+
+def is_stopped(pid: int) -> bool:
+    """Tell whether a process stands still: SIGSTOP takes its time, too."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@contextmanager
+def ending(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """Ask a process to end when a test is through with it, and kill it if it does not: no test hangs on what it leaves."""
+    with process:
+        try:
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def port_to_come_back_to() -> int:
+    """Return a port that nobody is given by chance meanwhile: it lies below those that systems give out."""
+    for port in range(20_000 + os.getpid() % 5_000, 30_000):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("every port is taken")

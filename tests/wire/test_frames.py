@@ -38,7 +38,7 @@ FRAMES = st.one_of(
     st.builds(f.Playbook, digest=NAMES, text=st.text()),
     st.builds(f.Checked, digest=NAMES, problems=st.lists(NAMES, max_size=2)),
     st.builds(
-        f.Assign,
+        f.Assignments,
         assignments=st.lists(
             st.builds(
                 Assignment, execution=NAMES, run=NAMES, step=NAMES,

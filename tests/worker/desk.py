@@ -126,7 +126,7 @@ class Desk:
         """Send the playbook and one assignment of its first step."""
         self.teach(book)
         made = self.assignment(book, **given)
-        self.send(f.Assign(assignments=[made]))
+        self.send(f.Assignments(assignments=[made]))
         return made
 
     def assignment(self, book: Playbook, **given: Any) -> Assignment:

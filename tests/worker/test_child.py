@@ -57,7 +57,7 @@ class Line:
         )
         send = self.child.transport.send
         send(f.Playbook(digest=digest_of(BOOK), text=to_yaml(BOOK)))
-        send(f.Assign(assignments=[given]))
+        send(f.Assignments(assignments=[given]))
 
     async def begun(self, folder: Path) -> None:
         assert await asyncio.to_thread((folder / "tell").read_text) == "begun"

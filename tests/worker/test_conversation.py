@@ -52,7 +52,7 @@ def test_no_more_than_the_slots_run_at_a_time_and_each_end_gives_credit() -> Non
         book = playbook(FETCH)
         desk.teach(book)
         given = [desk.assignment(book, scope=gate_args()) for _ in range(6)]
-        desk.send(f.Assign(assignments=given))
+        desk.send(f.Assignments(assignments=given))
         await settle()
         assert gate.entered == 2
         gate.open.set()
@@ -71,7 +71,7 @@ def test_what_ends_together_is_reported_together() -> None:
         book = playbook(FETCH)
         desk.teach(book)
         given = [desk.assignment(book, scope=gate_args()) for _ in range(20)]
-        desk.send(f.Assign(assignments=given))
+        desk.send(f.Assignments(assignments=given))
         await settle()
         gate.open.set()
         await desk.report(20)
@@ -85,7 +85,7 @@ def test_an_assignment_that_comes_twice_is_run_once() -> None:
 
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         given = desk.assign(playbook(FETCH), scope=gate_args())
-        desk.send(f.Assign(assignments=[given, given]))
+        desk.send(f.Assignments(assignments=[given, given]))
         await settle()
         gate.open.set()
         await desk.report()
@@ -100,7 +100,7 @@ def test_a_playbook_that_is_not_known_is_asked_for_once() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         book = playbook(FETCH)
         given = [desk.assignment(book, scope={"args": {"what": "x"}}) for _ in range(2)]
-        desk.send(f.Assign(assignments=given))
+        desk.send(f.Assignments(assignments=given))
         await desk.until(lambda: desk.all(f.Want))
         assert desk.all(f.Want) == [f.Want(digests=[digest_of(book)])]
         desk.teach(book)
@@ -177,7 +177,7 @@ def test_a_worker_with_too_many_unacknowledged_reports_takes_no_more() -> None:
         desk.teach(book)
         given = [desk.assignment(book, scope={"args": {"what": "x"}}) for _ in range(8)]
         for one in given:
-            desk.send(f.Assign(assignments=[one]))
+            desk.send(f.Assignments(assignments=[one]))
             await settle()
         assert len(desk.reports) == 8
         assert sum(frame.slots for frame in desk.all(f.Credit)) == 7

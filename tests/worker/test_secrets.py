@@ -313,7 +313,7 @@ def test_no_surface_ever_shows_the_canary(
             desk.assignment(book, step=step.step, scope={"args": {"a": 1}})
             for step in book.workflow
         ]
-        desk.send(f.Assign(assignments=given))
+        desk.send(f.Assignments(assignments=given))
         await desk.report(len(given))
         surfaces.extend(f.encode(frame) for frame in desk.received)
         failed = {

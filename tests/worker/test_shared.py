@@ -35,7 +35,7 @@ def test_a_value_that_came_before_serves_every_assignment_that_names_it() -> Non
         desk.send(value("e/ctx/1", n=5))
         for _ in range(2):
             given = desk.assignment(BOOK, shared={"ctx": "e/ctx/1"})
-            desk.send(f.Assign(assignments=[given]))
+            desk.send(f.Assignments(assignments=[given]))
         await desk.until(lambda: len(desk.reports) == 2)
         assert [one.report and one.report.result for one in desk.reports] == ["51", "51"]
         assert desk.all(f.Want) == []
@@ -47,7 +47,9 @@ def test_what_a_worker_does_not_have_it_asks_for_and_waits() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         desk.teach(BOOK)
         shared = {"ctx": "e/ctx/1", "workload": "e/workload/1"}
-        desk.send(f.Assign(assignments=[desk.assignment(BOOK, shared=shared) for _ in range(3)]))
+        desk.send(
+            f.Assignments(assignments=[desk.assignment(BOOK, shared=shared) for _ in range(3)])
+        )
         await desk.until(lambda: desk.all(f.Want))
         assert desk.all(f.Want) == [f.Want(shared=["e/ctx/1"])]
         desk.lose()
@@ -65,7 +67,7 @@ def test_an_assignment_that_waits_can_be_cancelled() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         desk.teach(BOOK)
         given = desk.assignment(BOOK, shared={"ctx": "e/ctx/1"})
-        desk.send(f.Assign(assignments=[given]), f.Cancel(runs=[given.run], reason="enough"))
+        desk.send(f.Assignments(assignments=[given]), f.Cancel(runs=[given.run], reason="enough"))
         report = await desk.single()
         assert report.error is not None
         assert report.error.kind == "cancelled"

@@ -78,7 +78,7 @@ class Engine:
             **{k: getattr(made, k) for k in made.__struct_fields__} | {"lease": lease}
         )
         self.assigned.append(given)
-        self.desk.send(f.Assign(assignments=[given]))
+        self.desk.send(f.Assignments(assignments=[given]))
 
 
 class Counting:

@@ -8,6 +8,6 @@ Rule 3: nobody gives away what they do not have: who administers a namespace adm
 from petra.accounts.attempts import Attempts, TooManyError
 from petra.accounts.audit import Audit
 from petra.accounts.register import Register
-from petra.accounts.rows import Session, Token, User
+from petra.accounts.rows import ApiToken, Session, User
 
-__all__ = ["Attempts", "Audit", "Register", "Session", "Token", "TooManyError", "User"]
+__all__ = ["ApiToken", "Attempts", "Audit", "Register", "Session", "TooManyError", "User"]

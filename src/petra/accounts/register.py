@@ -13,9 +13,9 @@ import msgspec
 
 from petra.accounts.passwords import Passwords
 from petra.accounts.rows import (
+    ApiToken,
     Namespace,
     Session,
-    Token,
     User,
     namespace_name,
     read_grants,
@@ -43,7 +43,7 @@ TOKEN_S_MAX: Final = 10 * 365 * 86_400.0
 USED_S: Final = 60.0
 """So often, at most, it is written down that a token was used."""
 TRIES: Final = 20
-R = TypeVar("R", User, Token, Session, Namespace)
+R = TypeVar("R", User, ApiToken, Session, Namespace)
 
 
 class UnknownAccountError(PetraError):
@@ -71,7 +71,7 @@ class Register:
         account = await self._accounts.account("token", digest(token))
         if account is None:
             return None
-        found, now = _read(account, Token), self._clock.now()
+        found, now = _read(account, ApiToken), self._clock.now()
         if found.revoked is not None or (found.expires is not None and found.expires <= now):
             return None
         await self._used(account, found, now)
@@ -82,7 +82,7 @@ class Register:
         user = await self.user(found.user)
         return _principal(user) if user is not None and not user.disabled else None
 
-    async def _used(self, account: Account, token: Token, now: float) -> None:
+    async def _used(self, account: Account, token: ApiToken, now: float) -> None:
         if token.used is None or token.used < now - USED_S:
             # where somebody else changes it just now, that is worth more
             await self._keep(account, msgspec.structs.replace(token, used=now))
@@ -120,10 +120,10 @@ class Register:
     async def greet_owner(self, token: str) -> bool:
         """Let the token in that lies in the home; False where it was revoked."""
         key = digest(token)
-        made = Token(id=key[:ID_CHARS], name="owner", owner=True, created=self._clock.now())
+        made = ApiToken(id=key[:ID_CHARS], name="owner", owner=True, created=self._clock.now())
         await self._add("token", key, made)  # where it is there already, it stays as it is
         account = await self._accounts.account("token", key)
-        return account is not None and _read(account, Token).revoked is None
+        return account is not None and _read(account, ApiToken).revoked is None
 
     # Sessions
 
@@ -262,7 +262,7 @@ class Register:
         name: str = "",
         expires_s: float | None = None,
         in_session: bool = False,
-    ) -> tuple[Token, str]:
+    ) -> tuple[ApiToken, str]:
         """Make a token that acts as a user, or with roles of its own; it is shown here and never again.
 
         Users make tokens of their own in a session only: a token that was stolen makes no others.
@@ -285,19 +285,19 @@ class Register:
             raise UsageError("a token of role 'worker' is for a pool, and no other one is")
         secret, now = new_token(), self._clock.now()
         key = digest(secret)
-        made = Token(
+        made = ApiToken(
             id=key[:ID_CHARS], name=name[:100], user=user, grants=grants, pool=pool,
             created=now, by=who.name, expires=now + expires_s if expires_s is not None else None,
         )  # fmt: skip
         await self._add("token", key, made)
         return made, secret
 
-    async def tokens(self, who: Principal) -> list[Token]:
+    async def tokens(self, who: Principal) -> list[ApiToken]:
         """List the tokens that somebody may revoke: their own, and those they administer."""
-        found = await self._all("token", Token)
+        found = await self._all("token", ApiToken)
         return [one for one in found if await self._may_revoke(who, one)]
 
-    async def revoke(self, who: Principal, name: str) -> Token:
+    async def revoke(self, who: Principal, name: str) -> ApiToken:
         """Let a token in no more, by its id.
 
         Raises:
@@ -305,7 +305,7 @@ class Register:
         """
         for _ in range(TRIES):
             account = await self._found("token", name)
-            token = _read(account, Token)
+            token = _read(account, ApiToken)
             if not await self._may_revoke(who, token):
                 break
             if token.revoked is not None:
@@ -317,7 +317,7 @@ class Register:
                 return token
         raise UnknownAccountError(f"there is no token '{name[:40]}' that you may revoke")
 
-    async def _may_revoke(self, who: Principal, token: Token) -> bool:
+    async def _may_revoke(self, who: Principal, token: ApiToken) -> bool:
         if token.owner:
             return May.ADMINISTER in who.within(EVERYWHERE).may
         if token.user:

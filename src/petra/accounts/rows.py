@@ -32,7 +32,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     sessions_since: float = 0.0
 
 
-class Token(msgspec.Struct, frozen=True, kw_only=True):
+class ApiToken(msgspec.Struct, frozen=True, kw_only=True):
     """An API token: it acts as a user, or under a name of its own with roles of its own, or it is the owner's."""
 
     id: str

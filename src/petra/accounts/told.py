@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from petra.accounts.rows import Token, User
+from petra.accounts.rows import ApiToken, User
 
 
 def moment(at: float | None) -> str | None:
@@ -23,7 +23,7 @@ def user_data(one: User) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def token_data(one: Token) -> dict[str, Any]:
+def token_data(one: ApiToken) -> dict[str, Any]:
     """Return what is shown of a token."""
     return {
         "id": one.id, "name": one.name, "user": one.user, "roles": [str(grant) for grant in one.grants],

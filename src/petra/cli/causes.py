@@ -15,7 +15,7 @@ import msgspec
 
 from petra.cli.show import complete_command
 from petra.desk.result import result_of
-from petra.engine.entries import Entries, Entry, UnknownExecutionError
+from petra.engine.cache import Cache, Entry, UnknownExecutionError
 from petra.kernel.explain import Explanation, Waiting
 
 DEPTH = 8
@@ -61,14 +61,14 @@ class Cause:
 
 
 async def cause_of(
-    entries: Entries, entry: Entry, explain: Callable[[Entry], Awaitable[Explanation]]
+    cache: Cache, entry: Entry, explain: Callable[[Entry], Awaitable[Explanation]]
 ) -> Cause:
     """Find out why an execution waits, and why those do that it waits for."""
-    return await _cause(entries, entry, explain, DEPTH, [CHILDREN])
+    return await _cause(cache, entry, explain, DEPTH, [CHILDREN])
 
 
 async def _cause(
-    entries: Entries,
+    cache: Cache,
     entry: Entry,
     explain: Callable[[Entry], Awaitable[Explanation]],
     depth: int,
@@ -77,20 +77,20 @@ async def _cause(
     explanation = await explain(entry)
     behind: list[Cause | None] = []
     for waiting in explanation.waiting:
-        child = await _child(entries, waiting.child) if depth and left[0] > 0 else None
+        child = await _child(cache, waiting.child) if depth and left[0] > 0 else None
         if child is not None:
             left[0] -= 1
         behind.append(
-            None if child is None else await _cause(entries, child, explain, depth - 1, left)
+            None if child is None else await _cause(cache, child, explain, depth - 1, left)
         )
     commands = [list(_commands(entry, waiting)) for waiting in explanation.waiting]
     return Cause(entry, explanation, commands, behind)
 
 
-async def _child(entries: Entries, child: str) -> Entry | None:
+async def _child(cache: Cache, child: str) -> Entry | None:
     """Return a child, if it has begun and is still there."""
     try:
-        return await entries.read(child) if child else None
+        return await cache.read(child) if child else None
     except UnknownExecutionError:
         return None
 

@@ -11,13 +11,13 @@ import msgspec
 from petra.cli.home import act, home_option, look
 from petra.cli.output import as_json, print_json
 from petra.embedded import CLOSED, DATABASE, STORE
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.private import take
+from petra.store.address import open_store
 from petra.store.anchor import Lost, read_anchor
 from petra.store.base import Store
 from petra.store.errors import HeldError
-from petra.store.opening import open_store
 from petra.store.queries import load_migrations
 from petra.store.rows import Stats
 from petra.store.sqlite import SqliteStore, anchor_of
@@ -93,7 +93,7 @@ def accept_loss(home: Path, output: str) -> None:
 def stats(home: Path, output: str) -> None:
     """Count what is in the store."""
 
-    async def asking(store: Store, _entries: Entries) -> Stats:
+    async def asking(store: Store, _cache: Cache) -> Stats:
         return await store.stats()
 
     found = look(home, asking)
@@ -128,7 +128,7 @@ def backup(target: Path, home: Path, output: str) -> None:
     Large results are files of their own in the folder 'objects' of the home; copy that folder after the store.
     """
 
-    async def copying(store: Store, _entries: Entries) -> None:
+    async def copying(store: Store, _cache: Cache) -> None:
         await store.backup(target)
 
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):

@@ -8,7 +8,7 @@ from typing import Any
 
 from petra.cli.home import look
 from petra.embedded import read_around
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.library import Gathered
 from petra.playbook import Playbook, read_stored
@@ -26,11 +26,11 @@ def definition(
     """
     if Path(named).is_file():
         return read_around(Path(named), library)
-    return look(home, lambda store, entries: _version(store, entries, execution, named)), Gathered()
+    return look(home, lambda store, cache: _version(store, cache, execution, named)), Gathered()
 
 
-async def _version(store: Store, entries: Entries, execution: str, version: str) -> Playbook:
-    meta = (await entries.read(execution)).program.playbook.metadata
+async def _version(store: Store, cache: Cache, execution: str, version: str) -> Playbook:
+    meta = (await cache.read(execution)).program.playbook.metadata
     path = meta.path or meta.name
     stored = await store.find_playbook(path, version)
     if stored is None:
@@ -45,7 +45,7 @@ async def _version(store: Store, entries: Entries, execution: str, version: str)
 def own_playbook(home: Path, execution: str) -> Playbook:
     """Return the definition of an execution."""
 
-    async def asking(_: Any, entries: Entries) -> Playbook:
-        return (await entries.read(execution)).program.playbook
+    async def asking(_: Any, cache: Cache) -> Playbook:
+        return (await cache.read(execution)).program.playbook
 
     return look(home, asking)

@@ -13,7 +13,7 @@ from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short
 from petra.desk.comparing import compared
 from petra.embedded import records_of
-from petra.engine.entries import Entries, Entry
+from petra.engine.cache import Cache, Entry
 from petra.kernel import Record
 from petra.net.compare import Equivalence
 from petra.store.base import Store
@@ -38,8 +38,8 @@ def command(one: str, other: str, home: Path, output: str) -> None:
     Times, and what follows from the ids of the executions, are not compared. Exits with 1 when they differ.
     """
 
-    async def asking(store: Store, entries: Entries) -> list[tuple[Entry, list[Record]]]:
-        found = [await find(store, entries, execution) for execution in (one, other)]
+    async def asking(store: Store, cache: Cache) -> list[tuple[Entry, list[Record]]]:
+        found = [await find(store, cache, execution) for execution in (one, other)]
         return [(entry, await records_of(store, entry.state.id)) for entry in found]
 
     left, right = look(home, asking)

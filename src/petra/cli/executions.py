@@ -31,8 +31,8 @@ from petra.control import GoneError, call
 from petra.desk import Look
 from petra.embedded import Result, home_objects, records_of, result_of
 from petra.engine.authority import may_read
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import FORKED_FROM
-from petra.engine.entries import Entries, Entry
 from petra.engine.following import follow as following
 from petra.engine.lookout import looking_on
 from petra.engine.news import Appended
@@ -70,7 +70,7 @@ def ps(
     """List executions, latest first."""
     wanted = ExecutionFilter(statuses=status, playbook=playbook, labels=tuple(labels.items()))
 
-    async def asking(store: Store, _entries: Entries) -> tuple[list[Any], float]:
+    async def asking(store: Store, _cache: Cache) -> tuple[list[Any], float]:
         page = await store.executions(wanted, limit=limit)
         return [stored.row for stored in page.rows], await store.now()
 
@@ -114,8 +114,8 @@ def _when(at: float, now: float) -> str:
 def get(execution: str, home: Path, output: str) -> None:
     """Show an execution: its status, output, ctx and counts."""
 
-    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[str]]:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> tuple[Entry, list[str]]:
+        entry = await find(store, cache, execution)
         wanted = ExecutionFilter(labels=((FORKED_FROM, entry.state.id),))
         forks = await store.executions(wanted)
         return entry, [stored.row.id for stored in forks.rows]
@@ -167,8 +167,8 @@ def result(execution: str, home: Path, *, step: str | None, key: str | None) -> 
     Bytes are written as they are.
     """
 
-    async def asking(store: Store, entries: Entries) -> tuple[Result, Any]:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> tuple[Result, Any]:
+        entry = await find(store, cache, execution)
         value = _chosen(entry, step, key)
         if is_reference(value):
             value = await fetched(home, store, entry, value)
@@ -229,12 +229,12 @@ def events(execution: str, home: Path, output: str, *, follow: bool) -> None:
     With --follow and '-o json', each record is a line of its own.
     """
 
-    async def asking(store: Store, entries: Entries) -> None:
+    async def asking(store: Store, cache: Cache) -> None:
         chosen = await full_id(store, execution)
         if not follow:
             _print_records(await records_of(store, chosen), output, lines=False)
             return
-        async with looking_on(entries, SystemClock()) as (feed, _):
+        async with looking_on(cache, SystemClock()) as (feed, _):
             messages = following(feed, store, SystemClock(), chosen)
             async with aclosing(messages):
                 async for message in messages:

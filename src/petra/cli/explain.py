@@ -16,7 +16,7 @@ from petra.cli.home import find, home_option, look
 from petra.cli.output import as_json, print_json
 from petra.cli.show import trace_of
 from petra.embedded import STORE
-from petra.engine.entries import Entries, Entry
+from petra.engine.cache import Cache, Entry
 from petra.errors import UnreadableError, UsageError
 from petra.kernel.explain import Explanation, explain
 from petra.references import Followed, NeededError
@@ -38,9 +38,9 @@ def command(execution: str, home: Path, output: str) -> None:
         explain_code(execution, output)
         return
 
-    async def asking(store: Store, entries: Entries) -> Cause:
-        entry = await find(store, entries, execution)
-        return await cause_of(entries, entry, lambda one: _explained(home, store, one))
+    async def asking(store: Store, cache: Cache) -> Cause:
+        entry = await find(store, cache, execution)
+        return await cause_of(cache, entry, lambda one: _explained(home, store, one))
 
     cause = look(home, asking)
     chosen, found = cause.entry.state.id, cause.explanation

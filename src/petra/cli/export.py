@@ -8,8 +8,8 @@ import click
 
 from petra.cli.home import find, home_option, look
 from petra.embedded import records_of
+from petra.engine.cache import Cache
 from petra.engine.codec import status_of
-from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.export import FORMS, PROFILES, ExportedLog
 from petra.store.base import Store
@@ -35,8 +35,8 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     'petra graph -f pnml' writes the net that the profile 'firings' fits. ocel: OCEL 2.0.
     """
 
-    async def asking(store: Store, entries: Entries) -> ExportedLog:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> ExportedLog:
+        entry = await find(store, cache, execution)
         records = await records_of(store, entry.state.id)
         status, _ = status_of(entry.program, entry.state)
         return ExportedLog(entry.state.id, entry.program.playbook, records, status)

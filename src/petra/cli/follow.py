@@ -20,7 +20,7 @@ from petra.clock import SystemClock
 from petra.control import GoneError, connected
 from petra.desk.resting import FOLLOWED_S, Resting
 from petra.embedded import LOGS, Home, Result, records_of
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.engine.feed import Feed
 from petra.engine.following import follow as following
 from petra.engine.logs import file_of
@@ -230,8 +230,8 @@ async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits:
                 async with showing.reading(lines):
                     return await reading(
                         home,
-                        lambda store, entries: _watch(
-                            store, entries, execution, showing, gone, waits=waits
+                        lambda store, cache: _watch(
+                            store, cache, execution, showing, gone, waits=waits
                         ),
                     )
             finally:
@@ -241,7 +241,7 @@ async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits:
 
 
 async def _watch(
-    store: Store, entries: Entries, execution: str, showing: Showing, gone: asyncio.Task[bytes], *, waits: bool
+    store: Store, cache: Cache, execution: str, showing: Showing, gone: asyncio.Task[bytes], *, waits: bool
 ) -> Result:  # fmt: skip
     """Read the log as it grows.
 
@@ -249,7 +249,7 @@ async def _watch(
         GoneError: whoever wrote it is gone.
     """
     clock = SystemClock()
-    async with looking_on(entries, clock) as (feed, lookout), showing.of(feed, store):
+    async with looking_on(cache, clock) as (feed, lookout), showing.of(feed, store):
         resting = Resting(feed, lookout.look, clock.now)
         wanted = resting.over(execution) if waits else resting.settled(execution, FOLLOWED_S)
         rests = asyncio.ensure_future(wanted)

@@ -16,7 +16,7 @@ from petra.cli.home import find, home_option, look
 from petra.cli.nets import SUFFIX, read_net
 from petra.cli.output import print_problem
 from petra.embedded import records_of
-from petra.engine.entries import Entries, Entry
+from petra.engine.cache import Cache, Entry
 from petra.export.life import ExportedLog, life, step_runs
 from petra.kernel import Record
 from petra.kernel import events as e
@@ -80,8 +80,8 @@ def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
 def _execution(home: Path, execution: str) -> str:
     """Draw an execution over its playbook."""
 
-    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> tuple[Entry, list[Record]]:
+        entry = await find(store, cache, execution)
         return entry, await records_of(store, entry.state.id)
 
     entry, records = look(home, asking)

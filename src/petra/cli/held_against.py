@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from petra.cli.output import count
+from petra.engine.cache import Cache
 from petra.engine.codec import from_row
 from petra.engine.cutting import cut_object
-from petra.engine.entries import Entries
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel import Program, Record
 from petra.kernel.events import ExecutionMigrated, ExecutionStarted
@@ -115,10 +115,10 @@ async def read_all(store: Store, execution: str) -> list[Record]:
     return found
 
 
-async def definitions(entries: Entries, records: Sequence[Record]) -> dict[str, Program]:
+async def definitions(cache: Cache, records: Sequence[Record]) -> dict[str, Program]:
     """Return every definition that an execution had."""
     found = {}
     for _, _, event in lived(records):
         if isinstance(event, ExecutionStarted | ExecutionMigrated):
-            found[event.digest] = await entries.program(event.digest)
+            found[event.digest] = await cache.program(event.digest)
     return found

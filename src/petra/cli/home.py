@@ -22,12 +22,12 @@ from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
 from petra.embedded import BUCKET, DATABASE, STORE, Folder, Home, Result, home_objects
-from petra.engine.entries import Entries, Entry
+from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
 from petra.private import refuse_foreign
+from petra.store.address import open_store
 from petra.store.base import Store
 from petra.store.errors import HeldError
-from petra.store.opening import open_store
 from petra.store.rows import ExecutionFilter
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ def home_option(command: Callable[..., T]) -> Callable[..., T]:
     return _home(_store(_bucket(command)))
 
 
-def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
+def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Read from the home without touching it; another process may be using it.
 
     Raises:
@@ -80,7 +80,7 @@ def look(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
     return asyncio.run(reading(home, ask))
 
 
-async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
+async def reading(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
     address = os.environ.get(STORE)
     if not address:
@@ -89,7 +89,7 @@ async def reading(home: Path, ask: Callable[[Any, Entries], Awaitable[T]]) -> T:
         raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
     store = await open_store(address or home / DATABASE, readonly=True)
     try:
-        return await ask(store, Entries(store))
+        return await ask(store, Cache(store))
     finally:
         await store.close()
 
@@ -264,13 +264,13 @@ async def full_id(store: Store, execution: str) -> str:
     return found[0]
 
 
-async def find(store: Store, entries: Entries, execution: str) -> Entry:
+async def find(store: Store, cache: Cache, execution: str) -> Entry:
     """Load an execution by its id, or by the beginning of it.
 
     Raises:
         UsageError: none begins like that, or several do.
     """
-    return await entries.load(await full_id(store, execution))
+    return await cache.load(await full_id(store, execution))
 
 
 def whole_result(home: Path, result: Result) -> Result:
@@ -278,8 +278,8 @@ def whole_result(home: Path, result: Result) -> Result:
     if not has_references(result):
         return result
 
-    async def asking(store: Store, entries: Entries) -> Result:
-        entry = await entries.read(result.id)
+    async def asking(store: Store, cache: Cache) -> Result:
+        entry = await cache.read(result.id)
         return await whole(result, entry.state, store, home_objects(home))
 
     return look(home, asking)

@@ -14,7 +14,7 @@ from petra.cli.home import reading
 from petra.cli.output import count, folded
 from petra.desk.resting import FOLLOWED_S
 from petra.embedded import DATABASE, STORE
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.store.base import READ_LIMIT, Store
 from petra.store.rows import WakeUp
 
@@ -63,7 +63,7 @@ async def left_here(home: Path) -> Left:
     if os.environ.get(STORE) or not (home / DATABASE).exists():
         return Left()
 
-    async def asking(store: Store, _: Entries) -> Left:
+    async def asking(store: Store, _: Cache) -> Left:
         return await left_in(store)
 
     return await reading(home, asking)

@@ -14,7 +14,7 @@ from petra.cli.output import as_json
 from petra.cli.show import coloured, place_of
 from petra.cli.tail import POLL_S, Tail
 from petra.embedded import LOGS
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.store.base import Store
@@ -30,7 +30,7 @@ from petra.wire.frames import LogLine
 def command(execution: str, step: str | None, *, follow: bool, home: Path, output: str) -> None:
     """Show what the tasks of an execution printed and logged."""
 
-    async def reading(store: Store, _entries: Entries) -> None:
+    async def reading(store: Store, _cache: Cache) -> None:
         chosen = await full_id(store, execution)
         tail = Tail(file_of(home / LOGS, chosen), chosen)
         over = not follow

@@ -14,8 +14,8 @@ from petra.cli.home import found_id, home_option, look, request_id
 from petra.cli.output import as_json, print_json
 from petra.cli.steer import carry_out, execution_argument, map_option
 from petra.desk import Move
-from petra.desk.beside import beside
-from petra.engine.entries import Entries
+from petra.desk.starting import beside
+from petra.engine.cache import Cache
 from petra.kernel import Program
 from petra.kernel.migration import MigrationPlan, examined
 from petra.playbook import to_yaml
@@ -61,8 +61,8 @@ def command(
 def _plan(home: Path, execution: str, version: str, renamed: dict[str, str]) -> MigrationPlan:
     target = Program(definition(home, execution, version)[0])
 
-    async def asking(_: Any, entries: Entries) -> MigrationPlan:
-        entry = await entries.read(execution)
+    async def asking(_: Any, cache: Cache) -> MigrationPlan:
+        entry = await cache.read(execution)
         return examined(entry.program, target, entry.state, renamed)
 
     return look(home, asking)

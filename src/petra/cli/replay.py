@@ -15,8 +15,8 @@ from petra.cli.output import as_json, cut, print_json
 from petra.cli.show import short, status_text
 from petra.desk import marking
 from petra.embedded import records_of
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import status_then
-from petra.engine.entries import Entries, Entry
 from petra.errors import UsageError
 from petra.kernel import Record, State, replay
 from petra.kernel.explain import explain
@@ -38,13 +38,13 @@ def command(execution: str, home: Path, output: str, *, seq: int | None) -> None
     Nothing is run: the state is folded from the log.
     """
 
-    async def asking(store: Store, entries: Entries) -> tuple[Entry, list[Record]]:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> tuple[Entry, list[Record]]:
+        entry = await find(store, cache, execution)
         records = await records_of(store, entry.state.id)
         if seq is not None and seq > len(records):
             raise UsageError(f"the log has {len(records)} records; there is no record {seq}")
         entry.state = replay(entry.state.id, records[: seq or len(records)])
-        await entries.fit(entry)
+        await cache.fit(entry)
         return entry, records
 
     entry, records = look(home, asking)

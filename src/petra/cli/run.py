@@ -37,7 +37,7 @@ from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Begin
-from petra.desk.beside import beside
+from petra.desk.starting import beside
 from petra.embedded import STORE, Home, Result, new_id
 from petra.errors import UsageError
 from petra.net.proof import Proof

@@ -29,10 +29,10 @@ from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, ForkRequest
-from petra.desk.beside import beside
 from petra.desk.result import awaited_signals
+from petra.desk.starting import beside
 from petra.embedded import new_id
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.library import Gathered
@@ -86,18 +86,16 @@ def signal(
 ) -> None:
     """Send a signal to an execution; one that nobody waits for yet is kept until somebody does."""
     data = json_value(payload, "--payload") if payload is not None else None
-    chosen, note = look(
-        home, lambda store, entries: _unexpected(store, entries, execution, name, key)
-    )
+    chosen, note = look(home, lambda store, cache: _unexpected(store, cache, execution, name, key))
     command = c.SendSignal(now=0.0, name=name, key=key, payload=data)
     carry_out(home, Ask(id=request_id(), execution=chosen, command=command), output, note=note)
 
 
 async def _unexpected(
-    store: Store, entries: Entries, execution: str, name: str, key: str | None
+    store: Store, cache: Cache, execution: str, name: str, key: str | None
 ) -> tuple[str, str]:
     """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
-    state = (await find(store, entries, execution)).state
+    state = (await find(store, cache, execution)).state
     awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
     if state.terminal or any((waited, of) == (name, key) for _, waited, of in awaited):
         return state.id, ""

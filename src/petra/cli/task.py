@@ -17,7 +17,7 @@ from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.desk import Ask, login_name
 from petra.embedded import meant_item, open_item
-from petra.engine.entries import Entries
+from petra.engine.cache import Cache
 from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
 from petra.kernel.waiting import WorkItem
@@ -50,7 +50,7 @@ def list_items(
     given = roles or ((ANY_ROLE,) if user else ())
     wanted = WorkItemFilter(user=user, roles=given, states=_OPEN)
 
-    async def asking(store: Store, _entries: Entries) -> tuple[list[WorkItemRow], int]:
+    async def asking(store: Store, _cache: Cache) -> tuple[list[WorkItemRow], int]:
         rows: list[WorkItemRow] = []
         page = await store.work_items(wanted)
         rows += page.rows
@@ -98,8 +98,8 @@ def get(target: str, home: Path, output: str) -> None:
     """Show a work item: what is asked, of whom, and what was said about it."""
     execution, step, _ = _meant(target, ())
 
-    async def asking(store: Store, entries: Entries) -> WorkItem:
-        return open_item(await find(store, entries, execution), step)
+    async def asking(store: Store, cache: Cache) -> WorkItem:
+        return open_item(await find(store, cache, execution), step)
 
     item = look(home, asking)
     if output == "json":
@@ -202,8 +202,8 @@ def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
 def _act(home: Path, execution: str, name: str, output: str, **how: Any) -> None:
     how["roles"] = list(how["roles"]) or [ANY_ROLE]
 
-    async def asking(store: Store, entries: Entries) -> tuple[str, str]:
-        entry = await find(store, entries, execution)
+    async def asking(store: Store, cache: Cache) -> tuple[str, str]:
+        entry = await find(store, cache, execution)
         admin = how.get("admin", False)
         item = meant_item(entry, name, how["actor"], how["roles"], admin=admin)
         return entry.state.id, item.id

@@ -25,8 +25,8 @@ from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json
 from petra.desk.proving import Held, noting, objects_hold, prove
 from petra.embedded import home_objects
+from petra.engine.cache import Cache
 from petra.engine.codec import DamagedError
-from petra.engine.entries import Entries
 from petra.errors import UsageError
 from petra.kernel.replay import BadRecord
 from petra.store.anchor import Lost
@@ -65,15 +65,15 @@ def command(execution: str | None, home: Path, output: str, *, net: bool, redeci
     the net of its playbook, and against what is decided today; the first record that does not fit is named.
     """
 
-    async def asking(store: Store, entries: Entries) -> tuple[list[Finding], list[str]]:
+    async def asking(store: Store, cache: Cache) -> tuple[list[Finding], list[str]]:
         lost = await store.lost() if isinstance(store, SqliteStore) else []
         if execution is not None:
-            found = [await _judged(home, store, entries, execution, lost)]
+            found = [await _judged(home, store, cache, execution, lost)]
         else:
-            found = [one async for one in _all(home, store, entries, lost)]
+            found = [one async for one in _all(home, store, cache, lost)]
         if net or redecide:
             found = [
-                await _held_against(home, store, entries, one, net=net, again=redecide)
+                await _held_against(home, store, cache, one, net=net, again=redecide)
                 for one in found
             ]
         return found, await store.verify() if execution is None else []
@@ -112,13 +112,13 @@ def _show(one: Finding) -> None:
 
 
 async def _held_against(
-    home: Path, store: Store, entries: Entries, one: Finding, *, net: bool, again: bool
+    home: Path, store: Store, cache: Cache, one: Finding, *, net: bool, again: bool
 ) -> Finding:
     """Hold a log whose chain holds against the net of its playbook, and against what is decided today."""
     if one.bad is not None or not one.records:
         return one
     records = await read_all(store, one.execution)
-    programs = await definitions(entries, records)
+    programs = await definitions(cache, records)
     if net:
         walked, bad = await asyncio.to_thread(on_net, records, programs)
         one = msgspec.structs.replace(one, bad=bad, net=walked)
@@ -131,7 +131,7 @@ async def _held_against(
 
 
 async def _judged(
-    home: Path, store: Store, entries: Entries, execution: str, lost: Sequence[Lost]
+    home: Path, store: Store, cache: Cache, execution: str, lost: Sequence[Lost]
 ) -> Finding:
     """Prove one execution, given by the beginning of its id; one that is wholly lost is found, too."""
     try:
@@ -141,24 +141,24 @@ async def _judged(
         if len(gone) != 1:
             raise
         return Finding(gone[0].execution, 0, BadRecord(seq=1, reason=str(gone[0])))
-    return await _proved(home, store, entries, chosen, lost)
+    return await _proved(home, store, cache, chosen, lost)
 
 
 async def _all(
-    home: Path, store: Store, entries: Entries, lost: Sequence[Lost]
+    home: Path, store: Store, cache: Cache, lost: Sequence[Lost]
 ) -> AsyncIterator[Finding]:
     cursor: str | None = None
     while True:
         page = await store.executions(ExecutionFilter(), cursor=cursor)
         for stored in page.rows:
-            yield await _proved(home, store, entries, stored.row.id, lost)
+            yield await _proved(home, store, cache, stored.row.id, lost)
         cursor = page.cursor
         if cursor is None:
             return
 
 
 async def _proved(
-    home: Path, store: Store, entries: Entries, chosen: str, lost: Sequence[Lost]
+    home: Path, store: Store, cache: Cache, chosen: str, lost: Sequence[Lost]
 ) -> Finding:
     stored = await store.execution(chosen)
     assert stored is not None, "it was found by its id"
@@ -169,7 +169,7 @@ async def _proved(
         if bad is None and one.execution == chosen:
             bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
     if bad is None and held:
-        entry = await entries.read(chosen)
+        entry = await cache.read(chosen)
         bad = await objects_hold(home_objects(home), store, entry, held)
     accepted = await store.accepted() if isinstance(store, SqliteStore) else []
     return Finding(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from petra.errors import ObjectError, UsageError
-from petra.worker.transport import ClosedError, LostError
+from petra.wire.connection import LostError
+from petra.worker.transport import ClosedError
 from petra.worker.worker import Offer
 from petra.worker.working import refuses_private, set_up_logging, work
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from petra.desk.beside import gathered
 from petra.desk.principal import May, Principal
 from petra.desk.requests import ForkRequest
 from petra.desk.result import records_of
+from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
 from petra.kernel.commands import Fork, at
@@ -27,10 +27,10 @@ async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answer
     who.must(May.SEE)
     made = await _past(engine, request)
     state = forked(made)
-    program = await engine.entries.definition(state)
+    program = await engine.cache.definition(state)
     target = None
     if request.playbook:
-        target = engine.entries.compiled(await engine.catalogue.sent(request.playbook))
+        target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
         faults = examined(program, target, state, request.renamed).faults
         if faults:
             raise _unfit(request, "; ".join(faults))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from petra.desk.beside import gathered
 from petra.desk.branching import branch
 from petra.desk.desk import Desk
 from petra.desk.looking import looked
@@ -23,6 +22,7 @@ from petra.desk.requests import (
     Request,
 )
 from petra.desk.result import Result, refused, result_data
+from petra.desk.starting import gathered
 from petra.playbook import read
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from petra.engine.cache import Entry
 from petra.engine.codec import status_of
-from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.compare import is_id, sameness, timeless

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 import msgspec
 
 from petra.clock import Clock
-from petra.desk.beside import How
 from petra.desk.ids import new_id
 from petra.desk.items import meant_item
 from petra.desk.letting_in import ITEMS, admitted, narrowed
@@ -19,9 +18,10 @@ from petra.desk.principal import May, Principal
 from petra.desk.removing import removed
 from petra.desk.resting import ENDED, FOLLOWED_S, OVER, Resting
 from petra.desk.result import Result, records_of, refusal, result_of
+from petra.desk.starting import How
 from petra.engine import Answered, Engine
+from petra.engine.cache import Entry
 from petra.engine.catalogue import applied_data
-from petra.engine.entries import Entry
 from petra.engine.feed import Subscription
 from petra.engine.following import follow
 from petra.engine.news import News, Topic
@@ -119,7 +119,7 @@ class Desk:
         """
         who.must(May.APPLY)
         for one in playbooks if not allow_unsound else ():
-            if found := await self.engine.proofs.problems(self.engine.entries.compiled(one)):
+            if found := await self.engine.proofs.problems(self.engine.cache.compiled(one)):
                 raise UnsoundError(one.metadata.name, found)
         applied = self.engine.catalogue.apply
         return [applied_data(await applied(one, replaces=replaces)) for one in playbooks]
@@ -168,7 +168,7 @@ class Desk:
 
     async def _entry(self, execution: str) -> Entry:
         if self.engine.shards.owns(execution):
-            return await self.engine.entries.load(execution)
+            return await self.engine.cache.load(execution)
         return await self.engine.lookout.look(execution)
 
     async def get(self, who: Principal, execution: str) -> Result:
@@ -178,15 +178,15 @@ class Desk:
         """
         who.must(May.SEE)
         self.engine.check()
-        entries = self.engine.entries
+        cache = self.engine.cache
         if not self.engine.shards.owns(execution):
-            return result_of(await entries.read(execution))
+            return result_of(await cache.read(execution))
         with self.engine.feed.bell(execution) as bell:
-            entry = await entries.load(execution)
+            entry = await cache.load(execution)
             if entry.busy:
                 await bell.heard()
-                entry = await entries.load(execution)
-            return result_of(await entries.read(execution) if entry.busy else entry)
+                entry = await cache.load(execution)
+            return result_of(await cache.read(execution) if entry.busy else entry)
 
     async def records(self, who: Principal, execution: str) -> list[Record]:
         """Return the log of an execution."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from petra.engine.entries import Entry
+from petra.engine.cache import Entry
 from petra.errors import UsageError
 from petra.kernel.human import why_not
 from petra.kernel.waiting import WorkItem

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from petra.desk.principal import DEFAULT, May, Principal
-from petra.engine.entries import UnknownExecutionError
+from petra.engine.cache import UnknownExecutionError
 from petra.kernel.human import ANY_ROLE
 from petra.store.base import Store
 from petra.store.rows import WorkItemFilter, WorkItemRow

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from petra.desk.stories import Elsewhere
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import from_row, status_of
-from petra.engine.entries import Entries, Entry
 from petra.engine.limits import SNAPSHOT_EVERY
 from petra.kernel import Record, State, evolve
 from petra.kernel.snapshot import SnapshotError, restore
@@ -35,9 +35,9 @@ class NoMomentError(LookupError):
 class Moments:
     """Looks back."""
 
-    def __init__(self, store: Store, entries: Entries, elsewhere: Elsewhere) -> None:
+    def __init__(self, store: Store, cache: Cache, elsewhere: Elsewhere) -> None:
         self._store = store
-        self._entries = entries
+        self._cache = cache
         self._elsewhere = elsewhere
 
     async def at(self, execution: str, seq: int) -> Moment:
@@ -47,7 +47,7 @@ class Moments:
             UnknownExecutionError: there is none of that id.
             NoMomentError: it has no such record.
         """
-        entry = await self._entries.blank(execution)
+        entry = await self._cache.blank(execution)
         stored = await self._store.execution(execution)
         version = stored.version if stored is not None else 0
         if not 1 <= seq <= version:
@@ -63,7 +63,7 @@ class Moments:
             rows = await self._store.read(execution, limit=seq + 1)
             state = await self._elsewhere(lambda: _folded(execution, None, rows, seq))
         entry.state = state
-        await self._entries.fit(entry)
+        await self._cache.fit(entry)
         here = from_row(next(row for row in rows if row.seq == seq))
         status, reason = status_of(entry.program, state)
         following = rows[-1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
-from petra.desk.beside import gathered
 from petra.desk.principal import Principal
 from petra.desk.requests import Move
+from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
 from petra.kernel import commands as c
@@ -23,7 +23,7 @@ async def move(engine: Engine, who: Principal, request: Move) -> Answered:
     Raises:
         UsageError: it moves on faster than a move can be proved.
     """
-    target = engine.entries.compiled(await engine.catalogue.sent(request.playbook))
+    target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
     company = await engine.catalogue.keep(gathered(request.beside))
     for _ in range(TRIES):
         entry = await engine.view(request.execution)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from petra.engine.authority import may_read
+from petra.engine.cache import Cache, Entry
 from petra.engine.codec import DamagedError, proved
-from petra.engine.entries import Entries, Entry
 from petra.engine.references import references_of
 from petra.errors import ObjectError
 from petra.kernel import Record, verify
@@ -79,7 +79,7 @@ def prove(execution: str, rows: Iterable[Row], version: int, head: bytes) -> Bad
 
 async def verified(
     store: Store,
-    entries: Entries,
+    cache: Cache,
     objects: Objects | None,
     execution: str,
     elsewhere: Callable[..., Any],
@@ -92,7 +92,7 @@ async def verified(
     rows = noting(_rows(loop, store, execution, stored.version), held)
     bad = await elsewhere(lambda: prove(execution, rows, stored.version, stored.head))
     if bad is None and held and objects is not None:
-        bad = await objects_hold(objects, store, await entries.read(execution), held)
+        bad = await objects_hold(objects, store, await cache.read(execution), held)
     return stored.version, bad
 
 

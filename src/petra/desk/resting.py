@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from petra.desk.result import REST, Result, result_of
-from petra.engine.entries import Entry, UnknownExecutionError
+from petra.engine.cache import Entry, UnknownExecutionError
 from petra.engine.feed import Bell, Feed
 
 OVER: Final = frozenset({"completed", "partial", "failed", "aborted", "stuck"})

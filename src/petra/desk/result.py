@@ -9,8 +9,8 @@ from typing import Any
 
 from petra.desk.forms import example
 from petra.desk.requests import Begin, ForkRequest, Reply
+from petra.engine.cache import Entry
 from petra.engine.codec import from_row, status_of
-from petra.engine.entries import Entry
 from petra.kernel import Record
 from petra.kernel.compensation import not_compensated
 from petra.kernel.human import excluded

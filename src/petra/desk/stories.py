@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from petra.engine.entries import UnknownExecutionError
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.limits import READ_BATCH
 from petra.store.base import Store
 from petra.store.rows import RecordRow

@@ -1,6 +1,6 @@
 """Petra inside one process: a store in a folder, an engine, and a worker beside it.
 
-``folder`` is where everything lies, ``local`` opens and runs it, ``keeper`` keeps the worker.
+``folder`` is where everything lies, ``home`` opens and runs it, ``keeper`` keeps the worker.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from petra.embedded.folder import (
     Folder,
     home_objects,
 )
-from petra.embedded.local import Home, run_file
+from petra.embedded.home import Home, run_file
 from petra.embedded.reading import read_around, read_file
 
 __all__ = [

@@ -22,8 +22,8 @@ from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
+from petra.store.address import open_store
 from petra.store.base import Store
-from petra.store.opening import open_store
 
 DATABASE = "petra.db"
 OBJECTS = "objects"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from petra.engine.draft import Answered, Make
+from petra.engine.answers import Answered
 from petra.engine.engine import Engine
+from petra.engine.submissions import Make
 
 __all__ = ["Answered", "Engine", "Make"]

@@ -7,7 +7,7 @@ theirs, handed back. That a reference stands in a result proves nothing: anybody
 from __future__ import annotations
 
 from petra.kernel import State
-from petra.kernel.opening import DEPTH_MAX
+from petra.kernel.prepare import DEPTH_MAX
 from petra.store.base import Store
 
 

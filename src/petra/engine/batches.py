@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from petra.clock import Clock
+from petra.engine.cache import Cache
+from petra.engine.changes import Draft, change_of
 from petra.engine.codec import playbook_row
-from petra.engine.draft import Draft, change_of
-from petra.engine.entries import Entries
+from petra.engine.courier import ANSWER, Courier
 from petra.engine.letters import failed_start, letters_of
-from petra.engine.post import ANSWER, Post
 from petra.engine.shards import Shards
 from petra.engine.wakes import Wakes
 from petra.store import rows
@@ -22,12 +22,12 @@ class Batches:
     """Makes batches, and remembers which playbooks the store has."""
 
     def __init__(
-        self, entries: Entries, shards: Shards, wakes: Wakes, post: Post, clock: Clock
+        self, cache: Cache, shards: Shards, wakes: Wakes, courier: Courier, clock: Clock
     ) -> None:
-        self._entries = entries
+        self._cache = cache
         self._shards = shards
         self._wakes = wakes
-        self._post = post
+        self._courier = courier
         self._clock = clock
         self._stored: set[str] = set()
 
@@ -40,7 +40,7 @@ class Batches:
         written = [d for d in drafts if d.lines or (d.taken and not d.created)]
         unborn = [d for d in drafts if d.created and not d.lines]
         for draft in unborn:
-            self._entries.drop(draft.entry.state.id)
+            self._cache.drop(draft.entry.state.id)
         if not written and not any(draft.taken for draft in unborn):
             return None
         changes = tuple(self._change(draft) for draft in written)
@@ -86,7 +86,7 @@ class Batches:
             for request, _ in draft.requests
             if request.letter and request.command
         ]
-        return (*self._post.notices(letters), *answered)
+        return (*self._courier.notices(letters), *answered)
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
         found = {}

@@ -22,6 +22,9 @@ from petra.store.base import Store
 from petra.store.rows import Batch
 from petra.store.rows import PlaybookRow as Row
 
+ANY = "*"
+"""What a playbook ``replaces`` that takes the place of whatever is there, and comes into no empty one."""
+
 
 class StaleError(UsageError):
     """Something has changed since whoever wants to replace it looked."""
@@ -58,6 +61,10 @@ class Catalogue:
         """
         row = playbook_row(playbook, applied=self._clock.now())
         current = await self._current(row.path)
+        if replaces == ANY:
+            if current is None:
+                raise _stale(row, None)
+            replaces = None  # a path that has one keeps one
         if current is not None and current.digest == row.digest:
             if replaces not in (None, row.digest):
                 raise _stale(row, current)

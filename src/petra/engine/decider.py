@@ -1,53 +1,37 @@
-"""The decider: the one place where commands become durable, batch by batch.
+"""The decider: takes all that has arrived, decides it, and has it committed; one batch after the other.
 
-Take all that has arrived, decide it, commit it in one transaction, then release what came of it; while a batch is
-being synced the next one is being decided.
+While a batch is being synced (``petra.engine.committer``) the next one is being decided.
 
-Rule 1: one execution's trouble is not the others': what cannot be decided, or stored, fails alone
-(``petra.engine.trouble``).
-Rule 2: a state may be ahead of what is stored by one batch. When the store refuses that batch, the state is dropped,
-and what had been decided on it is decided anew.
+Rule 1: one execution's trouble is not the others': what cannot be decided fails alone (``petra.engine.trouble``).
+Rule 2: a state may be ahead of what is stored by one batch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Sequence
 
 from petra.clock import Clock
-from petra.engine.batches import Batches
-from petra.engine.dispatch import Dispatcher
-from petra.engine.draft import (
-    Answered,
-    Draft,
-    Submission,
-    answer_of,
-    known_answer,
-    refused_act,
-)
+from petra.engine.cache import Cache, Entry
+from petra.engine.changes import Draft
+from petra.engine.committer import Committer
+from petra.engine.courier import Courier
 from petra.engine.effects import note, note_released
-from petra.engine.entries import Entries, Entry
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
+from petra.engine.life import Life
 from petra.engine.limits import BATCH_MAX, RETRY_S
-from petra.engine.news import Told
-from petra.engine.post import TAKEN, Post
+from petra.engine.refusals import Refusals
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
-from petra.engine.trouble import incident, one_by_one, told, words
-from petra.engine.wakes import Wakes
-from petra.engine.workers import Link
-from petra.errors import PetraError, UsageError
+from petra.engine.submissions import Submission
+from petra.errors import PetraError
 from petra.kernel import Ledger, State, decide
-from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.references import NeededError
-from petra.store import rows
-from petra.store.base import ChangeFate, Fate, Store
-from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
-from petra.wire import frames
+from petra.store.base import Store
+from petra.store.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -61,35 +45,26 @@ class Decider:
         store: Store,
         clock: Clock,
         shards: Shards,
-        entries: Entries,
-        inbox: Inbox[Submission],
-        post: Post,
-        wakes: Wakes,
-        dispatcher: Dispatcher,
+        cache: Cache,
+        inbox: Inbox,
+        courier: Courier,
         feed: Feed,
-        pump: Callable[[], Awaitable[None]],
-        fenced: Callable[[int], None],
-        errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
+        life: Life,
         porter: Porter,
+        refusals: Refusals,
+        committer: Committer,
     ) -> None:
-        """Make one.
-
-        ``pump`` hands out what workers have room for, ``fenced`` hears of shards that are lost, ``errand`` sees
-        something through whoever stops waiting for it.
-        """
         self._store = store
         self._clock = clock
         self._shards = shards
-        self._entries = entries
+        self._cache = cache
         self._inbox = inbox
-        self._post = post
-        self._batches = Batches(entries, shards, wakes, post, clock)
-        self._dispatcher = dispatcher
+        self._courier = courier
         self._feed = feed
-        self._pump = pump
-        self._fenced = fenced
-        self._errand = errand
+        self._life = life
         self._porter = porter
+        self._refusals = refusals
+        self._committer = committer
 
     async def run(self) -> None:
         """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
@@ -107,14 +82,24 @@ class Decider:
                 committing = None
             if drafts:
                 # the rows are made now, before the next decisions change the states they show
-                commit = self._commit(*self._prepare(drafts))
+                commit = self._committer.commit(*self._committer.prepare(drafts))
                 if not self._inbox and _is_small(drafts):
                     await (
                         commit
                     )  # nothing can be decided meanwhile: a task would only take turns of the loop
                 else:
-                    committing = self._errand("commit", commit)
+                    committing = self._life.errand("commit", commit)
                     await asyncio.sleep(0)  # it is under way while we decide on
+
+    async def through(self, requests: Sequence[Submission]) -> None:
+        """Have requests decided and committed, and wait for that, whatever comes of them."""
+        await self._cache.warm(request.execution for request in requests)
+        answers = []
+        for request in requests:
+            request.answer = asyncio.get_running_loop().create_future()
+            answers.append(request.answer)
+            self._inbox.push(request)
+        await asyncio.gather(*answers, return_exceptions=True)
 
     async def _decide_all(self, requests: list[Submission]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -140,7 +125,7 @@ class Decider:
         execution = request.execution
         if request.program is not None or execution in drafts:
             return False
-        entry = self._entries.cached(execution)
+        entry = self._cache.get(execution)
         if entry is None:
             return False
         self._decide(_begin(drafts, entry), request)
@@ -169,7 +154,7 @@ class Decider:
         others = [one for one in requests if not self._shards.owns(one.execution)]
         if not others:
             return requests
-        self._post.pass_on(others)
+        self._courier.pass_on(others)
         return [one for one in requests if self._shards.owns(one.execution)]
 
     def _undecidable(self, drafts: dict[str, Draft], request: Submission, error: Exception) -> None:
@@ -177,25 +162,11 @@ class Decider:
         if not isinstance(error, PetraError):
             _log.exception("execution %s: a command could not be decided", request.execution)
         draft = drafts.pop(request.execution, None)
-        self._entries.drop(request.execution)
+        self._cache.drop(request.execution)
         self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
-        self._give_up(request, error)
-
-    def _give_up(self, request: Submission, error: Exception) -> None:
-        """Nothing comes of a request: say so to who asked, or in the log."""
-        said = incident(request, error)
-        request.fail(told(request, error))
-        if said is not None:
-            self._inbox.push(said)
-        elif request.part is not None:
-            link, lease, number = request.part
-            self._dispatcher.settled(link, lease, number)
-            link.send(frames.Ack(parts=[(lease, number)]))
-        # a letter that a bug of ours keeps from being carried out stays, for a version without it
-        if request.letter and (request.command or isinstance(error, PetraError)):
-            self._post.refuse(request, words(error))
+        self._refusals.give_up(request, error)
 
     def _lacking(self, drafts: dict[str, Draft], request: Submission, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
@@ -209,7 +180,7 @@ class Decider:
             draft.entry.busy -= 1
             self._feed.stirred(request.execution)
             if draft.entry.state.seq != draft.expected or draft.created:
-                self._entries.drop(request.execution)
+                self._cache.drop(request.execution)
             before = [earlier for earlier, _ in draft.requests]
         self._porter.bring(before, request, lack)
 
@@ -218,7 +189,7 @@ class Decider:
         if request.target is not None:
             entry.program.versions[request.target.digest] = request.target
         command = request.make(self._clock.now())
-        shelf = request.hand or self._porter.shelf
+        shelf = request.brought or self._porter.shelf
         decision = decide(entry.program, entry.state, command, shelf)
         at = entry.state.now
         draft.write(decision, at)
@@ -232,138 +203,27 @@ class Decider:
             note(draft, entry, effect)
         refused = decision.refused
         if not refused and request.answer is not None:
-            refused = refused_act(decision.events)
+            refused = _refused_act(decision.events)
         draft.requests.append((request, refused))
         if request.letter:
             draft.taken.append(request.letter)
         if request.command:
-            draft.answers.append(answer_of(request, refused, entry.state.seq, at))
+            draft.answers.append(request.stored_answer(refused, entry.state.seq, at))
 
     async def _entry(self, request: Submission) -> Entry | None:
         if request.program is None:
-            return await self._entries.load(request.execution)
-        if (known := self._entries.cached(request.execution)) is not None:
+            return await self._cache.load(request.execution)
+        if (known := self._cache.get(request.execution)) is not None:
             await self._exists(request, known)
             return None
         if request.letter and await self._store.execution(request.execution) is not None:
             # a letter may come twice, and the same start decided again looks like one that was stored
-            await self._exists(request, await self._entries.load(request.execution))
+            await self._exists(request, await self._cache.load(request.execution))
             return None
         state = State(id=request.execution)
-        return self._entries.add(
+        return self._cache.add(
             request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
         )
-
-    # Committing
-
-    def _prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
-        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
-        usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
-        for key in drafts.keys() - usable.keys():
-            self._again(drafts[key])
-        try:
-            return usable, self._batches.make(usable.values())
-        except Exception:  # noqa: BLE001 - one of them is the trouble
-            return self._without_trouble(usable)
-
-    def _without_trouble(
-        self, drafts: dict[str, Draft]
-    ) -> tuple[dict[str, Draft], rows.Batch | None]:
-        """Leave out the drafts whose rows cannot be made."""
-        made: dict[str, Draft] = {}
-        for key, draft in drafts.items():
-            try:
-                self._batches.make([draft])
-            except Exception as error:  # noqa: BLE001 - this is the one
-                self._unstorable(draft, error)
-            else:
-                made[key] = draft
-        return made, self._batches.make(made.values())
-
-    async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
-        if batch is not None:
-            await self._porter.store(made for draft in usable.values() for made in draft.made)
-            try:
-                outcomes = await self._stored(batch)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 - something in it cannot be stored
-                outcomes = await self._each_stored(usable, batch, error)
-            for outcome in outcomes:
-                if outcome.fate is not Fate.APPLIED:
-                    self._not_applied(usable.pop(outcome.execution), outcome)
-        await self._release(list(usable.values()))
-        await self._pump()
-
-    async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
-        while True:
-            try:
-                return (await self._store.commit(batch)).outcomes
-            except (UncertainError, UnavailableError, FullError) as error:
-                _log.warning("nothing is acknowledged until this is over: %s", error)
-                await self._clock.sleep(RETRY_S)  # the same batch again is safe
-
-    async def _each_stored(
-        self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
-    ) -> tuple[ChangeFate, ...]:
-        """Store change by change what could not be stored together; what cannot be stored alone is left out."""
-        _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
-        outcomes: tuple[ChangeFate, ...] = ()
-        for execution, part in one_by_one(batch):
-            try:
-                outcomes += await self._stored(part)
-            except StoreError:
-                raise
-            except Exception as error:
-                troubled = [usable.pop(execution)] if execution else _pop_unborn(usable)
-                if any(
-                    isinstance(r.make(0.0), c.RaiseIncident)
-                    for d in troubled
-                    for r, _ in d.requests
-                ):
-                    raise  # nothing can be stored any more, not even that
-                self._batches.forget(batch.playbooks)
-                for draft in troubled:
-                    self._unstorable(draft, error)
-        return outcomes
-
-    def _unstorable(self, draft: Draft, error: Exception) -> None:
-        """What was decided for an execution cannot be stored: find out which command is the trouble."""
-        draft.entry.busy -= 1
-        self._entries.drop(draft.entry.state.id)
-        self._feed.stirred(draft.entry.state.id)
-        if len(draft.requests) == 1:
-            self._give_up(draft.requests[0][0], error)
-            return
-        for request, _ in draft.requests:
-            request.alone = True
-            self._inbox.push(request)
-
-    def _not_applied(self, draft: Draft, outcome: ChangeFate) -> None:
-        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
-        draft.entry.busy -= 1
-        self._entries.drop(outcome.execution)
-        self._feed.stirred(outcome.execution)
-        fenced = outcome.fate is Fate.FENCED
-        if fenced:
-            self._fenced(rows.shard_of(outcome.execution))
-        known = {answer.command: answer for answer in outcome.answers}
-        for request, _ in draft.requests:
-            if request.command in known:
-                self._answer_again(request, known[request.command])
-            elif outcome.version and request.program is not None and not fenced:
-                self._taken(request)
-            else:
-                self._inbox.push(request)
-
-    def _answer_again(self, request: Submission, known: rows.Answer) -> None:
-        """Give the answer that was given before, or say that this is another question."""
-        try:
-            request.reply(known_answer(known, request.request))
-        except UsageError as error:
-            request.fail(error)
-        if request.letter:
-            self._post.discard(request)
 
     async def _exists(self, request: Submission, entry: Entry) -> None:
         """There is an execution of that id; perhaps it was this very command that started it."""
@@ -372,94 +232,9 @@ class Decider:
             return
         known = await self._store.answer(request.command) if request.command else None
         if known is not None:
-            self._answer_again(request, known)
+            self._refusals.answer_again(request, known)
         else:
-            self._taken(request)
-
-    def _taken(self, request: Submission) -> None:
-        """There is an execution of that id, so it cannot be started."""
-        request.reply(Answered(request.execution, TAKEN))
-        if request.letter:
-            self._post.refuse(request, TAKEN)
-
-    def _again(self, draft: Draft) -> None:
-        """Decide anew what was decided against a state that is not the stored one."""
-        draft.entry.busy -= 1
-        self._feed.stirred(draft.entry.state.id)
-        for request, _ in draft.requests:
-            self._inbox.push(request)
-
-    # Releasing
-
-    async def _release(self, drafts: list[Draft]) -> None:
-        """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[tuple[str, int]]] = {}
-        for draft in drafts:
-            entry = draft.entry
-            entry.busy -= 1
-            self._tell(draft)
-            self._carry_out(draft)
-            if draft.taken:
-                self._post.closed(draft.taken)
-            for request, refused in draft.requests:
-                if request.part is not None:
-                    link, lease, number = request.part
-                    acks.setdefault(link, []).append((lease, number))
-                if refused and request.command and not (draft.lines or request.letter):
-                    await self._refused(request, Answered(entry.state.id, refused, draft.version))
-                elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, parts in acks.items():
-            link.send(frames.Ack(parts=parts))
-        for draft in drafts:
-            for letter in draft.letters:
-                await self._post.take(letter)
-
-    async def _refused(self, request: Submission, answered: Answered) -> None:
-        """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
-        try:
-            known = await self._store.answer(request.command)
-        except UnavailableError:
-            self._inbox.push(request)
-            return
-        if known is not None:
-            self._answer_again(request, known)
-        else:
-            request.reply(answered)
-
-    def _tell(self, draft: Draft) -> None:
-        """Tell whoever listens what is durable now."""
-        change, feed = draft.change, self._feed
-        execution = draft.entry.state.id
-        if change is None or not draft.lines:
-            feed.stirred(execution)
-            return
-        status, reason = draft.entry.shown
-        if not feed.changed(execution, status):
-            return
-        feed.appended(execution, draft.records(), status, reason)
-        if change.row is not None:
-            feed.listed((change.row,))
-        feed.listed(change.items)
-        for one in draft.told:
-            feed.told(
-                Told(execution=execution, item=one.item, about=one.about, version=change.version)
-            )
-
-    def _carry_out(self, draft: Draft) -> None:
-        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
-        entry = draft.entry
-        for request, _ in draft.requests:
-            if request.part is not None:
-                self._dispatcher.settled(*request.part)
-        for run in draft.stopped:
-            self._dispatcher.stop(entry.state.id, run, "withdrawn")
-        for pending, given in draft.assigned.values():
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.offer(row, given, entry.program)
-        for pending, further, more in draft.extended:
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.extend(row, further, more=more)
+            self._refusals.taken(request)
 
 
 def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
@@ -475,7 +250,6 @@ def _is_small(drafts: dict[str, Draft]) -> bool:
     return len(drafts) == 1 and not any(one.mail or one.made for one in drafts.values())
 
 
-def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
-    """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
-    keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
-    return [drafts.pop(key) for key in keys]
+def _refused_act(events: list[e.AnyEvent]) -> str:
+    """Say why an act was refused, if one was: that is recorded, unlike other refusals."""
+    return next((event.reason for event in events if isinstance(event, e.ActRefused)), "")

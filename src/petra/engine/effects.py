@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from petra.engine.draft import Draft
-from petra.engine.entries import Entry
+from petra.engine.cache import Entry
+from petra.engine.changes import Draft
 from petra.engine.letters import Message, encode
 from petra.kernel import State, assignment
 from petra.kernel import commands as c

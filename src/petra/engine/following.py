@@ -13,8 +13,8 @@ from typing import TypeVar
 import msgspec
 
 from petra.clock import Clock
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.feed import Feed
 from petra.engine.limits import FEED_PAGE, RETRY_S
 from petra.engine.news import Appended, Ended, Gone, Head, Lagged, News, Reset

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
-from petra.engine.draft import Draft, Submission
+from petra.engine.changes import Draft
+from petra.engine.submissions import Submission
 from petra.kernel import commands as c
 from petra.store.rows import Letter
 from petra.wire import Error

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from petra.clock import Clock, doze
+from petra.engine.cache import Cache, Entry, UnknownExecutionError
 from petra.engine.codec import status_of
-from petra.engine.entries import Entries, Entry, UnknownExecutionError
 from petra.engine.feed import Feed
 from petra.engine.limits import FOLLOW_S
 
@@ -20,12 +20,10 @@ from petra.engine.limits import FOLLOW_S
 class Lookout:
     """Looks at executions of others for whoever listens here."""
 
-    def __init__(
-        self, feed: Feed, entries: Entries, clock: Clock, owns: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, feed: Feed, cache: Cache, clock: Clock, owns: Callable[[str], bool]) -> None:
         """Make one; executions that are owned tell of themselves."""
         self._feed = feed
-        self._entries = entries
+        self._cache = cache
         self._clock = clock
         self._owns = owns
         self._known: dict[str, Entry] = {}
@@ -42,8 +40,8 @@ class Lookout:
         async with self._turn:  # two that advance the same entry would apply a record twice
             entry = self._known.get(execution)
             if entry is None:
-                entry = self._known[execution] = await self._entries.read(execution)
-            while records := await self._entries.advance(entry):
+                entry = self._known[execution] = await self._cache.read(execution)
+            while records := await self._cache.advance(entry):
                 status, reason = status_of(entry.program, entry.state)
                 if self._feed.changed(execution, status):
                     self._feed.appended(execution, records, status, reason)
@@ -89,10 +87,10 @@ class Lookout:
 
 
 @asynccontextmanager
-async def looking_on(entries: Entries, clock: Clock) -> AsyncIterator[tuple[Feed, Lookout]]:
+async def looking_on(cache: Cache, clock: Clock) -> AsyncIterator[tuple[Feed, Lookout]]:
     """Give a feed of what others do in a store."""
     feed = Feed()
-    lookout = Lookout(feed, entries, clock, owns=lambda _: False)
+    lookout = Lookout(feed, cache, clock, owns=lambda _: False)
     looking = asyncio.create_task(lookout.run())
     try:
         yield feed, lookout

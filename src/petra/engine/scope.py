@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from petra.kernel.opening import DEPTH_MAX
+from petra.kernel.prepare import DEPTH_MAX
 from petra.store.base import PAGE, Store
 from petra.store.rows import ExecutionFilter
 

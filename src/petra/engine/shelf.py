@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from petra.clock import Clock
 from petra.engine.cutting import cut_object
-from petra.engine.draft import Submission
+from petra.engine.inbox import Inbox
+from petra.engine.life import Life
 from petra.engine.limits import (
     BRING_AT_ONCE,
     BRING_MAX,
@@ -27,6 +28,7 @@ from petra.engine.limits import (
     RETRY_S,
     SHELF_BYTES,
 )
+from petra.engine.submissions import Submission
 from petra.errors import ObjectError, UnreadableError
 from petra.kernel.objects import CutNeededError, Made
 from petra.objects import Objects
@@ -71,7 +73,7 @@ class Shelf:
         return self._found.size
 
 
-class Hand:
+class Brought:
     """What was brought for one command that waits to be decided, before the shelf."""
 
     def __init__(self, shelf: Shelf) -> None:
@@ -157,18 +159,11 @@ def _place(reference: dict[str, Any]) -> str:
 class Porter:
     """Brings what decisions lack, and stores what they make."""
 
-    def __init__(
-        self,
-        objects: Objects | None,
-        clock: Clock,
-        errand: Callable[[str, Coroutine[Any, Any, None]], object],
-        again: Callable[[list[Submission]], None],
-    ) -> None:
-        """Make one; ``again`` takes requests that are to be decided now, in their order."""
+    def __init__(self, objects: Objects | None, clock: Clock, life: Life, inbox: Inbox) -> None:
         self._objects = objects
         self._clock = clock
-        self._errand = errand
-        self._again = again
+        self._life = life
+        self._inbox = inbox
         self.shelf = Shelf(objects.name) if objects is not None else None
         self.held: dict[str, list[Submission]] = {}
         """By execution: what waits for an object, or behind what does."""
@@ -195,21 +190,21 @@ class Porter:
     def bring(self, before: Iterable[Submission], request: Submission, lack: NeededError) -> None:
         """Bring what a request lacks; then it is decided again, after those ``before`` it."""
         assert self.shelf is not None, "without a store nothing is asked for"
-        if request.hand is None:
-            request.hand = Hand(self.shelf)
+        if request.brought is None:
+            request.brought = Brought(self.shelf)
         self.held[request.execution] = [*before, request]
         self._rested.clear()
-        self._errand("bring", self._bring(request, request.hand, lack))
+        self._life.errand("bring", self._bring(request, request.brought, lack))
 
-    async def _bring(self, request: Submission, hand: Hand, lack: NeededError) -> None:
+    async def _bring(self, request: Submission, brought: Brought, lack: NeededError) -> None:
         try:
             if isinstance(lack, CutNeededError):
-                hand.take_cut(lack.reference, await self._cut(request.execution, lack.reference))
+                brought.take_cut(lack.reference, await self._cut(request.execution, lack.reference))
                 return
             for reference in lack.references:
-                hand.take(reference, hand.refuses(reference) or await self._read(reference))
+                brought.take(reference, brought.refuses(reference) or await self._read(reference))
         finally:
-            self._again(self.held.pop(request.execution))
+            self._inbox.push_back(self.held.pop(request.execution))
             if not self.held:
                 self._rested.set()
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from petra.engine.draft import Submission
-from petra.engine.entries import UnknownExecutionError
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.limits import WORDS_MAX
+from petra.engine.submissions import Submission
 from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.store.rows import Batch

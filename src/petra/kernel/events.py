@@ -404,6 +404,8 @@ class ItemChanged(Event, frozen=True, tag="workitem.changed"):
     reason: str = ""
     data: Any = None
     assignees: dict[str, Any] | None = None
+    stopped: list[str] = []
+    timers: list[NewTimer] = []
 
 
 class ActRefused(Event, frozen=True, tag="act.refused"):

@@ -37,7 +37,7 @@ from petra.kernel.failed import as_map, brief, index, shown, words
 from petra.kernel.fold.loops import FAILED_MAX, level_at
 from petra.kernel.gathering import GATHER_BYTES, fitting, results_of, to_put_aside
 from petra.kernel.lists import PIECE
-from petra.kernel.opening import arm, items_of
+from petra.kernel.prepare import arm, items_of
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end, redeliver, taken
 from petra.kernel.scope import view_of

@@ -20,7 +20,7 @@ from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
 from petra.kernel.fold.histories import united
 from petra.kernel.fold.steps import activation_of
-from petra.kernel.opening import Opened, opened
+from petra.kernel.prepare import Prepared, prepared
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
@@ -63,9 +63,9 @@ def start(
         cancel.leave_others(turn, group, set(consumed))
     if merge is not None and merge.key:
         view = view._replace(ctx={**turn.state.ctx, merge.key: merge.value})
-    found, trouble = Opened(), None
+    found, trouble = Prepared(), None
     try:
-        found = opened(turn, plan, view, run_id) if go else found
+        found = prepared(turn, plan, view, run_id) if go else found
     except TransformError as error:
         trouble = error.error
     turn.emit(

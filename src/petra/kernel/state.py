@@ -207,6 +207,8 @@ class StepRun(Struct, gc=False):
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
     began: Began | None = None
     """The definition it goes by, where that is not the execution's of today (S23)."""
+    within: dict[str, Any] | None = None
+    """What ``branch`` is to a compensation: what it was to the run that is undone."""
 
 
 class Group(Struct, gc=False):
@@ -272,6 +274,8 @@ class Undo(Struct, gc=False):
     seen: Seen
     stack: Stack
     began: Began | None = None
+    branch: dict[str, Any] | None = None
+    """What ``branch`` was to it; its groups may be over by the time it is undone."""
 
 
 class State(Struct, gc=False):

@@ -24,7 +24,7 @@ from petra.kernel.effects import Notify, StartChild
 from petra.kernel.fold.waits import kept_for, serves, who_waits
 from petra.kernel.loops import report as report_iterations
 from petra.kernel.objects import unreadable
-from petra.kernel.opening import DEPTH_MAX, arm
+from petra.kernel.prepare import DEPTH_MAX, arm
 from petra.kernel.program import StepPlan
 from petra.kernel.runs import end
 from petra.kernel.scope import branch_data, execution_data, view_of

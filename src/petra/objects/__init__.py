@@ -8,9 +8,9 @@ Rule 3: objects are kept under the id of their execution and go away with it.
 execution, which is all that a tool gets.
 """
 
+from petra.objects.address import open_objects
 from petra.objects.base import ExecutionObjects, Objects, as_json, store_if_large
 from petra.objects.local import LocalObjects
-from petra.objects.opening import open_objects
 from petra.references import Reference, is_reference, read_reference
 
 __all__ = [

@@ -33,7 +33,7 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Presented:
     """What a request says about who sends it."""
 
     method: str
@@ -63,7 +63,7 @@ class Identity:
         self._codes.add(digest(code))
         return code
 
-    async def begin(self, code: str, asked: Asked, address: str) -> str:
+    async def begin(self, code: str, presented: Presented, address: str) -> str:
         """Begin a session for whoever has a code, which is used up; return what its cookie carries.
 
         Raises:
@@ -76,9 +76,9 @@ class Identity:
                 "this code is not known, or was used; 'petra serve' prints a fresh one",
             )
         self._codes.discard(given)
-        return await self._fresh("", asked, address)
+        return await self._fresh("", presented, address)
 
-    async def log_in(self, name: str, password: str, asked: Asked, address: str) -> str:
+    async def log_in(self, name: str, password: str, presented: Presented, address: str) -> str:
         """Begin a session for a user; return what its cookie carries.
 
         Raises:
@@ -90,39 +90,39 @@ class Identity:
         if user is None:
             raise ProblemError("no-credentials", "the name or the password is not right")
         self._attempts.succeeded(name)
-        return await self._fresh(user.name, asked, address)
+        return await self._fresh(user.name, presented, address)
 
-    async def _fresh(self, user: str, asked: Asked, address: str) -> str:
-        if before := _carried(asked.cookie):
+    async def _fresh(self, user: str, presented: Presented, address: str) -> str:
+        if before := _carried(presented.cookie):
             await self.register.end_session(before)
         return await self.register.begin_session(user, address)
 
     # Asking
 
-    async def who(self, asked: Asked) -> tuple[Principal, str]:
+    async def who(self, presented: Presented) -> tuple[Principal, str]:
         """Return who asks, and the secret of their session, if it is one.
 
         Raises:
             ProblemError: nobody that is known.
         """
-        if asked.authorization:
-            return await self._by_token(asked.authorization), ""
-        secret = _carried(asked.cookie)
+        if presented.authorization:
+            return await self._by_token(presented.authorization), ""
+        secret = _carried(presented.cookie)
         found = await self.register.by_session(secret) if secret else None
         if found is None:
             raise ProblemError("no-credentials", "no token and no session came with the request")
-        if asked.method not in SAFE:
-            given = asked.csrf.encode("utf-8", "replace")
+        if presented.method not in SAFE:
+            given = presented.csrf.encode("utf-8", "replace")
             if not hmac.compare_digest(given, csrf(secret).encode()):
                 raise ProblemError(
                     "cross-site", f"an act of a session needs the header '{CSRF_HEADER}'"
                 )
         return found[1] or owner(), secret
 
-    async def is_in(self, asked: Asked) -> bool:
+    async def is_in(self, presented: Presented) -> bool:
         """Tell whether somebody who came in may stay: their token or session may be over by now."""
         try:
-            await self.who(asked)
+            await self.who(presented)
         except ProblemError:
             return False
         except StoreError:

@@ -86,7 +86,7 @@ async def serving(
         with contextlib.suppress(asyncio.CancelledError):
             await task
         listener.close()
-        service.besides.close()
+        service.long_work.close()
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -13,7 +13,7 @@ from litestar import Request
 from litestar.handlers import BaseRouteHandler
 
 from petra.desk.principal import DEFAULT, EVERYWHERE, ForbiddenError, May, Principal
-from petra.server.parameters import asked_by, refuse_unknown
+from petra.server.parameters import presented_by, refuse_unknown
 from petra.server.service import Service
 
 NEED: Final = "need"
@@ -67,7 +67,7 @@ async def admit(request: Request[Any, Any, Any]) -> None:
         raise ForbiddenError("this call is for nobody")
     if need.known:
         service: Service = request.app.state.service
-        who, request.state.session = await service.identity.who(asked_by(request))
+        who, request.state.session = await service.identity.who(presented_by(request))
         request.state.who = who  # for the audit, also where they are turned away
         request.state.who = await _admitted(service, who, need, request)
         request.state.namespace = request.state.who.namespace

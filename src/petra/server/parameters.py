@@ -10,7 +10,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import HeaderParameter, QueryParameter
 
 from petra.playbook.problems import did_you_mean
-from petra.server.identity import CSRF_HEADER, Asked
+from petra.server.identity import CSRF_HEADER, Presented
 from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
@@ -41,10 +41,10 @@ def _known(handler: BaseRouteHandler) -> frozenset[str]:
     return frozenset(found)
 
 
-def asked_by(request: Request[Any, Any, Any]) -> Asked:
+def presented_by(request: Request[Any, Any, Any]) -> Presented:
     """Return what a request says about who sends it."""
     headers = request.headers
-    return Asked(
+    return Presented(
         method=request.method,
         authorization=headers.get("authorization", ""),
         cookie=headers.get("cookie", ""),

@@ -18,9 +18,9 @@ from petra.accounts.audit import BusyError
 from petra.accounts.register import TakenError, UnknownAccountError
 from petra.desk import ForbiddenError
 from petra.engine.admit import InputError
+from petra.engine.answers import ReusedError
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.catalogue import StaleError
-from petra.engine.draft import ReusedError
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.life import StoppedError
 from petra.engine.proofs import UnsoundError
 from petra.errors import ExpressionError, PetraError, UnreadableError, UsageError

@@ -14,9 +14,9 @@ from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
 from petra.desk.stories import Stories
 from petra.engine import Engine
-from petra.server.besides import Besides
 from petra.server.identity import Identity
 from petra.server.line import Line
+from petra.server.long_work import LongWork
 from petra.server.texts import Texts
 
 API: str = "/api/v1"
@@ -34,7 +34,7 @@ class Service:
     prefix: str = ""
     lines: dict[Line, Principal] = field(default_factory=dict)
     """The workers elsewhere that are connected, and who they are."""
-    besides: Besides = field(default_factory=Besides)
+    long_work: LongWork = field(default_factory=LongWork)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
     texts: Texts = field(init=False)
@@ -44,11 +44,11 @@ class Service:
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
-        self.texts = Texts(self.besides)
+        self.texts = Texts(self.long_work)
         self.audit = Audit(self.engine.store.accounts, self.clock)
         store = self.engine.store
-        self.stories = Stories(store, self.besides.aside)
-        self.moments = Moments(store, self.engine.entries, self.besides.aside)
+        self.stories = Stories(store, self.long_work.aside)
+        self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property
     def register(self) -> Register:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from petra.playbook import InvalidPlaybookError, Playbook, read
 from petra.playbook.problems import Problem
-from petra.server.besides import Besides
+from petra.server.long_work import LongWork
 from petra.store.rows import PlaybookRow as Row
 
 AT_ONCE_CHARS = 4_096
@@ -25,8 +25,8 @@ class _Read(NamedTuple):
 class Texts:
     """Reads playbooks; the last ones that were stored are kept as they were read."""
 
-    def __init__(self, besides: Besides) -> None:
-        self._besides = besides
+    def __init__(self, long_work: LongWork) -> None:
+        self._long_work = long_work
         self._kept: OrderedDict[str, Playbook] = OrderedDict()
 
     async def read(self, text: str, name: str) -> Playbook:
@@ -38,7 +38,7 @@ class Texts:
         """
         if len(text) <= AT_ONCE_CHARS:
             return read(text, name).checked()
-        return _checked(await self._besides.do(_read, text), text, name)
+        return _checked(await self._long_work.do(_read, text), text, name)
 
     async def stored(self, row: Row) -> Playbook:
         """Read a playbook that was checked when it was stored; under its digest it never changes."""
@@ -48,7 +48,7 @@ class Texts:
             if len(text) <= AT_ONCE_CHARS:
                 known = read(text, row.path, checks=False).checked()
             else:
-                known = _checked(await self._besides.do(_read_stored, text), text, row.path)
+                known = _checked(await self._long_work.do(_read_stored, text), text, row.path)
             self._kept[row.digest] = known
             if len(self._kept) > KEPT_MAX:
                 self._kept.popitem(last=False)

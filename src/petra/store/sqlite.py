@@ -25,7 +25,6 @@ from petra.store import sqlite_read as reading
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
-from petra.store.errand import Errands
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -57,6 +56,7 @@ from petra.store.rows import (
     WorkItemFilter,
     WorkItemRow,
 )
+from petra.store.side_thread import SideThread
 from petra.store.sqlite_accounts import SqliteAccounts
 from petra.store.sqlite_schema import applied, migrate
 
@@ -93,7 +93,7 @@ class SqliteStore:
         self._writing: apsw.Connection | None = None
         self._anchor: Anchor | None = None
         self._syncing: asyncio.TimerHandle | None = None
-        self._writer = Errands("petra-store-writer")
+        self._writer = SideThread("petra-store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="petra-store-reader")
         self.accounts = SqliteAccounts(self._read, self._write)
 

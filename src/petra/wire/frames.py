@@ -91,7 +91,7 @@ class Checked(Frame, frozen=True):
     missing: list[str] = field(default_factory=list)
 
 
-class Assign(Frame, frozen=True):
+class Assignments(Frame, frozen=True, tag="assign"):
     """Work for a worker."""
 
     assignments: list[Assignment]
@@ -199,10 +199,10 @@ class Bye(Frame, frozen=True):
 
 
 FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
-FromServer = Playbook | Shared | Assign | Further | Cancel | Ack | Drain
+FromServer = Playbook | Shared | Assignments | Further | Cancel | Ack | Drain
 AnyFrame = (
     Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Shared
-    | Assign | Further | Cancel | Ack
+    | Assignments | Further | Cancel | Ack
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -15,7 +15,7 @@ import sys
 import threading
 from pathlib import Path
 
-from petra.collector import leave_what_is_loaded, look_less_often
+from petra.garbage_collector import leave_what_is_loaded, look_less_often
 from petra.objects import open_objects
 from petra.worker.stream import Stream
 from petra.worker.transport import ClosedError, Transport

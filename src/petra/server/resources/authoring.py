@@ -48,7 +48,7 @@ async def text_of(request: AnyHttpRequest) -> str:
 @post("/check", status_code=200, opt=needs(May.SEE))
 async def check(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Check a playbook: its problems, and whether it is sound."""
-    return await service.besides.do(_checked, await text_of(request))
+    return await service.long_work.do(_checked, await text_of(request))
 
 
 def _checked(text: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _checked(text: str) -> dict[str, Any]:
 @post("/migrate", status_code=200, opt=needs(May.SEE))
 async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Rewrite a playbook of a dialect, or an older one, in canonical words."""
-    return await service.besides.do(_migrated, await text_of(request))
+    return await service.long_work.do(_migrated, await text_of(request))
 
 
 def _migrated(text: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from petra.desk import records_of
 from petra.desk.comparing import compared
 from petra.desk.principal import May
 from petra.desk.proving import verified
+from petra.engine.cache import Entry
 from petra.engine.codec import FORKED_FROM, from_row, status_of
-from petra.engine.entries import Entry
 from petra.export import FORMS, PROFILES, ExportedLog
 from petra.kernel import Record
 from petra.kernel import events as e
@@ -82,7 +82,7 @@ async def _log(service: TheService, execution: str) -> tuple[Entry, list[Record]
     stored = await service.engine.store.execution(execution)
     if stored is not None and stored.version > COMPARED_MAX:
         raise ProblemError("too-large", f"it has more than {COMPARED_MAX:,} records")
-    entry = await service.engine.entries.read(execution)
+    entry = await service.engine.cache.read(execution)
     return entry, (await records_of(service.engine.store, execution))[: entry.state.seq]
 
 
@@ -93,7 +93,7 @@ async def diff(
     """Compare two executions: the first record that differs, the steps taken, ctx, output; and in what sense they are the same."""
     await service.desk.admitted(who, frozenset({May.SEE}), other)
     left, right = await _log(service, execution), await _log(service, other)
-    return await service.besides.aside(lambda: compared(left, right))
+    return await service.long_work.aside(lambda: compared(left, right))
 
 
 @post("/executions/{execution:str}/verify", status_code=200, opt=needs(May.SEE))
@@ -101,7 +101,7 @@ async def verify(service: TheService, execution: FromPath[str]) -> dict[str, Any
     """Prove that a log is as it was written, with the objects it refers to, or name the first record that is not."""
     engine = service.engine
     records, bad = await verified(
-        engine.store, engine.entries, engine.objects, execution, service.besides.aside
+        engine.store, engine.cache, engine.objects, execution, service.long_work.aside
     )
     return {
         "execution": execution,
@@ -123,7 +123,7 @@ async def export(
     status, _ = status_of(entry.program, entry.state)
     log = ExportedLog(execution, entry.program.playbook, records, status)
     write = PROFILES[profile] if form == "xes" else FORMS[form]
-    text = await service.besides.aside(lambda: write(log))
+    text = await service.long_work.aside(lambda: write(log))
     name = f'attachment; filename="{_plain(execution)}.{_ENDINGS[form]}"'
     return Response(text.encode(), media_type=_MEDIA[form], headers={"Content-Disposition": name})
 

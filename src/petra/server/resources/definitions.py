@@ -52,7 +52,7 @@ async def graph(
     """Return a playbook as a graph with places on a page: its steps, or with ``lens=net`` the places and transitions of its net."""
     row = await _row(service, digest)
     work = _steps if lens == "step" else _net
-    return Response(await service.besides.do(work, row.source.decode()), headers=FOR_EVER)
+    return Response(await service.long_work.do(work, row.source.decode()), headers=FOR_EVER)
 
 
 def _steps(text: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ async def heat_of(service: TheService, who: Who, path: str, last: int) -> dict[s
         "executions": len(stories),
         "statuses": dict(Counter(one.row.status for one in page.rows)),
         "last": [{"id": one.row.id, "status": one.row.status} for one in page.rows[:20]],
-        **await service.besides.aside(lambda: summed(stories)),
+        **await service.long_work.aside(lambda: summed(stories)),
     }
 
 

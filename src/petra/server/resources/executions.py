@@ -15,8 +15,8 @@ from litestar.response import Stream
 
 from petra.desk.principal import May
 from petra.desk.whole import has_references, whole
+from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
-from petra.engine.entries import UnknownExecutionError
 from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.objects import is_reference

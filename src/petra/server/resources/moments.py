@@ -12,7 +12,7 @@ from petra.accounts.told import moment
 from petra.desk import marking, result_of
 from petra.desk.moments import Moment, NoMomentError
 from petra.desk.principal import May
-from petra.engine.entries import Entry
+from petra.engine.cache import Entry
 from petra.expr import Profile, compile_template
 from petra.expr.dates import NOW
 from petra.kernel.explain import explain
@@ -127,7 +127,7 @@ async def evaluated(
         return template.render({**scope(state, template.reads, view), NOW: state.now})
 
     try:
-        return {"value": await service.besides.aside(value)}
+        return {"value": await service.long_work.aside(value)}
     except NeededError:
         raise ProblemError(
             "unreadable", "it looks into a value that is too large; name a smaller part"

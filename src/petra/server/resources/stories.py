@@ -66,12 +66,12 @@ async def frames(
 ) -> Frames:
     """Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
 
-    With ``bins`` more records are put together into so many entries.
+    With ``bins`` more records are put together into so many cache.
     """
     if bins is not None and not 1 <= bins <= BINS_MAX:
         raise ProblemError("bad-request", f"'bins' is {bins}; it must be from 1 to {BINS_MAX:,}")
     story = await service.stories.of(execution)
-    return await service.besides.aside(
+    return await service.long_work.aside(
         lambda: frames_of(story, after=max(0, after), until=until, bins=bins)
     )
 
@@ -292,7 +292,7 @@ async def iterations(
         )
         return [one for one, _ in zip(fit, range(most + 1), strict=False)]
 
-    found = await service.besides.aside(chosen)
+    found = await service.long_work.aside(chosen)
     shown = found[:most]
     results = await _results(service, execution, {turn.last for _, _, turn in shown if turn.last})
     items = [
@@ -328,7 +328,7 @@ async def iterations_map(
     ``state`` is u8 (0 to go, 1 in flight, 2 ok, 3 failed, 4 cancelled), ``ms`` u16 (2048·log₂(1+ms)), ``first`` and ``last`` u32.
     """
     loop = await _loop(service, execution, n)
-    return await service.besides.aside(loop.map)
+    return await service.long_work.aside(loop.map)
 
 
 # ctx

@@ -33,9 +33,9 @@ from petra.engine.news import (
     Reset,
     Topic,
 )
-from petra.server.identity import AGAIN_S, Asked
+from petra.server.identity import AGAIN_S, Presented
 from petra.server.needs import needs
-from petra.server.parameters import asked_by
+from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
 from petra.server.shapes import row_data, work_item
@@ -68,7 +68,7 @@ async def followed(
         after = _number(last)
     await service.desk.get(who, execution)
     return Stream(
-        _quietly(_records(service, who, execution, after), service, asked_by(request)),
+        _quietly(_records(service, who, execution, after), service, presented_by(request)),
         media_type="text/event-stream",
         headers=_HEADERS,
     )
@@ -141,7 +141,7 @@ async def listened(
             who.must(May.SEE)
         wanted.append(_TOPICS[name])
     rows = _rows(service, who, wanted)
-    parts = _quietly(rows, service, asked_by(request))
+    parts = _quietly(rows, service, presented_by(request))
     return Stream(parts, media_type="text/event-stream", headers=_HEADERS)
 
 
@@ -192,22 +192,22 @@ def _row(message: News) -> list[bytes]:
             return []
 
 
-async def _watch(service: TheService, asked: Asked) -> None:
+async def _watch(service: TheService, presented: Presented) -> None:
     """Wait until the server closes, or whoever reads may no longer."""
     closing = asyncio.ensure_future(service.closing.wait())
     try:
-        while not closing.done() and await service.identity.is_in(asked):
+        while not closing.done() and await service.identity.is_in(presented):
             await asyncio.wait({closing}, timeout=AGAIN_S)
     finally:
         closing.cancel()
 
 
 async def _quietly(
-    parts: AsyncIterator[bytes], service: TheService, asked: Asked
+    parts: AsyncIterator[bytes], service: TheService, presented: Presented
 ) -> AsyncIterator[bytes]:
     """Give on what comes, a comment whenever nothing came for a while, and goodbye when it is over."""
     coming: asyncio.Task[bytes] | None = None
-    closes = asyncio.ensure_future(_watch(service, asked))
+    closes = asyncio.ensure_future(_watch(service, presented))
     try:
         while True:
             coming = coming or asyncio.ensure_future(_next(parts))

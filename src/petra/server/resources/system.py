@@ -16,7 +16,7 @@ from petra.engine.plight import troubles
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, Where, needs
-from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, asked_by
+from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
 from petra.server.service import API, TheService, Who
 from petra.store.errors import StoreError
@@ -60,7 +60,7 @@ async def version(service: TheService) -> dict[str, str]:
 @get("/login", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
 async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page."""
-    secret = await service.identity.begin(code, asked_by(request), _address(request))
+    secret = await service.identity.begin(code, presented_by(request), _address(request))
     cookie = _cookie(service, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
@@ -118,7 +118,7 @@ async def begin(
     service: TheService, request: AnyHttpRequest, data: JSONBody[LogIn]
 ) -> Response[dict[str, str]]:
     """Begin a session with a name and a password, or with a one-time code."""
-    asked, address = asked_by(request), _address(request)
+    asked, address = presented_by(request), _address(request)
     request.state.tried = data.name
     if bool(data.code) == bool(data.name):
         raise ProblemError("bad-request", "give 'name' and 'password', or 'code'")

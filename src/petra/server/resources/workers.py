@@ -10,7 +10,7 @@ from litestar import Router, WebSocket, get, websocket
 
 from petra.desk.principal import May, Principal
 from petra.errors import PetraError
-from petra.server.identity import AGAIN_S, Asked
+from petra.server.identity import AGAIN_S, Presented
 from petra.server.line import Line, talk
 from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
@@ -30,15 +30,17 @@ async def workers(service: TheService) -> dict[str, Any]:
 async def come_in(socket: AnySocket, service: TheService) -> None:
     """Let a worker in that has a token; it speaks frames until it leaves."""
     try:
-        asked = Asked(method="GET", authorization=socket.headers.get("authorization", "none"))
-        who = await _worker(asked, service)
+        presented = Presented(
+            method="GET", authorization=socket.headers.get("authorization", "none")
+        )
+        who = await _worker(presented, service)
     except PetraError as error:
         await _refuse(socket, error)
         return
     await socket.accept(subprotocols=SUBPROTOCOL)
     line = Line(socket)
     service.lines[line] = who
-    watched = asyncio.create_task(_watch(asked, service, line))
+    watched = asyncio.create_task(_watch(presented, service, line))
     try:
         await talk(service.engine, line, who.pool)
     finally:
@@ -46,15 +48,15 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
         del service.lines[line]
 
 
-async def _worker(asked: Asked, service: TheService) -> Principal:
-    who, _ = await service.identity.who(asked)  # a token only: no page of a browser is a worker
+async def _worker(presented: Presented, service: TheService) -> Principal:
+    who, _ = await service.identity.who(presented)  # a token only: no page of a browser is a worker
     who.must(May.WORK)
     return who
 
 
-async def _watch(asked: Asked, service: TheService, line: Line) -> None:
+async def _watch(presented: Presented, service: TheService, line: Line) -> None:
     """Hang up on a worker whose token is over."""
-    while await service.identity.is_in(asked):
+    while await service.identity.is_in(presented):
         await service.clock.sleep(AGAIN_S)
     await line.close("its token is over")
 

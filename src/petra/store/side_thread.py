@@ -20,7 +20,7 @@ CALM: Final = 50
 T = TypeVar("T")
 
 
-class Errands:
+class SideThread:
     """One thread, first in, first out."""
 
     def __init__(self, name: str) -> None:

@@ -15,6 +15,7 @@ from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import derive
 from petra.kernel.turn import TransformError, Turn
+from petra.kernel.waiting import TIMERS_APART
 from petra.wire import Error
 
 DEPTH_MAX = 32
@@ -23,7 +24,7 @@ PERSON_MAX = 400
 
 
 @dataclass(slots=True)
-class Opened:
+class Prepared:
     """What a run begins with."""
 
     items: Listed | None = None
@@ -31,7 +32,7 @@ class Opened:
     armed: e.Armed | None = None
 
 
-def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
+def prepared(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Prepared:
     """Evaluate what a run begins with.
 
     Raises:
@@ -39,10 +40,10 @@ def opened(turn: Turn, plan: StepPlan, view: View, run_id: str) -> Opened:
     """
     if plan.loop is not None:
         items, most = items_of(turn, plan.loop, view, None)
-        return Opened(items=items, max_in_flight=most)
+        return Prepared(items=items, max_in_flight=most)
     if plan.mode in ("human", "wait", "playbook"):
-        return Opened(armed=arm(turn, plan, view, run_id, attempt=1))
-    return Opened()
+        return Prepared(armed=arm(turn, plan, view, run_id, attempt=1))
+    return Prepared()
 
 
 def items_of(
@@ -171,7 +172,7 @@ class _Place:
             attempt=self.attempt,
         )
         timers = []
-        base = index * 1000  # alternatives of one wait keep their timers apart
+        base = index * TIMERS_APART
         if spec.get("due_s") is not None:
             timers.append(self._timer("due", self.turn.now + seconds(spec["due_s"], "due_s"), base))
         if spec.get("remind_s") is not None:

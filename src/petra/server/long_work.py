@@ -25,7 +25,7 @@ THREADS = 2
 THREADS_WAITING_MAX = 64
 
 
-class Besides:
+class LongWork:
     """A process of its own for long work."""
 
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
@@ -44,7 +44,7 @@ class Besides:
         if self._threaded >= THREADS_WAITING_MAX:
             raise ProblemError("busy", f"{self._threaded} pieces of work wait already")
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="petra-beside")
+            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="petra-long-work")
         self._threaded += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from petra.collector import PYTHON_THRESHOLDS, YOUNG, look_less_often
+from petra.garbage_collector import PYTHON_THRESHOLDS, YOUNG, look_less_often
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Errands: one thread, in order; what was begun is seen through."""
+"""SideThread: one thread, in order; what was begun is seen through."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from petra.store.errand import Errands
+from petra.store.side_thread import SideThread
 
 
-def with_errands(play: Callable[[Errands], Awaitable[None]]) -> None:
+def with_errands(play: Callable[[SideThread], Awaitable[None]]) -> None:
     async def run() -> None:
-        errands = Errands("test")
+        errands = SideThread("test")
         try:
             await play(errands)
         finally:
@@ -23,7 +23,7 @@ def with_errands(play: Callable[[Errands], Awaitable[None]]) -> None:
 
 
 def test_errands_run_in_order_and_give_back_what_came_of_them() -> None:
-    async def play(errands: Errands) -> None:
+    async def play(errands: SideThread) -> None:
         done: list[int] = []
         results = await asyncio.gather(
             *(errands.run(lambda n=n: done.append(n) or n) for n in range(20))  # type: ignore[func-returns-value,misc]
@@ -34,7 +34,7 @@ def test_errands_run_in_order_and_give_back_what_came_of_them() -> None:
 
 
 def test_what_an_errand_raises_comes_back_and_the_next_one_runs() -> None:
-    async def play(errands: Errands) -> None:
+    async def play(errands: SideThread) -> None:
         with pytest.raises(ZeroDivisionError):
             await errands.run(lambda: 1 // 0)
         assert await errands.run(lambda: 2) == 2
@@ -43,7 +43,7 @@ def test_what_an_errand_raises_comes_back_and_the_next_one_runs() -> None:
 
 
 def test_whoever_stops_waiting_goes_on_only_when_the_errand_has_ended() -> None:
-    async def play(errands: Errands) -> None:
+    async def play(errands: SideThread) -> None:
         entered, leave, ended = threading.Event(), threading.Event(), threading.Event()
 
         def work() -> None:

@@ -78,7 +78,7 @@ class Entry(msgspec.Struct, eq=False):
         return Snapshot(version=version, body=body)
 
 
-class Entries:
+class Cache:
     """A cache of executions over a store."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Entries:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def cached(self, execution: str) -> Entry | None:
+    def get(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
         entry = self._entries.get(execution)
         if entry is not None:
@@ -115,11 +115,11 @@ class Entries:
         Raises:
             UnknownExecutionError: there is none of that id.
         """
-        entry = self.cached(execution)
+        entry = self.get(execution)
         if entry is not None:
             return entry
         entry = await self.read(execution)
-        again = self.cached(execution)  # somebody else may have loaded it meanwhile
+        again = self.get(execution)  # somebody else may have loaded it meanwhile
         if again is not None:
             return again
         return self.add(execution, entry) if self.owns(execution) else entry

@@ -1,4 +1,4 @@
-"""The post: takes the letters of an engine's executions, and sends what is for those of others.
+"""The courier: takes the letters of an engine's executions, and sends what is for those of others.
 
 Rule 1: whatever reaches an engine that does not act for the execution is passed on as a letter. Whoever waits
 gets the answer that the other engine stored.
@@ -11,19 +11,21 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 
 from petra.clock import Clock, doze
+from petra.engine.answers import Answered, known_answer
+from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
-from petra.engine.draft import Answered, Submission, answer_of, known_answer
-from petra.engine.entries import Entries
+from petra.engine.inbox import Inbox
 from petra.engine.letters import Message, decode, encode, failed_start
+from petra.engine.life import Life
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
+from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
@@ -38,35 +40,32 @@ TAKEN = "there is an execution of that id already"
 _log = logging.getLogger(__name__)
 
 
-class Post:
+class Courier:
     """Takes the letters of an engine's executions, and sends those for others."""
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
         store: Store,
-        entries: Entries,
+        cache: Cache,
         shards: Shards,
         clock: Clock,
         *,
-        push: Callable[[Submission], None],
-        errand: Callable[[str, Coroutine[Any, Any, None]], object],
+        inbox: Inbox,
+        life: Life,
         unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
         scope: Scope | None = None,
     ) -> None:
-        """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside.
-
-        ``unfit`` says why an execution does not begin.
-        """
+        """Make one; ``unfit`` says why an execution does not begin."""
         self._store = store
         self._scope = scope or Scope()
-        self._entries = entries
+        self._cache = cache
         self._shards = shards
         self._clock = clock
-        self._push = push
+        self._inbox = inbox
         self._open: set[str] = set()
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
-        self._errand = errand
+        self._life = life
         self._unfit = unfit
         self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False
@@ -128,10 +127,10 @@ class Post:
             if isinstance(command, c.Start):
                 request.program = program
                 self._beginning.add(letter.execution)
-                self._errand("begin", self._begin(request, program))
+                self._life.errand("begin", self._begin(request, program))
                 return
             request.target = program
-        self._push(request)
+        self._inbox.push(request)
 
     async def _begin(self, request: Submission, program: Program) -> None:
         """Have an execution begun, or refuse that."""
@@ -145,7 +144,7 @@ class Post:
         elif why:
             self.refuse(request, why)
         else:
-            self._push(request)
+            self._inbox.push(request)
 
     def closed(self, letters: Iterable[str]) -> None:
         """Letters are carried out, or will be by somebody else."""
@@ -153,18 +152,18 @@ class Post:
 
     def discard(self, request: Submission) -> None:
         """A letter says what was done already: remove it."""
-        self._errand("remove", self._remove(Batch(taken=(request.letter,)), request))
+        self._life.errand("remove", self._remove(Batch(taken=(request.letter,)), request))
 
     def refuse(self, request: Submission, reason: str, *, kind: str = "schema") -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
         now = self._clock.now()
         reply = failed_start(request, reason, now, kind) if reason != TAKEN else None
         letters = () if reply is None else (reply,)
-        answers = (answer_of(request, reason, 0, now),) if request.command else ()
+        answers = (request.stored_answer(reason, 0, now),) if request.command else ()
         heard = (f"{ANSWER} {request.command}",) if request.command else ()
         notices = (*self.notices(letters), *heard)
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
-        self._errand("refuse", self._remove(batch, request))
+        self._life.errand("refuse", self._remove(batch, request))
 
     async def _remove(self, batch: Batch, request: Submission) -> None:
         if not await self._commit(batch):
@@ -180,7 +179,7 @@ class Post:
             if stored is None:
                 return None
             digest = stored.digest
-        return await self._entries.program(digest)
+        return await self._cache.program(digest)
 
     # Passing on
 
@@ -193,7 +192,7 @@ class Post:
 
     def pass_on(self, requests: Sequence[Submission]) -> None:
         """Send what came for executions of other engines to them; nobody here waits for that."""
-        self._errand("pass on", self._send(requests))
+        self._life.errand("pass on", self._send(requests))
 
     async def _send(self, requests: Sequence[Submission]) -> None:
         letters: list[Letter] = []
@@ -223,7 +222,7 @@ class Post:
                 link, lease, number = request.part
                 link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
-                self._errand("answer", self._answer(request))
+                self._life.errand("answer", self._answer(request))
 
     async def _each_sent(self, requests: Sequence[Submission]) -> None:
         """Send one by one what cannot be sent together; what cannot be sent alone is refused."""

@@ -17,7 +17,7 @@ from petra.wire import Iteration, Report
 from petra.wire import frames as f
 from petra.worker import Worker
 from petra.worker.results import TINY
-from petra.worker.stride import Stride, Strider
+from petra.worker.short_iterations import Stride, Strider
 
 
 class CountingPython(PythonTool):
@@ -144,8 +144,12 @@ def test_what_iterations_print_is_told_with_their_place() -> None:
         task = "{name: t, kind: python, args: {n: '{{ iter.item }}'}, code: 'print(n); result = n'}"
         desk.assign(playbook(loop(task)), items=["a", "b"])
         await desk.chunk()
-        lines = [line for frame in desk.all(f.Log) for line in frame.lines]
-        assert [(line.path, line.text.strip()) for line in lines] == [((0,), "a"), ((1,), "b")]
+
+        def lines() -> list[f.LogLine]:
+            return [line for frame in desk.all(f.Log) for line in frame.lines]
+
+        await desk.until(lambda: len(lines()) >= 2)
+        assert [(line.path, line.text.strip()) for line in lines()] == [((0,), "a"), ((1,), "b")]
 
     scenario(play, registry)
 

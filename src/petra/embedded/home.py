@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from petra.clock import Clock, SystemClock
-from petra.collector import look_less_often
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
@@ -28,6 +27,7 @@ from petra.engine import Engine
 from petra.engine.limits import LEASE_S, SHARD_LEASE_S
 from petra.engine.news import News
 from petra.errors import UsageError
+from petra.garbage_collector import look_less_often
 from petra.kernel import Record
 from petra.kernel import commands as c
 from petra.library import Gathered

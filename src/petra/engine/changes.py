@@ -1,0 +1,113 @@
+"""Changes: what a batch does to each execution, first as a draft that decisions add to, then as rows of one transaction."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET
+
+from petra.engine.cache import Entry
+from petra.engine.codec import TYPES, body_end, execution_row, item_row, status_of
+from petra.engine.references import objects_of
+from petra.engine.submissions import Submission
+from petra.kernel import Decision, Record
+from petra.kernel import effects as f
+from petra.kernel.objects import Made
+from petra.kernel.replay import Written, recorded
+from petra.store import rows
+from petra.wire import Assignment, Iteration
+
+
+class Draft(msgspec.Struct):
+    """What a batch will do to one execution."""
+
+    entry: Entry
+    expected: int
+    lines: list[rows.RecordRow] = []
+    said: list[Written] = []
+    """What each line was made of."""
+    stopped: list[str] = []
+    mail: list[tuple[str, bytes]] = []
+    told: list[f.Notify] = []
+    assigned: dict[tuple[str, str], tuple[rows.Pending, Assignment]] = {}
+    extended: list[tuple[rows.Pending, list[Iteration], bool]] = []
+    released: dict[tuple[str, str], None] = {}
+    answers: list[rows.Answer] = []
+    requests: list[tuple[Submission, str]] = []
+    created: bool = False
+    change: rows.Change | None = None
+    moved: bool = False
+    letters: tuple[rows.Letter, ...] = ()
+    taken: list[str] = []
+    made: list[Made] = []
+    items: dict[str, None] = {}
+
+    def answers_to(self, command: str) -> bool:
+        """Whether a command is answered here already."""
+        return any(answer.command == command for answer in self.answers)
+
+    @property
+    def version(self) -> int:
+        """The version after it."""
+        return self.expected + len(self.lines)
+
+    def write(self, decision: Decision, at: float) -> None:
+        """Add the events of a decision to the log, and what came with them to the rest."""
+        if decision.made:
+            self.made += decision.made
+        if decision.items:
+            self.items.update(decision.items)
+        written, end = self.entry.ledger.write(decision.events, decision.markings), body_end(at)
+        self.said += written
+        self.lines += [
+            rows.RecordRow(
+                one.seq, TYPES[type(one.event)], at, one.hash, one.previous, one.body[:-1] + end
+            )
+            for one in written
+        ]
+
+    def records(self) -> list[Record]:
+        """Return its lines as records, for whoever listens."""
+        return [recorded(one, line.at) for one, line in zip(self.said, self.lines, strict=True)]
+
+
+def change_of(draft: Draft, due: float | None) -> rows.Change:
+    """Return what a draft does to its execution, with the rows that show it."""
+    entry, state = draft.entry, draft.entry.state
+    shown = status_of(entry.program, state)
+    row = None
+    if draft.created or shown != entry.shown:
+        entry.shown = shown
+        row = execution_row(entry.program, state, shown)
+    known, entry.wake = entry.wake, due
+    return rows.Change(
+        execution=state.id,
+        expected_version=draft.expected,
+        records=tuple(draft.lines),
+        row=row,
+        wake=UNSET if due == known else due,
+        items=_items(draft) if draft.items else (),
+        assigned=_assigned(draft) if draft.assigned else (),
+        released=_released(draft) if draft.released else (),
+        snapshot=entry.snapshot_at(draft.version),
+        answers=tuple(draft.answers),
+        objects=objects_of(draft.lines),
+        letters=draft.letters,
+        taken=tuple(draft.taken),
+    )
+
+
+def _items(draft: Draft) -> tuple[rows.WorkItemRow, ...]:
+    state = draft.entry.state
+    return tuple([item_row(state, state.items[item]) for item in draft.items])
+
+
+def _assigned(draft: Draft) -> tuple[rows.Pending, ...]:
+    return tuple([pending for pending, _ in draft.assigned.values()])
+
+
+def _released(draft: Draft) -> tuple[tuple[str, str], ...]:
+    """Return what is no longer out; what is out anew is replaced."""
+    assigned = draft.assigned
+    if not assigned:
+        return tuple(draft.released)
+    return tuple([key for key in draft.released if key not in assigned])

@@ -1,0 +1,55 @@
+"""A test that hangs ends with what it was doing, and what it opened is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import threading
+
+import pytest
+from support.patience import HangsError, limited
+
+SOON_S = 0.05
+
+
+async def _waits_for_somebody() -> None:
+    await asyncio.Event().wait()
+
+
+def test_who_waits_for_ever_is_interrupted_and_the_other_threads_are_shown() -> None:
+    go = threading.Event()
+    other = threading.Thread(target=go.wait, name="the other one")
+    other.start()
+    try:
+        with pytest.raises(HangsError, match="Thread the other one"), limited(SOON_S):
+            threading.Event().wait()
+    finally:
+        go.set()
+        other.join()
+
+
+def test_who_waits_for_a_process_that_never_ends_is_interrupted() -> None:
+    command = [sys.executable, "-c", "import time; time.sleep(1000)"]
+    with subprocess.Popen(command) as process:
+        try:
+            with pytest.raises(HangsError), limited(SOON_S):
+                process.wait()
+        finally:
+            process.kill()
+
+
+def test_a_loop_is_interrupted_and_shows_what_its_tasks_wait_for() -> None:
+    with pytest.raises(HangsError, match="_waits_for_somebody"), limited(SOON_S):
+        asyncio.run(_waits_for_somebody())
+
+
+def test_who_suppresses_it_is_interrupted_again() -> None:
+    def stubborn() -> None:
+        with contextlib.suppress(HangsError):
+            threading.Event().wait()
+        threading.Event().wait()
+
+    with pytest.raises(HangsError), limited(SOON_S, again_s=SOON_S):
+        stubborn()
