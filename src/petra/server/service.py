@@ -73,4 +73,5 @@ class Service:
 
 TheService = NamedDependency[Service]
 Who = NamedDependency[Principal]
-"""What a handler asks for by these names, and gets."""
+Here = NamedDependency[Principal]
+"""What a handler asks for by these names, and gets: ``who`` asks, and ``here`` is the same in the namespace they name."""

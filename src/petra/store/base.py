@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
+from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
@@ -193,16 +194,22 @@ class Store(Protocol):
     async def answer(self, command: str) -> Answer | None:
         """Return what a command was answered, or None."""
 
-    async def playbook(self, digest: str) -> PlaybookRow | None:
-        """Return a playbook by its digest, or None."""
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
+        """Return a playbook by its digest, or None; with a namespace, only if it was applied or run there."""
 
-    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = DEFAULT
+    ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None; what was only run is not found."""
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the current playbook of every path, by path, beginning behind ``after``."""
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
 
     async def credential(self, name: str) -> Credential | None:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT
 from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
 from petra.store.judge import (
     NOTHING,
@@ -93,7 +94,7 @@ class MemoryStore:
         self._clock = clock
         self._streams: dict[str, _Stream] = {}
         self._answers: dict[str, Answer] = {}
-        self._playbooks: dict[str, PlaybookRow] = {}
+        self._playbooks: dict[tuple[str, str], PlaybookRow] = {}
         self._credentials: dict[str, Credential] = {}
         self._shards: dict[int, tuple[str, int, float]] = {}
         self._orphans: set[str] = set()
@@ -127,16 +128,14 @@ class MemoryStore:
         """Keep playbooks; return the digests of those that would replace another one than they were to."""
         stale = []
         for playbook in playbooks:
-            current = next(
-                (p.digest for p in reversed(self._applied()) if p.path == playbook.path), ""
-            )
+            applied = reversed(self._applied(playbook.namespace))
+            current = next((p.digest for p in applied if p.path == playbook.path), "")
+            key = playbook.digest, playbook.namespace
             if not replaces(playbook, current):
                 stale.append(playbook.digest)
-            elif (
-                playbook.applied or playbook.digest not in self._playbooks
-            ):  # one that was applied stays
-                self._playbooks.pop(playbook.digest, None)
-                self._playbooks[playbook.digest] = msgspec.structs.replace(playbook, replaces=None)
+            elif playbook.applied or key not in self._playbooks:  # one that was applied stays
+                self._playbooks.pop(key, None)
+                self._playbooks[key] = msgspec.structs.replace(playbook, replaces=None)
         return tuple(stale)
 
     def _apply(self, change: Change, batch: Batch, epochs: Mapping[int, int]) -> ChangeFate:
@@ -329,29 +328,40 @@ class MemoryStore:
         """Return what a command was answered, or None."""
         return self._answers.get(command)
 
-    async def playbook(self, digest: str) -> PlaybookRow | None:
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
-        return self._playbooks.get(digest)
+        found = (
+            p
+            for (key, place), p in self._playbooks.items()
+            if key == digest and namespace in (None, place)
+        )
+        return next(found, None)
 
-    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = DEFAULT
+    ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        fits = [p for p in self._applied() if version is None or p.version == version]
+        fits = [p for p in self._applied(namespace) if version is None or p.version == version]
         by_path = [p for p in fits if p.path == path]
         by_name = [p for p in fits if p.name == path]
         found = by_path or by_name
         return found[-1] if found else None
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the current playbook of every path."""
-        current = {playbook.path: playbook for playbook in self._applied()}
+        current = {playbook.path: playbook for playbook in self._applied(namespace)}
         return [current[path] for path in sorted(current) if path > after][:limit]
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-        return [p for p in reversed(self._applied()) if p.path == path][:limit]
+        return [p for p in reversed(self._applied(namespace)) if p.path == path][:limit]
 
-    def _applied(self) -> list[PlaybookRow]:
-        return [playbook for playbook in self._playbooks.values() if playbook.applied]
+    def _applied(self, namespace: str) -> list[PlaybookRow]:
+        return [p for p in self._playbooks.values() if p.applied and p.namespace == namespace]
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""
@@ -521,7 +531,8 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
     return (
-        (not wanted.statuses or row.status in wanted.statuses)
+        wanted.namespace in (None, row.namespace)
+        and (not wanted.statuses or row.status in wanted.statuses)
         and (wanted.playbook is None or row.playbook == wanted.playbook)
         and (wanted.digest is None or row.digest == wanted.digest)
         and (wanted.parent is None or row.parent == wanted.parent)
@@ -541,7 +552,8 @@ def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:
 
 def _is_offered(item: WorkItemRow, wanted: WorkItemFilter) -> bool:
     return (
-        (not wanted.states or item.state in wanted.states)
+        wanted.namespace in (None, item.namespace)
+        and (not wanted.states or item.state in wanted.states)
         and (wanted.step is None or item.step == wanted.step)
         and (wanted.execution is None or item.execution == wanted.execution)
         and _concerns(item, wanted)

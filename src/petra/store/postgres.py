@@ -21,6 +21,7 @@ import asyncpg  # type: ignore[import-untyped]
 import msgspec
 
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT
 from petra.store import postgres_write as writing
 from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.columns import execution_of
@@ -314,7 +315,7 @@ class PostgresStore:
         streams: dict[int, list[RecordRow]] = {}
         for row in await self._fetch("executions_of", names, most):
             stored = execution_of(row)
-            found[stored.row.id] = stored, streams.setdefault(row[12], [])
+            found[stored.row.id] = stored, streams.setdefault(row[13], [])
         for row in await self._fetch("records_of", list(streams)):
             streams[row[0]].append(
                 RecordRow(
@@ -441,23 +442,31 @@ class PostgresStore:
         row = await self._one("answer", command)
         return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
 
-    async def playbook(self, digest: str) -> PlaybookRow | None:
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
-        row = await self._one("playbook", digest)
+        row = await self._one("playbook", digest, namespace)
         return None if row is None else _playbook(row)
 
-    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = DEFAULT
+    ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        row = await self._one("find_playbook", path, version)
+        row = await self._one("find_playbook", path, version, namespace)
         return None if row is None else _playbook(row)
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the current playbook of every path."""
-        return [_playbook(row) for row in await self._fetch("playbooks", after, limit)]
+        rows = await self._fetch("playbooks", after, limit, namespace)
+        return [_playbook(row) for row in rows]
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-        return [_playbook(row) for row in await self._fetch("playbook_versions", path, limit)]
+        rows = await self._fetch("playbook_versions", path, limit, namespace)
+        return [_playbook(row) for row in rows]
 
     async def credential(self, name: str) -> Credential | None:
         """Return a credential, still encrypted, or None."""
@@ -524,6 +533,7 @@ def _items_wanted(wanted: WorkItemFilter) -> tuple[object, ...]:
         wanted.execution,
         None if words is None else list(words),
         wanted.user,
+        wanted.namespace,
     )
 
 
@@ -543,13 +553,15 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
         priority=row[11],
         due=row[12],
         body=row[13],
+        namespace=row[14],
     )
 
 
 def _playbook(row: Sequence[Any]) -> PlaybookRow:
     return PlaybookRow(
-        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
-    )
+        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
+        namespace=row[6],
+    )  # fmt: skip
 
 
 def _narrowed(wanted: ExecutionFilter) -> tuple[object, ...] | None:
@@ -560,6 +572,7 @@ def _narrowed(wanted: ExecutionFilter) -> tuple[object, ...] | None:
     return (
         list(wanted.statuses) or None, wanted.playbook, wanted.parent, wanted.text.casefold() or None, wanted.since,
         wanted.until, wanted.ended_until, msgspec.json.encode(labels).decode() if labels else None, wanted.digest,
+        wanted.namespace,
     )  # fmt: skip
 
 

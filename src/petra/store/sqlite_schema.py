@@ -1,4 +1,4 @@
-"""The schema of an SQLite file: which migrations it has seen, and how it gets the others."""
+"""The schema of a SQLite file, and how it comes up to date."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import apsw
 
-from petra.store.queries import load_migrations, load_queries, missing_migrations
+from petra.store.queries import Migration, load_migrations, load_queries, missing_migrations
 
 
 def applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:
-    """Return the migrations that a file has seen: number, name, checksum."""
+    """Return the migrations that a file has: number, name, checksum."""
     sql = load_queries("sqlite")
     if not connection.execute(sql["has_migrations"]).get:
         return []
@@ -18,10 +18,19 @@ def applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:
     return rows
 
 
+def missing(connection: apsw.Connection) -> tuple[Migration, ...]:
+    """Return the migrations that a file lacks.
+
+    Raises:
+        SchemaError: it was migrated by other code.
+    """
+    return missing_migrations(load_migrations("sqlite"), applied(connection))
+
+
 def migrate(connection: apsw.Connection) -> None:
     """Bring the schema up to date, each migration in its own transaction."""
     sql = load_queries("sqlite")
-    for migration in missing_migrations(load_migrations("sqlite"), applied(connection)):
+    for migration in missing(connection):
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.execute(sql["make_migrations"])

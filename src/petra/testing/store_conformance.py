@@ -37,7 +37,12 @@ from petra.store import (
     shard_of,
 )
 from petra.store.faults import Fault, faulty
-from petra.testing import store_account_claims, store_letter_claims, store_query_claims
+from petra.testing import (
+    store_account_claims,
+    store_letter_claims,
+    store_namespace_claims,
+    store_query_claims,
+)
 from petra.testing.store_rows import (
     CLAIMS,
     Claim,
@@ -59,7 +64,14 @@ from petra.testing.store_rows import (
     what_is_stored,
 )
 
-__all__ = ["CLAIMS", "Claim", "store_account_claims", "store_letter_claims", "store_query_claims"]
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "store_account_claims",
+    "store_letter_claims",
+    "store_namespace_claims",
+    "store_query_claims",
+]
 
 
 # The log

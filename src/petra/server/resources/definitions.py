@@ -18,7 +18,7 @@ from petra.playbook import read
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 from petra.store.rows import ExecutionFilter, PlaybookRow
 from petra.story import Run, Story
@@ -30,27 +30,29 @@ LONG = 20_000
 Lens = Literal["step", "net"]
 
 
-async def _row(service: TheService, digest: str) -> PlaybookRow:
-    row = await service.engine.store.playbook(digest)
+async def _row(service: TheService, here: Here, digest: str) -> PlaybookRow:
+    row = await service.engine.store.playbook(digest, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"there is no definition {digest[:80]}")
     return row
 
 
 @get("/definitions/{digest:str}", opt=needs(May.SEE))
-async def definition(service: TheService, digest: FromPath[str]) -> Response[dict[str, Any]]:
+async def definition(
+    service: TheService, here: Here, digest: FromPath[str]
+) -> Response[dict[str, Any]]:
     """Return a playbook by its digest: what an execution runs; it never changes."""
-    row = await _row(service, digest)
+    row = await _row(service, here, digest)
     shown: dict[str, Any] = msgspec.to_builtins(playbook_item(row))
     return Response({**shown, "text": row.source.decode()}, headers=FOR_EVER)
 
 
 @get("/definitions/{digest:str}/graph", opt=needs(May.SEE))
 async def graph(
-    service: TheService, digest: FromPath[str], lens: FromQuery[Lens] = "step"
+    service: TheService, here: Here, digest: FromPath[str], lens: FromQuery[Lens] = "step"
 ) -> Response[dict[str, Any]]:
     """Return a playbook as a graph with places on a page: its steps, or with ``lens=net`` the places and transitions of its net."""
-    row = await _row(service, digest)
+    row = await _row(service, here, digest)
     work = _steps if lens == "step" else _net
     return Response(await service.long_work.do(work, row.source.decode()), headers=FOR_EVER)
 
@@ -68,15 +70,17 @@ def _net(text: str) -> dict[str, Any]:
 
 @get("/playbooks/{path:str}/versions", opt=needs(May.SEE))
 async def versions(
-    service: TheService, path: FromPath[str], limit: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], limit: FromQuery[int] = 100
 ) -> Page[PlaybookItem]:
     """List what was applied under a path, the current one first."""
-    return await versions_of(service, path, limit)
+    return await versions_of(service, here, path, limit)
 
 
-async def versions_of(service: TheService, path: str, limit: int) -> Page[PlaybookItem]:
+async def versions_of(service: TheService, here: Here, path: str, limit: int) -> Page[PlaybookItem]:
     """Return what was applied under a path."""
-    rows = await service.engine.store.playbook_versions(path, limit=bounded(limit))
+    rows = await service.engine.store.playbook_versions(
+        path, limit=bounded(limit), namespace=here.namespace
+    )
     if not rows:
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
     return Page(items=[playbook_item(row) for row in rows], next=None)
@@ -84,21 +88,21 @@ async def versions_of(service: TheService, path: str, limit: int) -> Page[Playbo
 
 @get("/playbooks/{path:str}/heat", opt=needs(May.SEE))
 async def heat(
-    service: TheService, who: Who, path: FromPath[str], last: FromQuery[int] = 100
+    service: TheService, here: Here, path: FromPath[str], last: FromQuery[int] = 100
 ) -> dict[str, Any]:
     """Sum up the last executions of a playbook: how long its steps take, how often they fail, how often arcs are taken."""
-    return await heat_of(service, who, path, last)
+    return await heat_of(service, here, path, last)
 
 
-async def heat_of(service: TheService, who: Who, path: str, last: int) -> dict[str, Any]:
+async def heat_of(service: TheService, here: Here, path: str, last: int) -> dict[str, Any]:
     """Sum up the last executions of a playbook."""
     if not 1 <= last <= LAST_MAX:
         raise ProblemError("bad-request", f"'last' is {last}; it must be from 1 to {LAST_MAX}")
-    row = await service.engine.store.find_playbook(path)
+    row = await service.engine.store.find_playbook(path, None, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
     wanted = ExecutionFilter(playbook=row.name)
-    page = await service.desk.executions(who, wanted, limit=last)
+    page = await service.desk.executions(here, wanted, limit=last)
     short = [one for one in page.rows if one.version <= LONG]
     stories = [await service.stories.of(one.row.id) for one in short]
     return {

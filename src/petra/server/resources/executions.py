@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Response, Router, get, post
+from litestar import Request, Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from petra.desk.principal import May
+from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
@@ -21,15 +21,16 @@ from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.playbook import Playbook
-from petra.server.needs import Where, needs
+from petra.server.needs import Where, needs, within
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
 from petra.store.rows import ExecutionFilter
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
+AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
 SORTS = ("started", "-started")
 LOGS = "logs"
@@ -51,19 +52,27 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     id: str | None = None
     on_conflict: Literal["reject", "existing"] = "reject"
     labels: dict[str, str] = {}
+    namespace: str | None = None
     allow_unsound: bool = False
 
 
 @post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE))
 async def start(
-    service: TheService, who: Who, data: JSONBody[Start], key: Key = None, prefer: Prefer = None
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    data: JSONBody[Start],
+    key: Key = None,
+    prefer: Prefer = None,
 ) -> Response[Execution]:
     """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
     wait, desk = wait_of(prefer), service.desk
-    playbook = await _chosen(service, data)
+    who = await _there(service, here, request, data)
+    playbook = await _chosen(service, who, data)
     execution = data.id or desk.new_id()
-    if data.id and await service.engine.store.execution(data.id) is not None and key is None:
-        if data.on_conflict == "reject":
+    known = await service.engine.store.execution(data.id) if data.id and key is None else None
+    if data.id and known is not None:
+        if data.on_conflict == "reject" or known.row.namespace != who.namespace:
             raise ProblemError("taken", f"there is an execution '{data.id}' already")
         return _answer(service, await found(service, who, data.id), 200)
     answered = await desk.begin(
@@ -81,10 +90,27 @@ async def start(
     return _answer(service, await found(service, who, answered.execution), 201)
 
 
-async def _chosen(service: TheService, data: JSONBody[Start]) -> Playbook:
+async def _there(
+    service: TheService, here: Principal, request: AnyHttpRequest, data: Start
+) -> Principal:
+    """Return who starts something, in the namespace that the body or the address names."""
+    if data.namespace in (None, here.namespace):
+        here.must(May.START)
+        return here
+    if "namespace" in request.query_params:
+        raise ProblemError(
+            "bad-request", f"'namespace' is '{here.namespace}' in the address, and not in the body"
+        )
+    there = await within(service, here, data.namespace or here.namespace)
+    request.state.namespace = there.namespace
+    there.must(May.START)
+    return there
+
+
+async def _chosen(service: TheService, who: Principal, data: Start) -> Playbook:
     if isinstance(data.playbook, Text):
         return await service.texts.read(data.playbook.text, "the playbook")
-    row = await service.engine.store.find_playbook(data.playbook, data.version)
+    row = await service.engine.store.find_playbook(data.playbook, data.version, who.namespace)
     if row is None:
         version = f" in version {data.version}" if data.version else ""
         raise ProblemError("not-found", f"no playbook '{data.playbook}' was applied{version}")
@@ -129,6 +155,7 @@ def _answer(service: TheService, shown: Execution, status: int) -> Response[Exec
 
 async def filtered(
     service: TheService,
+    here: Principal,
     *,
     status: list[str] | None = None,
     playbook: str | None = None,
@@ -147,24 +174,26 @@ async def filtered(
         statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
         since=since.timestamp() if since else None, until=until.timestamp() if until else None,
         labels=tuple(_label(one) for one in label or ()), oldest_first=sort == "started",
-        digest=await _digest_of(service, playbook, version),
+        digest=await _digest_of(service, here, playbook, version),
     )  # fmt: skip
 
 
-async def _digest_of(service: TheService, playbook: str | None, version: str | None) -> str | None:
+async def _digest_of(
+    service: TheService, here: Principal, playbook: str | None, version: str | None
+) -> str | None:
     """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
     if version is None:
         return None
     if playbook is None:
         raise ProblemError("bad-request", "'version' needs 'playbook'")
-    row = await service.engine.store.find_playbook(playbook, version)
+    row = await service.engine.store.find_playbook(playbook, version, here.namespace)
     return row.digest if row is not None else version
 
 
 @get("/executions", opt=needs(May.SEE))
 async def listed(
     service: TheService,
-    who: Who,
+    here: Here,
     q: FromQuery[str] = "",
     status: FromQuery[list[str] | None] = None,
     playbook: FromQuery[str | None] = None,
@@ -180,10 +209,10 @@ async def listed(
 ) -> Page[ExecutionItem]:
     """List executions, latest start first, or with ``sort=started`` the first one first."""
     wanted = await filtered(
-        service, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
+        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
         since=since, until=until, sort=sort,
     )  # fmt: skip
-    page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
+    page = await service.desk.executions(here, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
 
 

@@ -18,7 +18,7 @@ from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, Where, needs
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
-from petra.server.service import API, TheService, Who
+from petra.server.service import API, Here, TheService, Who
 from petra.store.errors import StoreError
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -82,16 +82,16 @@ def _cookie(service: TheService, value: str, seconds: int = int(SESSION_S)) -> C
 
 
 @get("/me", tags=["server"], opt=KNOWN)
-async def me(who: Who, request: AnyHttpRequest) -> dict[str, Any]:
+async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
     return {
-        "name": who.name,
-        "kind": who.kind.value,
-        "roles": list(who.roles),
-        "may": sorted(power.name.lower() for power in who.may),
-        "namespace": who.namespace,
-        "grants": [str(grant) for grant in who.grants],
+        "name": here.name,
+        "kind": here.kind.value,
+        "roles": list(here.roles),
+        "may": sorted(power.name.lower() for power in here.may),
+        "namespace": here.namespace,
+        "grants": [str(grant) for grant in here.grants],
         "csrf": csrf(session) if session else None,
     }
 
