@@ -30,7 +30,6 @@ from petra.engine.limits import (
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
-    OFFERS_MAX,
     RETRY_S,
     SHARED_MIN,
     STALE_S,
@@ -120,7 +119,7 @@ class Dispatcher:
                 worker = self._free(pool)
                 if worker is None:
                     break
-                if pool in offers.more and len(waiting) < OFFERS_MAX // 2:
+                if pool in offers.more:
                     await offers.refill(pool, waiting)
                 if not waiting or not await self._fill(worker, waiting):
                     break
