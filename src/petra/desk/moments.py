@@ -18,7 +18,7 @@ from petra.store.base import Store
 from petra.store.rows import RecordRow, Snapshot
 
 
-class Moment(NamedTuple):
+class PastState(NamedTuple):
     """An execution at a record, the record, and how many there are by now."""
 
     entry: Entry
@@ -40,7 +40,7 @@ class Moments:
         self._cache = cache
         self._elsewhere = elsewhere
 
-    async def at(self, execution: str, seq: int) -> Moment:
+    async def at(self, execution: str, seq: int) -> PastState:
         """Return an execution as it was at a record.
 
         Raises:
@@ -69,7 +69,7 @@ class Moments:
         following = rows[-1]
         if status in ("stuck", "waiting") and following.seq > seq and following.at == here.at:
             status, reason = "running", ""  # inside a decision nothing rests
-        return Moment(entry, here, status, reason, version)
+        return PastState(entry, here, status, reason, version)
 
 
 def _folded(

@@ -21,8 +21,8 @@ from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
-    Counted,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -137,7 +137,9 @@ class Store(Protocol):
     ) -> list[StoredExecution]:
         """List executions that have not ended, by id, beginning behind ``after``."""
 
-    async def count_executions(self, wanted: ExecutionFilter, by: CountedBy) -> list[Counted]:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
         """Count executions by status, by playbook, or by the hour they started in and status, in order of the key.
 
         The key of an hour is its first second since 1970.

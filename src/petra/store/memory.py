@@ -38,8 +38,8 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Counted,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     ExecutionRow,
     Expired,
@@ -233,12 +233,14 @@ class MemoryStore:
         )
         return sorted(found, key=lambda stored: stored.row.id)[:limit]
 
-    async def count_executions(self, wanted: ExecutionFilter, by: CountedBy) -> list[Counted]:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
         """Count executions by something."""
         rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
         found = Counter(_counted_as(row, by) for row in rows)
         return [
-            Counted(key=str(key), count=count, status=status)
+            ExecutionCount(key=str(key), count=count, status=status)
             for (key, status), count in sorted(found.items())
         ]
 

@@ -33,8 +33,8 @@ from petra.store.queries import load_migrations, load_queries, missing_migration
 from petra.store.rows import (
     Answer,
     Batch,
-    Counted,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -359,13 +359,15 @@ class PostgresStore:
             execution_of(row) for row in await self._fetch("live", after, _shards(shards), limit)
         ]
 
-    async def count_executions(self, wanted: ExecutionFilter, by: CountedBy) -> list[Counted]:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
         """Count executions by something."""
         narrowed = _narrowed(wanted)
         if narrowed is None:
             return []
         rows = await self._fetch(f"count_executions_{by}", *narrowed)
-        return [Counted(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
+        return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
 
     async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""

@@ -248,7 +248,7 @@ class ExecutionFilter(Row, frozen=True):
     """None: of all namespaces, for who looks after the store itself."""
 
 
-class Counted(Row, frozen=True):
+class ExecutionCount(Row, frozen=True):
     """How many executions there are of a kind: of a status, of a playbook, or of a status that started in an hour."""
 
     key: str

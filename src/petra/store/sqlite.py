@@ -41,8 +41,8 @@ from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Batch,
-    Counted,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -449,7 +449,9 @@ class SqliteStore:
         """List executions that have not ended."""
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
-    async def count_executions(self, wanted: ExecutionFilter, by: CountedBy) -> list[Counted]:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
         """Count executions by something."""
         return await self._read(lambda c: reading.count_executions(c, wanted, by))
 

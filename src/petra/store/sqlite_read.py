@@ -18,8 +18,8 @@ from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
-    Counted,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Letter,
     Page,
@@ -136,7 +136,7 @@ def live(
 
 def count_executions(
     connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
-) -> list[Counted]:
+) -> list[ExecutionCount]:
     """Count executions by something; without a filter an index alone has it all."""
     where, values = _narrowed(wanted)
     key, status = COUNTED_BY[by]
@@ -144,7 +144,7 @@ def count_executions(
     space = _SQL["executions_space"] if wanted.namespace is not None else "true"
     sql = query.format(where=" AND ".join(where) or "true", space=space, key=key, status=status)
     rows = connection.execute(sql, values)
-    return [Counted(key=str(key), count=count, status=status) for key, status, count in rows]
+    return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
 
 
 def snapshot(connection: apsw.Connection, name: str, upto: int | None) -> Snapshot | None:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from petra.story.fold import Story
 from petra.story.frames import FRAMES_MAX, Frames, frames_of
-from petra.story.loops import Loop, Turn
-from petra.story.runs import Run
+from petra.story.loops import IterationHistory, LoopHistory
+from petra.story.runs import RunHistory
 
-__all__ = ["FRAMES_MAX", "Frames", "Loop", "Run", "Story", "Turn", "frames_of"]
+__all__ = [
+    "FRAMES_MAX",
+    "Frames",
+    "IterationHistory",
+    "LoopHistory",
+    "RunHistory",
+    "Story",
+    "frames_of",
+]

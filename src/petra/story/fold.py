@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from petra.story.runs import Run
+from petra.story.runs import RunHistory
 from petra.story.slim import SlimEvent, SlimToken, slim
 
 FAILS, RETRIES, PERSON, OPERATOR, FORKS, STUCK = (1 << bit for bit in range(6))
@@ -43,7 +43,7 @@ class Story:
         self.run: array[int] = array("L")
         self.flag: array[int] = array("B")
         self.delta: list[Delta] = []
-        self.runs: list[Run] = []
+        self.runs: list[RunHistory] = []
         self.written: dict[str, list[int]] = {}
         """By key of ctx: the records that wrote it."""
         self.taken: Counter[tuple[str, int]] = Counter()
@@ -83,7 +83,7 @@ class Story:
         names = list(self.places)
         return {names[place]: count for place, count in sums.items() if count}
 
-    def run_of(self, identity: str) -> Run | None:
+    def run_of(self, identity: str) -> RunHistory | None:
         """Return a run by its id."""
         number = self._numbers.get(identity, 0)
         return self.runs[number - 1] if number else None
@@ -126,7 +126,7 @@ class Story:
             self._came[run] = self._live[event.consumed[0]]
         self._take(event.consumed)
         self._put(run, Place(event.step, "running"))
-        made = Run(len(self.runs) + 1, event, seq, at)
+        made = RunHistory(len(self.runs) + 1, event, seq, at)
         self.runs.append(made)
         self._numbers[run] = made.number
 

@@ -21,7 +21,7 @@ _MAX: Final = 0xFFFF
 Path = tuple[int, ...]
 
 
-class Turn:
+class IterationHistory:
     """One iteration: its state, how long it took, the records in which it began and ended."""
 
     __slots__ = ("error", "first", "last", "ms", "since", "state", "tries")
@@ -45,18 +45,18 @@ class Turn:
             self.error = f"{ended.error.kind}: {ended.error.message}"
 
 
-_NOT_BEGUN: Final = Turn(0, 0.0)
+_NOT_BEGUN: Final = IterationHistory(0, 0.0)
 _NOT_BEGUN.state = TO_GO
 
 
-class Loop:
+class LoopHistory:
     """The iterations of one run. ``sizes`` has the length of every list: of the outermost under the empty path."""
 
     __slots__ = ("counted", "sizes", "turns")
 
     def __init__(self, total: int) -> None:
         self.sizes: dict[Path, int] = {(): total}
-        self.turns: dict[Path, Turn] = {}
+        self.turns: dict[Path, IterationHistory] = {}
         self.counted = [0] * len(STATES)
 
     def grow(self, path: Path, more: int) -> None:
@@ -70,13 +70,13 @@ class Loop:
         if event.opened and event.pieces:
             self.grow(event.opened[-1][0], sum(count for count, _ in event.pieces))
         for path in event.paths:
-            self.turns[path] = Turn(seq, at)
+            self.turns[path] = IterationHistory(seq, at)
             self.counted[IN_FLIGHT] += 1
 
     def end(self, event: SlimEvent, seq: int, at: float) -> None:
         """Note iterations that ended."""
         for ended in event.ended:
-            turn = self.turns.setdefault(ended.path, Turn(seq, at))
+            turn = self.turns.setdefault(ended.path, IterationHistory(seq, at))
             self.counted[IN_FLIGHT] -= 1
             turn.end(seq, at, ended)
             self.counted[turn.state] += 1
@@ -105,7 +105,7 @@ class Loop:
             else:
                 yield path
 
-    def all(self) -> Iterator[tuple[Path, Turn]]:
+    def all(self) -> Iterator[tuple[Path, IterationHistory]]:
         """Yield every iteration in order."""
         for path in self.paths():
             yield path, self.turns.get(path, _NOT_BEGUN)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from petra.story.loops import Loop
+from petra.story.loops import LoopHistory
 from petra.story.slim import SlimEvent
 
 RunState = Literal["running", "done", "failed", "withdrawn", "returned"]
 RUN_STATES: tuple[RunState, ...] = ("running", "done", "failed", "withdrawn", "returned")
 
 
-class Run:
+class RunHistory:
     """A step run: since when, until when, and in which records."""
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Run:
         self.compensates = bool(event.compensates)
         self.administrative = event.administrative is not None
         total = len(event.items or ()) + sum(count for count, _ in event.pieces)
-        self.loop = Loop(total) if event.items is not None else None
+        self.loop = LoopHistory(total) if event.items is not None else None
 
     def over(self, state: RunState, seq: int, at: float) -> None:
         """Note that it is over, and how."""

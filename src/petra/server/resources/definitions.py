@@ -21,7 +21,7 @@ from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 from petra.store.rows import ExecutionFilter, PlaybookRow
-from petra.story import Run, Story
+from petra.story import RunHistory, Story
 
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 LAST_MAX = 500
@@ -117,7 +117,7 @@ async def heat_of(service: TheService, here: Here, path: str, last: int) -> dict
 
 def summed(stories: Iterable[Story]) -> dict[str, Any]:
     """Return what stories have in common: times and failures by step, numbers by arc."""
-    runs: dict[str, list[Run]] = {}
+    runs: dict[str, list[RunHistory]] = {}
     arcs: Counter[tuple[str, int]] = Counter()
     for story in stories:
         arcs.update(story.taken)
@@ -132,7 +132,7 @@ def summed(stories: Iterable[Story]) -> dict[str, Any]:
     }
 
 
-def _step(runs: list[Run]) -> dict[str, Any]:
+def _step(runs: list[RunHistory]) -> dict[str, Any]:
     times = [(run.ended - run.started) * 1000 for run in runs if run.ended is not None]
     failed = sum(run.state == "failed" for run in runs)
     return {

@@ -10,7 +10,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.accounts.told import moment
 from petra.desk import marking, result_of
-from petra.desk.moments import Moment, NoMomentError
+from petra.desk.moments import NoMomentError, PastState
 from petra.desk.principal import May
 from petra.engine.cache import Entry
 from petra.expr import Profile, compile_template
@@ -31,7 +31,7 @@ from petra.server.shapes import Page
 EXPRESSION_MAX = 10_000
 
 
-async def _at(service: TheService, execution: str, seq: int) -> Moment:
+async def _at(service: TheService, execution: str, seq: int) -> PastState:
     try:
         return await service.moments.at(execution, seq)
     except NoMomentError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -20,9 +20,8 @@ from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
 from petra.server.shapes import Page, Shape
-from petra.story import Frames, Run, Story, frames_of
+from petra.story import Frames, RunHistory, Story, frames_of
 from petra.story.frames import BINS_MAX
-from petra.story.loops import STATES, Loop, Turn
 from petra.testing.story import told
 
 PREVIEW: Final = 200
@@ -36,11 +35,8 @@ _IMPORTANT: Final = frozenset({
 })  # fmt: skip
 Level = Literal["important", "all"]
 RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
-TurnWord = Literal["to_go", "in_flight", "ok", "failed", "cancelled"]
 RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
-TurnsIn = Annotated[TurnWord | None, QueryParameter(name="state", required=False)]
 EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
-From = Annotated[int, QueryParameter(name="from", required=False)]
 
 
 class EventItem(Shape, frozen=True):
@@ -101,7 +97,7 @@ async def events(
     found: list[EventItem] = []
     more = False
     while some := _first(candidates, most + 1):
-        for record in await _records(service, execution, sorted(some), backwards=backwards):
+        for record in await records_at(service, execution, sorted(some), backwards=backwards):
             item = _item(story, record)
             if text.casefold() in item.text.casefold():
                 more = more or len(found) == most
@@ -140,7 +136,7 @@ def _first(numbers: Iterator[int], most: int) -> list[int]:
     return [seq for seq, _ in zip(numbers, range(most), strict=False)]
 
 
-async def _records(
+async def records_at(
     service: TheService, execution: str, seqs: Sequence[int], *, backwards: bool = False
 ) -> list[Record]:
     """Return some records: all between them at once, where they lie close together, else each by itself."""
@@ -215,11 +211,12 @@ async def runs(
     )  # fmt: skip
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _row(run: RunHistory) -> dict[str, Any]:
     return {**run.row(), "started": moment(run.started), "ended": moment(run.ended)}
 
 
-async def _run(service: TheService, execution: str, number: int) -> tuple[Story, Run]:
+async def run_of(service: TheService, execution: str, number: int) -> tuple[Story, RunHistory]:
+    """Return a run by its number."""
     story = await service.stories.of(execution)
     if not 1 <= number <= len(story.runs):
         raise ProblemError(
@@ -233,7 +230,7 @@ async def one_run(
     service: TheService, execution: FromPath[str], n: FromPath[int]
 ) -> dict[str, Any]:
     """Show a step run: its arguments, attempts, writes, its result or a reference to it, who has it."""
-    _, run = await _run(service, execution, n)
+    _, run = await run_of(service, execution, n)
     begun = (await service.moments.at(execution, run.first)).entry.state.runs.get(run.id)
     found: dict[str, Any] = {
         **_row(run),
@@ -243,7 +240,7 @@ async def one_run(
         "worker": ", ".join(service.engine.dispatcher.holders(execution, run.id)) or None,
     }  # fmt: skip
     if run.last:
-        for record in await _records(service, execution, [run.last]):
+        for record in await records_at(service, execution, [run.last]):
             if isinstance(record.event, e.StepEnded):
                 found |= _ended(record.event)
     return found
@@ -258,77 +255,6 @@ def _ended(event: e.StepEnded) -> dict[str, Any]:
         "actor": event.actor,
         "arcs": event.arcs,
     }
-
-
-# Iterations
-
-
-async def _loop(service: TheService, execution: str, number: int) -> Loop:
-    _, run = await _run(service, execution, number)
-    if run.loop is None:
-        raise ProblemError("not-found", f"run {number} of '{run.step}' is no loop")
-    return run.loop
-
-
-@get("/executions/{execution:str}/runs/{n:int}/iterations", opt=needs(May.SEE))
-async def iterations(
-    service: TheService,
-    execution: FromPath[str],
-    n: FromPath[int],
-    wanted: TurnsIn = None,
-    first: From = 0,
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int | None] = None,
-) -> Page[dict[str, Any]]:
-    """List the iterations of a loop in the order of their indices, from one of them on."""
-    loop, most = await _loop(service, execution, n), bounded(limit)
-    begin = max(0, cursor if cursor is not None else first)
-
-    def chosen() -> list[tuple[int, tuple[int, ...], Turn]]:
-        fit = (
-            (number, path, turn)
-            for number, (path, turn) in enumerate(loop.all())
-            if number >= begin and wanted in (None, STATES[turn.state])
-        )
-        return [one for one, _ in zip(fit, range(most + 1), strict=False)]
-
-    found = await service.long_work.aside(chosen)
-    shown = found[:most]
-    results = await _results(service, execution, {turn.last for _, _, turn in shown if turn.last})
-    items = [
-        {
-            "n": number, "path": path, "state": STATES[turn.state], "ms": round(turn.ms, 3),
-            "first": turn.first or None, "last": turn.last or None, "attempts": turn.tries,
-            "error": turn.error or None, "result": results.get((turn.last, path)),
-        }
-        for number, path, turn in shown
-    ]  # fmt: skip
-    return Page(items=items, next=str(found[most][0]) if len(found) > most else None)
-
-
-async def _results(
-    service: TheService, execution: str, seqs: Iterable[int]
-) -> dict[tuple[int, tuple[int, ...]], str]:
-    """Return previews of the results of iterations, by the record in which they ended."""
-    return {
-        (record.seq, one.path): preview(one.result)
-        for record in await _records(service, execution, sorted(seqs))
-        if isinstance(record.event, e.IterationsEnded)
-        for one in record.event.ended
-        if one.ok
-    }
-
-
-@get("/executions/{execution:str}/runs/{n:int}/iterations/map", opt=needs(May.SEE))
-async def iterations_map(
-    service: TheService, execution: FromPath[str], n: FromPath[int]
-) -> dict[str, Any]:
-    """Return all iterations of a loop as columns, little-endian in base64.
-
-    ``state`` is u8 (0 to go, 1 in flight, 2 ok, 3 failed, 4 cancelled), ``ms`` u16 (2048·log₂(1+ms)), ``first`` and ``last`` u32.
-    """
-    loop = await _loop(service, execution, n)
-    return await service.long_work.aside(loop.map)
 
 
 # ctx
@@ -350,8 +276,8 @@ async def history(
         raise ProblemError("not-found", f"nothing has written ctx.{key[:100]}")
     start = sum(seq <= cursor for seq in seqs)
     chosen = seqs[start : start + most]
-    records = await _records(service, execution, seqs[: start + len(chosen)])
-    first = await _records(service, execution, [1])
+    records = await records_at(service, execution, seqs[: start + len(chosen)])
+    first = await records_at(service, execution, [1])
     values = Writes(key, first[0].event)
     items = []
     for record in records:
@@ -371,5 +297,5 @@ async def history(
 
 def router(base: str) -> Router:
     """Return the routes of stories."""
-    handlers = [frames, events, event, runs, one_run, iterations, iterations_map, history]
+    handlers = [frames, events, event, runs, one_run, history]
     return Router(path=base, route_handlers=handlers, tags=["stories"])
