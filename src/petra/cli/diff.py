@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from petra.cli.home import find, home_option, look
-from petra.cli.output import as_json, cut, print_json
+from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.show import short
 from petra.desk.comparing import compared
 from petra.embedded import records_of
@@ -53,32 +53,32 @@ def command(one: str, other: str, home: Path, output: str) -> None:
 
 def _print(found: dict[str, Any]) -> None:
     left, right = found["executions"]
-    click.echo(f"- {left}  {found['playbooks'][0]}  {found['status'][0]}")
-    click.echo(f"+ {right}  {found['playbooks'][1]}  {found['status'][1]}")
+    tell(f"- {left}  {found['playbooks'][0]}  {found['status'][0]}")
+    tell(f"+ {right}  {found['playbooks'][1]}  {found['status'][1]}")
     if not found["same_playbook"]:
-        click.echo("the playbooks are not the same")
+        tell("the playbooks are not the same")
     if found["same"]:
-        click.echo("no difference but times and ids")
+        tell("no difference but times and ids")
         return
-    click.echo(_SENSE[Equivalence(found["equivalence"])])
+    tell(_SENSE[Equivalence(found["equivalence"])])
     if (first := found["first_difference"]) is not None:
-        click.echo(f"first difference, record {first['record']}:")
+        tell(f"first difference, record {first['record']}:")
         _sides(*(words or "(the log has ended)" for words in first["events"]))
         if first["events"][0] == first["events"][1]:
             _fields(first["fields"])
     if found["path"]:
-        click.echo("steps:")
+        tell("steps:")
     for change in found["path"]:
         _sides(", ".join(change["left"]), ", ".join(change["right"]))
     _fields({f"ctx.{key}": sides for key, sides in found["ctx"].items()})
     if found["output"] is not None:
-        click.echo("output:")
+        tell("output:")
         _sides(*(short(value, 300) for value in found["output"]))
 
 
 def _fields(fields: dict[str, dict[str, Any]]) -> None:
     for name, sides in fields.items():
-        click.echo(f"{name}:")
+        tell(f"{name}:")
         shown = (short(sides[s], 300) if s in sides else "(not there)" for s in ("left", "right"))
         _sides(*shown)
 
@@ -86,4 +86,4 @@ def _fields(fields: dict[str, dict[str, Any]]) -> None:
 def _sides(left: str, right: str) -> None:
     for sign, words, colour in (("-", left, "red"), ("+", right, "green")):
         if words:
-            click.echo(click.style(cut(f"  {sign} {words}"), fg=colour))
+            tell(click.style(cut(f"  {sign} {words}"), fg=colour))

@@ -22,7 +22,7 @@ from petra.cli.held_against import (
     read_all,
 )
 from petra.cli.home import full_id, home_option, look
-from petra.cli.output import as_json, count, print_json
+from petra.cli.output import as_json, count, print_json, tell
 from petra.desk.proving import Held, noting, objects_hold, prove
 from petra.embedded import home_objects
 from petra.engine.cache import Cache
@@ -87,28 +87,28 @@ def command(execution: str | None, home: Path, output: str, *, net: bool, redeci
         for one in findings if execution is not None else bad:
             _show(one)
         for problem in problems:
-            click.echo(f"{click.style('✗', fg='red')} {problem}")
+            tell(f"{click.style('✗', fg='red')} {problem}")
         if execution is None and not bad and not problems:
             total = count(sum(one.records for one in findings), "record")
             mark = click.style("✓", fg="green")
-            click.echo(f"{mark} {count(len(findings), 'execution')}, {total}: every chain holds")
+            tell(f"{mark} {count(len(findings), 'execution')}, {total}: every chain holds")
     sys.exit(1 if bad or problems else 0)
 
 
 def _show(one: Finding) -> None:
     if one.bad is not None:
         mark = click.style("✗", fg="red")
-        click.echo(f"{mark} {one.execution}: record {one.bad.seq}: {one.bad.reason}")
+        tell(f"{mark} {one.execution}: record {one.bad.seq}: {one.bad.reason}")
         return
     mark = click.style("✓", fg="green")
     objects = f", {count(one.objects, 'object')}" if one.objects else ""
-    click.echo(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
+    tell(f"{mark} {one.execution}: {count(one.records, 'record')}{objects}, the chain holds")
     for words in (one.net, one.again):
         if words is not None:
-            click.echo(f"  {words}")
+            tell(f"  {words}")
     for lost in one.lost:
         when = datetime.fromtimestamp(lost.at or 0.0, UTC)
-        click.echo(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
+        tell(f"  {lost}; that was accepted on {when:%Y-%m-%d %H:%M} UTC")
 
 
 async def _held_against(

@@ -26,8 +26,7 @@ from petra.testing.story import told
 
 PREVIEW: Final = 200
 """So many bytes of a value are shown in a list."""
-FAR: Final = 4
-"""Records that lie at most so many times as far apart as they are many are read with those between them."""
+FAR: Final = 4  # times as far apart as they are many, and records are read with those between them
 _IMPORTANT: Final = frozenset({
     "execution.started", "execution.forked", "step.done", "step.failed", "loop.done", "incident.raised", "group.changed",
     "group.timed_out", "ctx.patched", "signal.received", "workitem.changed", "act.refused", "execution.paused",
