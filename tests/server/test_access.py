@@ -20,13 +20,14 @@ ROLES = (*POWERS, GROUP)
 CALLS = [call for call in calls() if call.path.startswith("/api/v1")]
 FILLED = {
     "item": "none", "act": "comment", "seq": "1", "digest": "none", "path": "none", "token": "none",
-    "session": "none", "name": "none", "step": "none", "group": "none",
+    "session": "none", "name": "none", "step": "none", "group": "none", "n": "1",
+    "key": "none", "ref": "none", "operation": "none",
 }  # fmt: skip
 
 
 def asked(client: httpx2.Client, call: Call, execution: str, space: str = "") -> tuple[int, str]:
     """Call, with a body that nobody can read; return the status and the code of the problem."""
-    values = {**FILLED, "execution": execution}
+    values = {**FILLED, "execution": execution, "other": execution}
     path = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], call.path)
     content = None if call.method == "GET" else b"{"
     headers = {"Content-Type": "application/json"}
