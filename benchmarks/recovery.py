@@ -104,7 +104,7 @@ async def restart(place: Place, live: int) -> list[tuple[str, str]]:
     async with place.engine() as engine:
         opened = time.perf_counter() - began
         link = Listener()
-        await engine.receive(link, frames.Hello(worker="w", slots=live, credit=live))
+        await engine.connections.receive(link, frames.Hello(worker="w", slots=live, credit=live))
         await come_true(lambda: is_true(link.taken >= live))
         every, first = time.perf_counter() - began, link.first - began
     return [

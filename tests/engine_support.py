@@ -53,6 +53,13 @@ async def until(condition: Callable[[], Awaitable[bool]], *, within_s: float = 1
         await asyncio.sleep(0.01)
 
 
+async def talk(petra: Home, link: Transport) -> None:
+    """Let a worker talk with the engine; one that breaks the protocol is cut off."""
+    if why := await petra.engine.connections.converse(link):
+        petra.engine.connections.ended(link, why)
+        link.close()
+
+
 class Ear:
     """Hears the records of what it is attached to in the moment they are told, as no reader would."""
 
@@ -135,7 +142,7 @@ async def local(  # noqa: PLR0913 - each is a choice of its own
             objects=objects,
         )
         working = asyncio.create_task(worker.run())
-        talking = asyncio.create_task(found.keeper.talk(server))
+        talking = asyncio.create_task(talk(found, server))
         try:
             yield found
         finally:

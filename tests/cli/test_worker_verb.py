@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from petra.cli.worker import _learned
+from petra.wire.connection import LostError
 from petra.worker import server_objects
 from petra.worker.server_objects import ServerObjects
-from petra.worker.transport import LostError
 
 
 class Line:

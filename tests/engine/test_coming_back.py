@@ -61,11 +61,11 @@ def played(scenario: Callable[[Engine, MemoryStore], Awaitable[None]]) -> list[s
 def test_it_keeps_the_lease_that_it_names() -> None:
     async def scenario(engine: Engine, _: MemoryStore) -> None:
         first, second = Line(), Line()
-        await engine.receive(first, hello("s"))
+        await engine.connections.receive(first, hello("s"))
         await first.some()
-        engine.away(first)
+        engine.connections.away(first)
         assert engine.dispatcher.holders("e", first.given[0].run) == ["w"]
-        await engine.receive(second, hello("s", [first.given[0].lease], credit=0))
+        await engine.connections.receive(second, hello("s", [first.given[0].lease], credit=0))
         assert engine.dispatcher.executions_at(second) == {"e"}
         assert second.cancelled == []
 
@@ -77,11 +77,11 @@ def test_it_keeps_the_lease_that_it_names() -> None:
 def test_what_it_does_not_name_never_reached_it_and_is_handed_out_again(noticed: bool) -> None:  # noqa: FBT001
     async def scenario(engine: Engine, _: MemoryStore) -> None:
         first, second = Line(), Line()
-        await engine.receive(first, hello("s"))
+        await engine.connections.receive(first, hello("s"))
         await first.some()
         if noticed:
-            engine.away(first)
-        await engine.receive(second, hello("s"))
+            engine.connections.away(first)
+        await engine.connections.receive(second, hello("s"))
         await second.some()
         assert second.given[0].delivery == 2
         assert [one.name for one in engine.dispatcher.seen()] == ["w"]
@@ -93,9 +93,9 @@ def test_what_it_does_not_name_never_reached_it_and_is_handed_out_again(noticed:
 def test_nobody_is_given_anything_on_a_connection_that_is_gone() -> None:
     async def scenario(engine: Engine, _: MemoryStore) -> None:
         first, second = Line(), Line()
-        await engine.receive(first, hello("s", credit=0))
-        engine.away(first)
-        await engine.receive(second, hello("other"))
+        await engine.connections.receive(first, hello("s", credit=0))
+        engine.connections.away(first)
+        await engine.connections.receive(second, hello("other"))
         await second.some()
         assert first.given == []
 
@@ -106,10 +106,10 @@ def test_nobody_is_given_anything_on_a_connection_that_is_gone() -> None:
 def test_another_worker_takes_nothing_from_one_that_is_away() -> None:
     async def scenario(engine: Engine, _: MemoryStore) -> None:
         first, second = Line(), Line()
-        await engine.receive(first, hello("s"))
+        await engine.connections.receive(first, hello("s"))
         await first.some()
-        engine.away(first)
-        await engine.receive(second, hello("other"))
+        engine.connections.away(first)
+        await engine.connections.receive(second, hello("other"))
         assert engine.dispatcher.holders("e", first.given[0].run) == ["w"]
         assert second.given == []
 
@@ -146,13 +146,13 @@ def test_a_worker_elsewhere_outlives_its_engine_and_its_run_is_not_run_again(
         store, first, second = MemoryStore(clock=lambda: 0.0), Line(), Line()
         async with kind(store, lease_s=LEASE_S) as engine:
             await engine.start(chain(1), execution="e")
-            await engine.receive(first, hello("s"))
+            await engine.connections.receive(first, hello("s"))
             await first.some()
         async with Engine(store, lease_s=LEASE_S, handed_back=kind is Engine) as engine:
-            await engine.receive(Line(), hello("other"))  # which gets nothing of it
-            await engine.receive(second, hello("s", [first.given[0].lease], credit=0))
+            await engine.connections.receive(Line(), hello("other"))  # which gets nothing of it
+            await engine.connections.receive(second, hello("s", [first.given[0].lease], credit=0))
             assert second.cancelled == []
-            await engine.receive(second, done(first.given[0]))
+            await engine.connections.receive(second, done(first.given[0]))
 
             async def ended() -> bool:
                 return bool((await engine.view("e")).state.terminal)
@@ -172,11 +172,11 @@ def test_a_worker_that_does_not_come_back_loses_its_run_when_its_lease_has_run_o
         store, first, second = MemoryStore(clock=clock.now), Line(), Line()
         async with Killed(store, clock=clock, lease_s=30) as engine:
             await engine.start(chain(1), execution="e")
-            await engine.receive(first, hello("s"))
+            await engine.connections.receive(first, hello("s"))
             await settle()
             assert len(first.given) == 1
         async with Engine(store, clock=clock, lease_s=30) as engine:
-            await engine.receive(second, hello("other"))
+            await engine.connections.receive(second, hello("other"))
             await clock.advance(29)
             assert second.given == []
             assert engine.dispatcher.holders("e", first.given[0].run) == [AWAY]
@@ -208,7 +208,7 @@ def test_what_cannot_be_written_down_is_handed_out_later_and_the_worker_has_its_
         store, line = Away(), Line()
         async with Engine(store, lease_s=LEASE_S) as engine:
             await engine.start(chain(1), execution="e")
-            await engine.receive(line, hello("s"))
+            await engine.connections.receive(line, hello("s"))
             await line.some()
             assert store.asked == 2
             assert [one.delivery for one in line.given] == [1]

@@ -367,7 +367,7 @@ def test_workers_that_come_and_go_are_told_of() -> None:
             petra.engine.feed.attach(Topic.WORKERS, noted)
             await petra.run(chain(1), execution="e1")
             (link,) = petra.engine.dispatcher._workers
-            petra.engine.lost(link)
+            petra.engine.connections.lost(link)
         assert heard == [("come", "w"), ("gone", "w")]
 
     asyncio.run(scenario())

@@ -77,7 +77,7 @@ class Fleet:
             async def nothing(*_: object) -> None:
                 pass
 
-            petra.engine.shards.leave = nothing  # type: ignore[method-assign, assignment]
+            petra.engine.shards.leave = nothing  # type: ignore[method-assign]
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -234,7 +234,7 @@ def checked(program: Program, *missing: str) -> frames.Checked:
 def test_a_worker_that_does_not_answer_keeps_nobody_from_starting() -> None:
     async def play(keychains: Keychains, clock: FakeClock, program: Program) -> None:
         link = Silent()
-        keychains.take(link, frames.Hello(worker="w"))
+        keychains.came(link, "default")
         began = clock.now()
         assert await clock.run(keychains.missing(program)) == []
         assert clock.now() - began == SECRETS_S
@@ -246,15 +246,15 @@ def test_a_worker_that_does_not_answer_keeps_nobody_from_starting() -> None:
 @pytest.mark.spec("S20")
 @pytest.mark.parametrize("leaves", [frames.Drain(), frames.Bye(), None])
 def test_a_worker_that_leaves_is_not_waited_for(leaves: frames.AnyFrame | None) -> None:
-    async def play(keychains: Keychains, clock: FakeClock, program: Program) -> None:
-        link = Silent()
-        keychains.take(link, frames.Hello(worker="w"))
-        answer = asyncio.ensure_future(keychains.missing(program))
+    async def play(_: Keychains, clock: FakeClock, program: Program) -> None:
+        link, engine = Silent(), Engine(MemoryStore(clock=clock.now), clock=clock)
+        await engine.connections.receive(link, frames.Hello(worker="w"))
+        answer = asyncio.ensure_future(engine.keychains.missing(program))
         await asyncio.sleep(0)
         if leaves is None:
-            keychains.gone(link)
+            engine.connections.lost(link)
         else:
-            keychains.take(link, leaves)
+            await engine.connections.receive(link, leaves)
         began = clock.now()
         assert await answer == []
         assert clock.now() == began
@@ -266,12 +266,12 @@ def test_a_worker_that_leaves_is_not_waited_for(leaves: frames.AnyFrame | None) 
 def test_starts_at_once_share_a_question_and_one_that_is_given_up_takes_it_from_nobody() -> None:
     async def play(keychains: Keychains, _clock: FakeClock, program: Program) -> None:
         link = Silent()
-        keychains.take(link, frames.Hello(worker="w"))
+        keychains.came(link, "default")
         answers = [asyncio.ensure_future(keychains.missing(program)) for _ in range(3)]
         await asyncio.sleep(0)
         answers[0].cancel()
         await asyncio.sleep(0)
-        keychains.take(link, checked(program, "keychain 'k': \x1b[2Jnot there"))
+        keychains.answered(link, checked(program, "keychain 'k': \x1b[2Jnot there"))
         assert await answers[1] == await answers[2] == [r"keychain 'k': \x1b[2Jnot there"]
         assert len(link.sent) == 1
 
@@ -285,13 +285,13 @@ def test_one_worker_of_several_that_misses_a_secret_refuses_the_start_and_its_po
     async def play(keychains: Keychains, _clock: FakeClock, _program: Program) -> None:
         program = Program(UNUSED)
         here, there, third = Silent(), Silent(), Silent()
-        keychains.take(here, frames.Hello(worker="a"))
-        keychains.take(there, frames.Hello(worker="b", pool="elsewhere"))
-        keychains.take(third, frames.Hello(worker="c", pool="unused"))
+        keychains.came(here, "default")
+        keychains.came(there, "elsewhere")
+        keychains.came(third, "unused")
         answer = asyncio.ensure_future(keychains.missing(program))
         await asyncio.sleep(0)
-        keychains.take(here, checked(program))
-        keychains.take(there, checked(program, "keychain 'k': not there"))
+        keychains.answered(here, checked(program))
+        keychains.answered(there, checked(program, "keychain 'k': not there"))
         assert await answer == ["keychain 'k': not there (pool 'elsewhere')"]
         assert third.sent == []
 
@@ -305,10 +305,10 @@ def test_a_worker_that_is_being_started_is_waited_for_but_not_for_ever() -> None
         answer = asyncio.ensure_future(keychains.missing(program))
         await asyncio.sleep(0)
         link = Silent()
-        keychains.take(link, frames.Hello(worker="w"))
+        keychains.came(link, "default")
         for _ in range(5):
             await asyncio.sleep(0)
-        keychains.take(link, checked(program, "keychain 'k': not there"))
+        keychains.answered(link, checked(program, "keychain 'k': not there"))
         assert await answer == ["keychain 'k': not there"]
         keychains.gone(link)
         began = clock.now()
@@ -322,10 +322,10 @@ def test_a_worker_that_is_being_started_is_waited_for_but_not_for_ever() -> None
 def test_a_refusal_has_a_bound_whatever_a_worker_says() -> None:
     async def play(keychains: Keychains, _clock: FakeClock, program: Program) -> None:
         link = Silent()
-        keychains.take(link, frames.Hello(worker="w"))
+        keychains.came(link, "default")
         answer = asyncio.ensure_future(keychains.missing(program))
         await asyncio.sleep(0)
-        keychains.take(link, checked(program, *(f"{n} {'x' * 10_000}" for n in range(1_000))))
+        keychains.answered(link, checked(program, *(f"{n} {'x' * 10_000}" for n in range(1_000))))
         found = await answer
         assert len(found) == MISSING_MAX
         assert max(map(len, found)) == WORDS_MAX

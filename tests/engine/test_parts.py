@@ -57,7 +57,7 @@ def played(play: Callable[[Engine, Link, Assignment], Awaitable[None]]) -> None:
         store = MemoryStore(clock=SystemClock().now)
         async with Engine(store) as engine:
             link = Link()
-            await engine.receive(link, f.Hello(worker="w", slots=1000, credit=1))
+            await engine.connections.receive(link, f.Hello(worker="w", slots=1000, credit=1))
             await engine.start(BOOK, execution="e1")
             (given,) = (await link.next(f.Assignments)).assignments
             await play(engine, link, given)
@@ -70,12 +70,12 @@ def played(play: Callable[[Engine, Link, Assignment], Awaitable[None]]) -> None:
 def test_a_part_is_acknowledged_by_its_number_and_more_is_sent_under_the_same_lease() -> None:
     async def play(engine: Engine, link: Link, given: Assignment) -> None:
         assert (len(given.iterations), given.more) == (512, True)
-        await engine.receive(link, part(given, 1, range(256)))
+        await engine.connections.receive(link, part(given, 1, range(256)))
         assert (await link.next(f.Ack)).parts == [(given.lease, 1)]
         further = await link.next(f.Further)
         assert (further.lease, further.more) == (given.lease, True)
         assert [one.path[0] for one in further.iterations] == list(range(512, 768))
-        await engine.receive(link, part(given, 1, range(256)))
+        await engine.connections.receive(link, part(given, 1, range(256)))
         assert (await link.next(f.Ack)).parts == [(given.lease, 1)]
         entry = await engine.cache.load("e1")
         (run,) = entry.state.runs.values()
@@ -88,14 +88,14 @@ def test_a_part_is_acknowledged_by_its_number_and_more_is_sent_under_the_same_le
 @pytest.mark.spec("S9")
 def test_a_worker_that_comes_back_is_sent_again_what_it_may_have_missed() -> None:
     async def play(engine: Engine, link: Link, given: Assignment) -> None:
-        await engine.receive(link, part(given, 1, range(256)))
+        await engine.connections.receive(link, part(given, 1, range(256)))
         await link.next(f.Further)  # suppose it was lost with the connection
         again = Link()
-        await engine.receive(again, f.Hello(worker="w", leases=[given.lease]))
+        await engine.connections.receive(again, f.Hello(worker="w", leases=[given.lease]))
         further = await again.next(f.Further)
         assert [one.path[0] for one in further.iterations] == list(range(256, 768))
-        engine.lost(link)
-        await engine.receive(again, part(given, 2, range(256, 768)))
+        engine.connections.lost(link)
+        await engine.connections.receive(again, part(given, 2, range(256, 768)))
         await again.next(f.Ack)
         entry = await engine.cache.load("e1")
         (run,) = entry.state.runs.values()

@@ -12,6 +12,7 @@ from petra.clock import FakeClock, SystemClock, settle
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
 from petra.engine.limits import AGAIN_S, DUE_MAX, RECOVER_MAX
+from petra.engine.submissions import of_time
 from petra.engine.wakes import Wakes
 from petra.kernel import commands as c
 from petra.playbook import read
@@ -72,7 +73,7 @@ def test_the_first_run_goes_out_before_everything_is_read(in_order: bool) -> Non
         async with Engine(store, handed_back=in_order, lease_s=1e6) as engine:
             assert store.logs_read == set()
             hello = frames.Hello(worker="w", slots=LIVE, credit=LIVE)
-            await engine.receive(hands, hello)
+            await engine.connections.receive(hands, hello)
 
             async def all_out() -> bool:
                 return hands.taken == LIVE
@@ -288,23 +289,23 @@ def test_nothing_is_stored_of_a_start_that_is_refused() -> None:
 
 def test_a_full_inbox_holds_back_who_asks_and_nothing_else() -> None:
     async def scenario() -> None:
-        inbox: Inbox[int] = Inbox(2)
-        inbox.push(1)
+        inbox, one, two, three, four = Inbox(2), *(of_time(f"e{n}") for n in range(4))
+        inbox.push(one)
         await inbox.room()
-        inbox.push(2)
+        inbox.push(two)
         waiting = asyncio.create_task(inbox.room())
         await settle()
         assert not waiting.done()
-        inbox.push(3)  # what the engine has to do itself is never refused
-        assert await inbox.take(1) == [1]
+        inbox.push(three)  # what the engine has to do itself is never refused
+        assert await inbox.take(1) == [one]
         await settle()
         assert not waiting.done()
-        assert await inbox.take(10) == [2, 3]
+        assert await inbox.take(10) == [two, three]
         await waiting
         taking = asyncio.create_task(inbox.take(10))
         await settle()
-        inbox.push(4)
-        assert await taking == [4]
+        inbox.push(four)
+        assert await taking == [four]
 
     asyncio.run(scenario())
 
@@ -316,8 +317,8 @@ def test_reports_are_held_back_by_not_reading_the_connection() -> None:
         engine._inbox._most = 1
         engine.tell("e1", lambda now: c.Tick(now=now))
         report, hands = frames.Reports(reports=[]), Hands(store)
-        await engine.receive(hands, frames.Hello(worker="w"))
-        receiving = asyncio.create_task(engine.receive(hands, report))
+        await engine.connections.receive(hands, frames.Hello(worker="w"))
+        receiving = asyncio.create_task(engine.connections.receive(hands, report))
         await settle()
         assert not receiving.done()
         await engine._inbox.take(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
@@ -15,7 +15,7 @@ from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.engine.news import Appended
-from petra.engine.shards import Owner, Shards
+from petra.engine.shards import Shards
 from petra.kernel import commands as c
 from petra.kernel import verify
 from petra.store.memory import MemoryStore
@@ -51,8 +51,26 @@ def away_from(engine: Engine) -> str:
     return next(f"e{n}" for n in range(1000) if not engine.shards.owns(f"e{n}"))
 
 
-async def nothing(*_: object) -> None:
-    pass
+class Owned:
+    """Notes which shards come and go."""
+
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+
+    async def gained(self, shards: Collection[int], *, in_order: bool) -> None:
+        self._holder.gained += [(shard, in_order) for shard in shards]
+
+    def begun(self) -> None:
+        pass
+
+    def lost(self, shards: Collection[int]) -> None:
+        self._holder.lost += shards
+
+    async def kept(self, shards: Collection[int]) -> None:
+        pass
+
+    def out(self) -> Counter[int]:
+        return self._holder.out
 
 
 class Holder:
@@ -63,20 +81,10 @@ class Holder:
         self.out: Counter[int] = Counter()
         self.gained: list[tuple[int, bool]] = []
         self.lost: list[int] = []
-        self.owner = Owner(
-            gained=self._gained,
-            begun=lambda: None,
-            lost=self.lost.extend,
-            kept=nothing,
-            out=lambda: self.out,
-        )
-
-    async def _gained(self, shards: object, in_order: bool) -> None:  # noqa: FBT001
-        assert isinstance(shards, set | frozenset) or hasattr(shards, "__iter__")
-        self.gained += [(shard, in_order) for shard in shards]
+        self.shards.owner = Owned(self)
 
     async def turn(self) -> int:
-        await self.shards.turn(self.owner)
+        await self.shards.turn()
         return len(self.shards.mine() or ())
 
 

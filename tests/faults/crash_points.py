@@ -29,32 +29,34 @@ class CrashPoint:
 
 _ENGINE = "petra.engine.engine:Engine"
 _DECIDER = "petra.engine.decider:Decider"
+_COMMITTER = "petra.engine.committer:Committer"
+_RELEASER = "petra.engine.release:Releaser"
 _DISPATCHER = "petra.engine.dispatch:Dispatcher"
 _SQLITE = "petra.store.sqlite_write:BatchWriter"
 _POSTGRES = "petra.store.postgres_write:BatchWriter"
 
 POINTS: tuple[CrashPoint, ...] = (
-    CrashPoint("before a batch is made", "before", f"{_DECIDER}._prepare"),
-    CrashPoint("after a batch is made, before it is committed", "after", f"{_DECIDER}._prepare"),
-    CrashPoint("before commit", "before", f"{_DECIDER}._stored"),
-    CrashPoint("after commit, before anything is released", "after", f"{_DECIDER}._stored"),
-    CrashPoint("in the middle of releasing", "after", f"{_DECIDER}._carry_out"),
-    CrashPoint("after release, before anything is handed out", "after", f"{_DECIDER}._release"),
+    CrashPoint("before a batch is made", "before", f"{_COMMITTER}.prepare"),
+    CrashPoint("after a batch is made, before it is committed", "after", f"{_COMMITTER}.prepare"),
+    CrashPoint("before commit", "before", f"{_COMMITTER}._stored"),
+    CrashPoint("after commit, before anything is released", "after", f"{_COMMITTER}._stored"),
+    CrashPoint("in the middle of releasing", "after", f"{_RELEASER}._carry_out"),
+    CrashPoint("after release, before anything is handed out", "after", f"{_RELEASER}.release"),
     CrashPoint("after a lease is granted, before it is sent", "after", f"{_DISPATCHER}._leased"),
     CrashPoint("after assignments are sent", "after", f"{_DISPATCHER}._fill"),
     CrashPoint("after a run is stopped", "after", f"{_DISPATCHER}.stop"),
-    CrashPoint("when a report arrives", "before", f"{_ENGINE}._reported"),
-    CrashPoint("after a report is taken, before it is decided", "after", f"{_ENGINE}._reported"),
+    CrashPoint("when a report arrives", "before", f"{_DISPATCHER}.report"),
+    CrashPoint("after a report is taken, before it is decided", "after", f"{_DISPATCHER}.report"),
     CrashPoint("in the middle of deciding", "after", f"{_DECIDER}._decide"),
-    CrashPoint("when a timer is due", "before", f"{_ENGINE}._through"),
-    CrashPoint("after a timer has fired", "after", f"{_ENGINE}._through"),
+    CrashPoint("when a timer is due", "before", f"{_DECIDER}.through"),
+    CrashPoint("after a timer has fired", "after", f"{_DECIDER}.through"),
     CrashPoint("while wake-ups are looked up", "after", "petra.engine.wakes:Wakes._look"),
     CrashPoint("before letters are carried out", "before", "petra.engine.courier:Courier.take"),
     CrashPoint("after a letter is carried out", "after", "petra.engine.courier:Courier.take"),
     CrashPoint("before recovery", "before", "petra.engine.recovery:Recovery.find"),
     CrashPoint("after recovery has found what was out", "after", "petra.engine.recovery:Recovery.find"),
-    CrashPoint("in recovery, before lost deliveries are decided", "before", f"{_ENGINE}._deliveries_lost"),
-    CrashPoint("in recovery, after lost deliveries are decided", "after", f"{_ENGINE}._deliveries_lost"),
+    CrashPoint("in recovery, before lost deliveries are decided", "before", "petra.engine.recovery:Recovery._lose"),
+    CrashPoint("in recovery, after lost deliveries are decided", "after", "petra.engine.recovery:Recovery._lose"),
     CrashPoint("while an execution is loaded", "after", "petra.engine.cache:Cache._replay"),
     CrashPoint("before closing", "before", f"{_ENGINE}.__aexit__"),
     CrashPoint("after closing", "after", f"{_ENGINE}.__aexit__"),

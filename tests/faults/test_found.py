@@ -77,21 +77,21 @@ def test_a_worker_that_was_told_to_stop_does_not_fail_the_run() -> None:
     async def scenario() -> None:
         store, first, second = _store(), Link(), Link()
         async with Engine(store) as engine:
-            await engine.receive(first, f.Hello(worker="w", slots=1, credit=1))
+            await engine.connections.receive(first, f.Hello(worker="w", slots=1, credit=1))
             await engine.start(chain(1), execution="e1")
             await settle()
         (given,) = first.assigned
         async with Engine(store, handed_back=True) as engine:
-            await engine.receive(
+            await engine.connections.receive(
                 second, f.Hello(worker="w", slots=1000, credit=1, leases=[given.lease])
             )
             assert any(isinstance(frame, f.Cancel) for frame in second.sent)
             stopped = Report(status="error", error=Error(kind="cancelled", message="told to stop"))
-            await engine.receive(second, _reports(given, stopped))
+            await engine.connections.receive(second, _reports(given, stopped))
             await settle()
             assert await _count(store, "e1", e.ReportRejected) == 0  # its engine is gone
             (again,) = second.assigned
-            await engine.receive(second, _reports(again, Report(status="ok", result=7)))
+            await engine.connections.receive(second, _reports(again, Report(status="ok", result=7)))
             await settle()
             stored = await store.execution("e1")
             assert stored is not None
@@ -104,14 +104,14 @@ def test_a_lease_that_moved_to_a_new_connection_outlives_the_old_one() -> None:
     async def scenario() -> None:
         store, old, new = _store(), Link(), Link()
         async with Engine(store) as engine:
-            await engine.receive(old, f.Hello(worker="w", slots=1000, credit=1))
+            await engine.connections.receive(old, f.Hello(worker="w", slots=1000, credit=1))
             await engine.start(chain(1), execution="e1")
             await settle()
             (given,) = old.assigned
-            await engine.receive(new, f.Hello(worker="w", leases=[given.lease]))
-            engine.lost(old)
+            await engine.connections.receive(new, f.Hello(worker="w", leases=[given.lease]))
+            engine.connections.lost(old)
             await settle()
-            await engine.receive(new, _reports(given, Report(status="ok")))
+            await engine.connections.receive(new, _reports(given, Report(status="ok")))
             await settle()
             assert await _count(store, "e1", e.RunRedelivered) == 0
             assert await _count(store, "e1", e.ExecutionEnded) == 1
@@ -123,7 +123,7 @@ def test_a_worker_that_takes_nothing_is_sent_nothing() -> None:
     async def scenario() -> None:
         store, full = _store(), Link()
         async with Engine(store) as engine:
-            await engine.receive(full, f.Hello(worker="w", slots=4, credit=0))
+            await engine.connections.receive(full, f.Hello(worker="w", slots=4, credit=0))
             await engine.start(chain(1), execution="e1")
             await settle()
             assert full.assigned == []
@@ -136,12 +136,12 @@ def test_a_worker_whose_lease_ran_out_gets_nothing_until_it_speaks() -> None:
         clock = FakeClock()
         store, silent, other = MemoryStore(clock=clock.now), Link(), Link()
         async with Engine(store, clock=clock, lease_s=5.0) as engine:
-            await engine.receive(silent, f.Hello(worker="a", slots=1000, credit=3))
+            await engine.connections.receive(silent, f.Hello(worker="a", slots=1000, credit=3))
             await engine.start(chain(1), execution="e1")
             await settle()
             await clock.advance(20.0)
             assert [given.delivery for given in silent.assigned] == [1]
-            await engine.receive(other, f.Hello(worker="b", slots=1000, credit=1))
+            await engine.connections.receive(other, f.Hello(worker="b", slots=1000, credit=1))
             await settle()
             assert [given.delivery for given in other.assigned] == [2]
 

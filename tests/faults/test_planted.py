@@ -19,10 +19,12 @@ from ordeal.invariants import judge
 from ordeal.plan import Plan
 
 from petra.engine import admit, batches, changes, decider
+from petra.engine.committer import Committer
 from petra.engine.cutting import Cutter
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.engine import Engine
+from petra.engine.offers import Offers
 from petra.engine.recovery import Recovery
 from petra.engine.shelf import Porter
 from petra.kernel.objects import Objects
@@ -50,25 +52,25 @@ def _rewrite(patch: pytest.MonkeyPatch, owner: Any, name: str, old: str, new: st
 
 def _told_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
     async def commit(self: Any, usable: Any, batch: Any) -> None:
-        await self._release(list(usable.values()))
+        await self._releaser.release(list(usable.values()))
         if batch is not None:
             await self._stored(batch)
 
-    patch.setattr(Decider, "_commit", commit)
+    patch.setattr(Committer, "commit", commit)
 
 
 def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None:
-    true = Engine._reported
+    true = Dispatcher.report
 
-    def reported(self: Any, link: Any, given: frames.RunReport) -> None:
+    def report(self: Any, link: Any, given: frames.RunReport) -> None:
         link.send(frames.Ack(parts=[(given.lease, given.part)]))
         true(self, link, given)
 
-    patch.setattr(Engine, "_reported", reported)
+    patch.setattr(Dispatcher, "report", report)
 
 
 def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -> None:
-    true = Decider._stored
+    true = Committer._stored
 
     async def store(self: Any, batch: Any) -> Any:
         try:
@@ -78,7 +80,7 @@ def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -
         except Exception:  # noqa: BLE001 - the rest as it should be
             return await true(self, batch)
 
-    patch.setattr(Decider, "_stored", store)
+    patch.setattr(Committer, "_stored", store)
 
 
 def _an_old_delivery_is_taken(patch: pytest.MonkeyPatch) -> None:
@@ -128,8 +130,8 @@ def _a_run_that_ended_stays_out(patch: pytest.MonkeyPatch) -> None:
 
 
 def _assignments_are_made_from_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
-    true = Dispatcher.offer
-    patch.setattr(Dispatcher, "offer", lambda self, row, *_: true(self, row))
+    true = Offers.add
+    patch.setattr(Offers, "add", lambda self, row, *_: true(self, row))
     _rewrite(patch, Dispatcher, "_made", "if entry.busy:", "if False:")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_support import chain, local, playbook, until
+from engine_support import chain, local, playbook, talk, until
 from store.fault_vfs import Disk, FaultVFS, Mode
 from support.processes import is_stopped
 
@@ -63,7 +63,7 @@ async def _hired(petra: Home) -> AsyncIterator[Child]:
     """Give a worker process that talks to the engine."""
     async with grown() as stem:
         child = await stem.fork(["--slots", "1"])
-        talking = asyncio.create_task(petra.keeper.talk(child.transport))
+        talking = asyncio.create_task(talk(petra, child.transport))
         try:
             yield child
         finally:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from engine_support import chain, playbook, until
+from engine_support import Ear, chain, playbook, talk, until
 
 from petra.clock import SystemClock
 from petra.desk import Result
@@ -32,6 +32,7 @@ from petra.engine import Engine
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
 from petra.engine.logs import LogFiles
+from petra.engine.news import Topic
 from petra.engine.plight import explained
 from petra.kernel import Record
 from petra.keychain import Keychain
@@ -68,6 +69,10 @@ class Scene:
         self.petra = petra
         self.engine = petra.engine
         self.store = store
+        self.notices: list[str] = []
+        """What was said about workers."""
+        ear = Ear(lambda _: None, noted=lambda one: self.notices.append(one.text))
+        self.engine.feed.attach(Topic.WORKERS, ear)
 
     async def start(self, book: Playbook, execution: str = HOSTILE, **workload: Any) -> None:
         """Start an execution."""
@@ -205,7 +210,7 @@ async def helped(petra: Home, folder: Path) -> AsyncIterator[None]:
         jitter=lambda: 0.5,
         objects=LocalObjects(folder / "objects"),
     )
-    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(petra.keeper.talk(server))]
+    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(talk(petra, server))]
     try:
         yield
     finally:
@@ -229,8 +234,8 @@ class Fake:
         self._talking = asyncio.create_task(self._converse(petra))
 
     async def _converse(self, petra: Home) -> None:
-        await petra.keeper.talk(self.transport)
-        petra.engine.lost(self.transport)
+        await talk(petra, self.transport)
+        petra.engine.connections.lost(self.transport)
         self.transport.close()
 
     async def raw(self, *pieces: bytes) -> None:

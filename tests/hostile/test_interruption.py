@@ -13,7 +13,7 @@ from petra.embedded.keeper import Keeper
 from petra.engine import Engine
 from petra.engine.life import StoppedError
 from petra.store.memory import MemoryStore
-from petra.worker.transport import LostError
+from petra.wire.connection import LostError
 
 
 class Dying:

@@ -8,7 +8,7 @@ import pytest
 from engine_support import until
 from hostile.harness import Scene, code, fake, play
 
-from petra.engine import dispatch
+from petra.engine import offers
 from petra.store.rows import shard_of
 from petra.wire import Report
 from petra.wire import frames as f
@@ -23,17 +23,17 @@ def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dispatch, "OFFERS_MAX", MOST)
+    monkeypatch.setattr(offers, "OFFERS_MAX", MOST)
     book = code("result = 1", spec="{pool: etl}")
 
     async def begin(scene: Scene) -> None:
         for number in range(RUNS):
             await scene.start(book, f"e{number}")
-        assert scene.engine.dispatcher.waits("etl") == MOST
+        assert scene.engine.dispatcher.offers.waits("etl") == MOST
         await scene.bystander()
 
     async def work(scene: Scene) -> None:
-        assert scene.engine.dispatcher.waits("etl") <= MOST
+        assert scene.engine.dispatcher.offers.waits("etl") <= MOST
         done: list[str] = []
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
@@ -73,7 +73,7 @@ def test_what_was_up_when_its_shard_left_is_not_handed_out_when_the_shard_is_bac
 
     async def case(scene: Scene) -> None:
         await scene.start(book, "old")
-        scene.engine.dispatcher.forget({shard_of("old")})
+        scene.engine.dispatcher.offers.forget({shard_of("old")})
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
             await scene.start(book, "new")

@@ -24,14 +24,13 @@ from ordeal.objects import Disk, DiskFaults
 from ordeal.plan import Plan, StoreFaults
 from ordeal.scenes import Scene
 from petra.engine import Engine
-from petra.engine.manners import BreachError
 from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
 from petra.store.faults import FaultyStore
-from petra.wire import frames as f
+from petra.wire.connection import LostError
 from petra.worker import Offer
-from petra.worker.transport import ClosedError, LostError, NonsenseError, Transport
+from petra.worker.transport import ClosedError, Transport
 
 SHARD_LEASE_S = 3.0
 GRACE_S = 0.5
@@ -266,20 +265,17 @@ class Host:
 
     async def _serve(self, engine: Engine, end: End) -> None:
         try:
-            while True:
-                for frame in await end.receive():
-                    await engine.receive(end, cast("f.FromWorker", frame))
-        except (BreachError, NonsenseError) as error:
-            self._evidence.mishaps.append(f"I13: an honest worker was taken for another: {error}")
-            end.close()
-        except LostError:
-            if self._plan.elsewhere:
-                engine.away(end)
+            if why := await engine.connections.converse(end):
+                self._evidence.mishaps.append(f"I13: an honest worker was taken for another: {why}")
+                end.close()
+            elif self._plan.elsewhere:
+                engine.connections.away(end)
                 return
-            await asyncio.sleep(self._chance.random() * GRACE_S)
+            else:
+                await asyncio.sleep(self._chance.random() * GRACE_S)
         except StoreError:
             end.close()
-        engine.lost(end)
+        engine.connections.lost(end)
 
     def _world(self, coro: Coroutine[Any, Any, None]) -> None:
         """Start something that no process owns."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from random import Random  # noqa: TID251 - seeded, and only in tests
 
 from petra.wire import frames as f
+from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import AnyFrame, FrameError, Unpacker, pack
-from petra.worker.transport import LostError, NonsenseError
 
 REPEATABLE = (
     f.Reports,

@@ -23,17 +23,18 @@ EACH_ROLE = [
 CALLS = [call for call in calls() if call.path.startswith("/api/v1")]
 FILLED = {
     "item": "none", "act": "comment", "seq": "1", "digest": "none", "path": "none", "token": "none",
-    "session": "none", "name": "none", "step": "none", "group": "none",
+    "session": "none", "name": "none", "step": "none", "group": "none", "n": "1",
+    "key": "none", "ref": "none", "operation": "none",
 }  # fmt: skip
 
 
-def asked(client: httpx2.Client, call: Call, execution: str) -> tuple[int, str]:
+def asked(client: httpx2.Client, call: Call, execution: str, space: str = "") -> tuple[int, str]:
     """Call, with a body that nobody can read; return the status and the code of the problem."""
-    values = {**FILLED, "execution": execution}
+    values = {**FILLED, "execution": execution, "other": execution}
     path = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], call.path)
     content = None if call.method == "GET" else b"{"
     headers = {"Content-Type": "application/json"}
-    url = path.removeprefix("/api/v1")
+    url = path.removeprefix("/api/v1") + (f"?namespace={space}" if space and call.spaced else "")
     with client.stream(call.method, url, content=content, headers=headers) as answer:
         if answer.status_code < 400:
             return answer.status_code, ""  # a stream goes on for ever
@@ -100,6 +101,35 @@ def test_a_role_in_another_namespace_is_none_here(
                 assert (status, code) == (403, "forbidden"), call
             else:
                 assert status not in (401, 403), (call, code)
+
+
+@pytest.fixture(scope="module")
+def space(server: Served) -> str:
+    with server.client() as api:
+        assert api.post("/namespaces", json={"name": "walked"}).status_code == 201
+    return "walked"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_holds_in_the_namespace_that_it_was_granted_in(
+    server: Served, api: httpx2.Client, role: str, space: str
+) -> None:
+    execution = started(api, WAITS, namespace=space)["id"]
+    sees = May.SEE in POWERS.get(role, frozenset())
+    with acting_as(server, api, user(api, f"{role}@{space}")) as somebody:
+        for call in CALLS:
+            status, code = asked(somebody, call, execution, space)
+            if is_about_one(call) and not sees:
+                assert (status, code) == (404, "unknown-execution"), call
+            elif is_about_one(call) or call.spaced:
+                assert (status in (401, 403)) != may(call, role), (call, code)
+                assert code not in ("unknown-execution", "internal"), call
+    with acting_as(server, api, user(api, f"{role}@default")) as somebody:
+        for call in CALLS:
+            if is_about_one(call):
+                assert asked(somebody, call, execution) == (404, "unknown-execution"), call
+            elif call.spaced:
+                assert asked(somebody, call, execution, space) == (404, "not-found"), call
 
 
 def test_who_administers_everything_may_call_everything(server: Served, api: httpx2.Client) -> None:

@@ -87,6 +87,21 @@ def test_of_many_who_replace_the_playbook_they_saw_one_does(
         seen = won.headers["etag"]
 
 
+@pytest.mark.spec("S16")
+def test_a_star_stands_for_any_playbook_that_is_there_and_for_none_that_is_not(
+    api: httpx2.Client,
+) -> None:
+    any_of_them = {**YAML, "If-Match": "*"}
+    text = version(0).replace("contested", "starred")
+    refused = api.put("/playbooks/starred", content=text, headers=any_of_them)
+    assert (refused.status_code, refused.json()["code"]) == (412, "stale")
+    assert api.get("/playbooks/starred").status_code == 404
+    assert api.put("/playbooks/starred", content=text, headers=YAML).status_code == 201
+    assert api.put("/playbooks/starred", content=text, headers=any_of_them).status_code == 200
+    other = version(1).replace("contested", "starred")
+    assert api.put("/playbooks/starred", content=other, headers=any_of_them).status_code == 201
+
+
 @pytest.mark.spec("S19")
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/playbooks/leaves"), ("POST", "/playbooks")])
 def test_a_net_that_gets_stuck_is_refused_with_its_counter_example_unless_it_is_allowed(

@@ -17,6 +17,7 @@ import math
 from asyncio import Task
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from petra.clock import Clock
@@ -24,13 +25,11 @@ from petra.embedded.hands import Hand, Start, end, how_ended
 from petra.embedded.judging import kill_if_blocked, kill_if_hung, others_wait, stalled
 from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
-from petra.engine.manners import BreachError
 from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
 from petra.engine.workers import ALONE
 from petra.wire import frames as f
 from petra.worker.child import LOAD_S, Child, NotStartedError
-from petra.worker.transport import LostError, NonsenseError, Transport
 
 POOL: Final = "default"
 """The pool of the workers that are kept."""
@@ -55,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Keeps a worker process running and carries what it says to the engine."""
+    """Keeps a worker process running."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
@@ -125,7 +124,7 @@ class Keeper:
         self._engine.dispatcher.keep(link, lambda: hand.kill("it let a lease run out"))
         closing = True
         try:
-            why = await self._converse(link, hand)
+            why = await self._engine.connections.converse(link, partial(self._heard, hand))
             closing = False  # then something was lost, unless we are closing
             if why:
                 hand.kill(why)
@@ -134,7 +133,7 @@ class Keeper:
             code = await end(hand.child)
             if not closing:
                 self._mourn(hand, code, said)
-                self._engine.lost(link)
+                self._engine.connections.lost(link)
             hand.leave("it has ended")
             del self._hands[hand]
 
@@ -213,13 +212,13 @@ class Keeper:
     async def _furnish(self, start: Start) -> None:
         """Give each run that was lost with its worker a worker of its own, a few at a time."""
         dispatcher = self._engine.dispatcher
-        dispatcher.alone.add(POOL)
+        dispatcher.offers.alone.add(POOL)
         failures, soon = 0, False
         while True:
             await self._clock.sleep(0.0 if soon else LOOK_S)
             now, soon = self._clock.monotonic(), False
             cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
-            needed = dispatcher.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
+            needed = dispatcher.offers.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
             self._give_up(cells, needed, now)
             if len(cells) >= min(needed, CELLS_MAX):
                 continue
@@ -255,31 +254,7 @@ class Keeper:
             hand.leave(why)
             hand.child.transport.send(f.Drain())
 
-    # Talking
-
-    async def talk(self, link: Transport) -> None:
-        """Carry what a worker says to the engine, until the connection is gone; one that breaks the protocol is cut off."""
-        if why := await self._converse(link, None):
-            self._tell(f"a worker was dropped: {why}")
-            self._engine.lost(link)
-            link.close()
-
-    async def _converse(self, link: Transport, hand: Hand | None) -> str:
-        """Carry what a worker says to the engine until the connection is gone; return why it was cut, if it was."""
-        while True:
-            try:
-                received = await link.receive()
-            except NonsenseError as error:
-                return str(error)
-            except LostError:
-                return ""
-            for frame in received:
-                if hand is not None:
-                    self._heard(hand, frame)
-                try:
-                    await self._engine.receive(link, frame)
-                except BreachError as error:
-                    return str(error)
+    # Hearing
 
     def _heard(self, hand: Hand, frame: f.AnyFrame) -> None:
         hand.heard = self._clock.monotonic()

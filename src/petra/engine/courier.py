@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 
@@ -20,7 +19,9 @@ from petra.clock import Clock, doze
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
+from petra.engine.inbox import Inbox
 from petra.engine.letters import Message, decode, encode, failed_start
+from petra.engine.life import Life
 from petra.engine.limits import ANSWER_POLL_S, LETTERS_MAX, RETRY_S
 from petra.engine.scope import Scope
 from petra.engine.shards import Shards
@@ -28,6 +29,8 @@ from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.kernel import events as e
+from petra.namespaces import DEFAULT
 from petra.store.base import READ_LIMIT, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, PlaybookRow, shard_of
@@ -49,25 +52,22 @@ class Courier:
         shards: Shards,
         clock: Clock,
         *,
-        push: Callable[[Submission], None],
-        errand: Callable[[str, Coroutine[Any, Any, None]], object],
+        inbox: Inbox,
+        life: Life,
         unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
         scope: Scope | None = None,
     ) -> None:
-        """Make one; ``push`` takes a request to be decided here, ``errand`` has something done beside.
-
-        ``unfit`` says why an execution does not begin.
-        """
+        """Make one; ``unfit`` says why an execution does not begin."""
         self._store = store
         self._scope = scope or Scope()
         self._cache = cache
         self._shards = shards
         self._clock = clock
-        self._push = push
+        self._inbox = inbox
         self._open: set[str] = set()
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
-        self._errand = errand
+        self._life = life
         self._unfit = unfit
         self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False
@@ -129,10 +129,10 @@ class Courier:
             if isinstance(command, c.Start):
                 request.program = program
                 self._beginning.add(letter.execution)
-                self._errand("begin", self._begin(request, program))
+                self._life.errand("begin", self._begin(request, program))
                 return
             request.target = program
-        self._push(request)
+        self._inbox.push(request)
 
     async def _begin(self, request: Submission, program: Program) -> None:
         """Have an execution begun, or refuse that."""
@@ -146,7 +146,7 @@ class Courier:
         elif why:
             self.refuse(request, why)
         else:
-            self._push(request)
+            self._inbox.push(request)
 
     def closed(self, letters: Iterable[str]) -> None:
         """Letters are carried out, or will be by somebody else."""
@@ -154,7 +154,7 @@ class Courier:
 
     def discard(self, request: Submission) -> None:
         """A letter says what was done already: remove it."""
-        self._errand("remove", self._remove(Batch(taken=(request.letter,)), request))
+        self._life.errand("remove", self._remove(Batch(taken=(request.letter,)), request))
 
     def refuse(self, request: Submission, reason: str, *, kind: str = "schema") -> None:
         """A letter cannot be carried out: remove it, and tell whoever sent it."""
@@ -165,7 +165,7 @@ class Courier:
         heard = (f"{ANSWER} {request.command}",) if request.command else ()
         notices = (*self.notices(letters), *heard)
         batch = Batch(taken=(request.letter,), answers=answers, letters=letters, notices=notices)
-        self._errand("refuse", self._remove(batch, request))
+        self._life.errand("refuse", self._remove(batch, request))
 
     async def _remove(self, batch: Batch, request: Submission) -> None:
         if not await self._commit(batch):
@@ -177,7 +177,9 @@ class Courier:
     async def _program(self, message: Message) -> Program | None:
         digest = message.digest
         if not digest:
-            stored = await self._store.find_playbook(message.path, message.version)
+            stored = await self._store.find_playbook(
+                message.path, message.version, _namespace(message.command)
+            )
             if stored is None:
                 return None
             digest = stored.digest
@@ -194,11 +196,11 @@ class Courier:
 
     def pass_on(self, requests: Sequence[Submission]) -> None:
         """Send what came for executions of other engines to them; nobody here waits for that."""
-        self._errand("pass on", self._send(requests))
+        self._life.errand("pass on", self._send(requests))
 
     async def _send(self, requests: Sequence[Submission]) -> None:
         letters: list[Letter] = []
-        playbooks: dict[str, PlaybookRow] = {}
+        playbooks: dict[tuple[str, str], PlaybookRow] = {}
         sent: list[Submission] = []
         for request in requests:
             command = request.make(0.0)
@@ -208,8 +210,9 @@ class Courier:
                 request.reply(Answered(request.execution, "another engine acts for it"))
                 continue
             if (brings := request.program or request.target) is not None:
-                row = playbook_row(brings.playbook, brings.digest)
-                playbooks[row.digest] = row
+                place = await self._place(request.execution, command)
+                row = playbook_row(brings.playbook, brings.digest, namespace=place)
+                playbooks[row.digest, place] = row
             letters.append(self._letter(request, command))
             sent.append(request)
         if not letters:
@@ -224,7 +227,7 @@ class Courier:
                 link, lease, number = request.part
                 link.send(frames.Ack(parts=[(lease, number)]))
             if request.answer is not None:
-                self._errand("answer", self._answer(request))
+                self._life.errand("answer", self._answer(request))
 
     async def _each_sent(self, requests: Sequence[Submission]) -> None:
         """Send one by one what cannot be sent together; what cannot be sent alone is refused."""
@@ -234,6 +237,13 @@ class Courier:
             return
         for request in requests:
             await self._send([request])
+
+    async def _place(self, execution: str, command: c.AnyCommand) -> str:
+        """Return the namespace of an execution that a command begins or moves."""
+        if isinstance(command, c.Start | c.Fork):
+            return _namespace(command)
+        stored = await self._store.execution(execution)
+        return stored.row.namespace if stored is not None else DEFAULT
 
     def _letter(self, request: Submission, command: c.AnyCommand) -> Letter:
         if request.answer is not None and not request.command:
@@ -309,3 +319,13 @@ class Courier:
                 return False
             else:
                 return True
+
+
+def _namespace(command: c.AnyCommand) -> str:
+    """Return the namespace of what a command begins."""
+    if isinstance(command, c.Start):
+        return command.namespace
+    if isinstance(command, c.Fork) and command.past:
+        _, first = command.past[0]
+        return first.namespace if isinstance(first, e.ExecutionStarted) else DEFAULT
+    return DEFAULT

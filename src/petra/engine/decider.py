@@ -1,48 +1,37 @@
-"""The decider: the one place where commands become durable, batch by batch.
+"""The decider: takes all that has arrived, decides it, and has it committed; one batch after the other.
 
-Take all that has arrived, decide it, commit it in one transaction, then release what came of it; while a batch is
-being synced the next one is being decided.
+While a batch is being synced (``petra.engine.committer``) the next one is being decided.
 
-Rule 1: one execution's trouble is not the others': what cannot be decided, or stored, fails alone
-(``petra.engine.trouble``).
-Rule 2: a state may be ahead of what is stored by one batch. When the store refuses that batch, the state is dropped,
-and what had been decided on it is decided anew.
+Rule 1: one execution's trouble is not the others': what cannot be decided fails alone (``petra.engine.trouble``).
+Rule 2: a state may be ahead of what is stored by one batch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Sequence
 
 from petra.clock import Clock
-from petra.engine.answers import Answered, known_answer
-from petra.engine.batches import Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.changes import Draft
-from petra.engine.courier import TAKEN, Courier
-from petra.engine.dispatch import Dispatcher
+from petra.engine.committer import Committer
+from petra.engine.courier import Courier
 from petra.engine.effects import note, note_released
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
+from petra.engine.life import Life
 from petra.engine.limits import BATCH_MAX, RETRY_S
-from petra.engine.news import Told
+from petra.engine.refusals import Refusals
 from petra.engine.shards import Shards
 from petra.engine.shelf import Porter
 from petra.engine.submissions import Submission
-from petra.engine.trouble import incident, one_by_one, told, words
-from petra.engine.wakes import Wakes
-from petra.engine.workers import Link
-from petra.errors import PetraError, UsageError
+from petra.errors import PetraError
 from petra.kernel import Ledger, State, decide
-from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.references import NeededError
-from petra.store import rows
-from petra.store.base import ChangeFate, Fate, Store
-from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
-from petra.wire import frames
+from petra.store.base import Store
+from petra.store.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -57,34 +46,25 @@ class Decider:
         clock: Clock,
         shards: Shards,
         cache: Cache,
-        inbox: Inbox[Submission],
+        inbox: Inbox,
         courier: Courier,
-        wakes: Wakes,
-        dispatcher: Dispatcher,
         feed: Feed,
-        pump: Callable[[], Awaitable[None]],
-        fenced: Callable[[int], None],
-        errand: Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]],
+        life: Life,
         porter: Porter,
+        refusals: Refusals,
+        committer: Committer,
     ) -> None:
-        """Make one.
-
-        ``pump`` hands out what workers have room for, ``fenced`` hears of shards that are lost, ``errand`` sees
-        something through whoever stops waiting for it.
-        """
         self._store = store
         self._clock = clock
         self._shards = shards
         self._cache = cache
         self._inbox = inbox
         self._courier = courier
-        self._batches = Batches(cache, shards, wakes, courier, clock)
-        self._dispatcher = dispatcher
         self._feed = feed
-        self._pump = pump
-        self._fenced = fenced
-        self._errand = errand
+        self._life = life
         self._porter = porter
+        self._refusals = refusals
+        self._committer = committer
 
     async def run(self) -> None:
         """Take, decide and commit, until the inbox ends; what was taken is committed before that."""
@@ -102,14 +82,24 @@ class Decider:
                 committing = None
             if drafts:
                 # the rows are made now, before the next decisions change the states they show
-                commit = self._commit(*self._prepare(drafts))
+                commit = self._committer.commit(*self._committer.prepare(drafts))
                 if not self._inbox and _is_small(drafts):
                     await (
                         commit
                     )  # nothing can be decided meanwhile: a task would only take turns of the loop
                 else:
-                    committing = self._errand("commit", commit)
+                    committing = self._life.errand("commit", commit)
                     await asyncio.sleep(0)  # it is under way while we decide on
+
+    async def through(self, requests: Sequence[Submission]) -> None:
+        """Have requests decided and committed, and wait for that, whatever comes of them."""
+        await self._cache.warm(request.execution for request in requests)
+        answers = []
+        for request in requests:
+            request.answer = asyncio.get_running_loop().create_future()
+            answers.append(request.answer)
+            self._inbox.push(request)
+        await asyncio.gather(*answers, return_exceptions=True)
 
     async def _decide_all(self, requests: list[Submission]) -> dict[str, Draft]:
         drafts: dict[str, Draft] = {}
@@ -176,21 +166,7 @@ class Decider:
         self._feed.stirred(request.execution)
         for earlier, _ in draft.requests if draft is not None else ():
             self._inbox.push(earlier)
-        self._give_up(request, error)
-
-    def _give_up(self, request: Submission, error: Exception) -> None:
-        """Nothing comes of a request: say so to who asked, or in the log."""
-        said = incident(request, error)
-        request.fail(told(request, error))
-        if said is not None:
-            self._inbox.push(said)
-        elif request.part is not None:
-            link, lease, number = request.part
-            self._dispatcher.settled(link, lease, number)
-            link.send(frames.Ack(parts=[(lease, number)]))
-        # a letter that a bug of ours keeps from being carried out stays, for a version without it
-        if request.letter and (request.command or isinstance(error, PetraError)):
-            self._courier.refuse(request, words(error))
+        self._refusals.give_up(request, error)
 
     def _lacking(self, drafts: dict[str, Draft], request: Submission, lack: NeededError) -> None:
         """A command needs a large value: it is decided again when that is at hand.
@@ -249,117 +225,6 @@ class Decider:
             request.execution, Entry(request.program, state, Ledger(request.execution), wake=None)
         )
 
-    # Committing
-
-    def _prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
-        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
-        usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
-        for key in drafts.keys() - usable.keys():
-            self._again(drafts[key])
-        try:
-            return usable, self._batches.make(usable.values())
-        except Exception:  # noqa: BLE001 - one of them is the trouble
-            return self._without_trouble(usable)
-
-    def _without_trouble(
-        self, drafts: dict[str, Draft]
-    ) -> tuple[dict[str, Draft], rows.Batch | None]:
-        """Leave out the drafts whose rows cannot be made."""
-        made: dict[str, Draft] = {}
-        for key, draft in drafts.items():
-            try:
-                self._batches.make([draft])
-            except Exception as error:  # noqa: BLE001 - this is the one
-                self._unstorable(draft, error)
-            else:
-                made[key] = draft
-        return made, self._batches.make(made.values())
-
-    async def _commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
-        if batch is not None:
-            await self._porter.store(made for draft in usable.values() for made in draft.made)
-            try:
-                outcomes = await self._stored(batch)
-            except StoreError:
-                raise
-            except Exception as error:  # noqa: BLE001 - something in it cannot be stored
-                outcomes = await self._each_stored(usable, batch, error)
-            for outcome in outcomes:
-                if outcome.fate is not Fate.APPLIED:
-                    self._not_applied(usable.pop(outcome.execution), outcome)
-        await self._release(list(usable.values()))
-        await self._pump()
-
-    async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
-        while True:
-            try:
-                return (await self._store.commit(batch)).outcomes
-            except (UncertainError, UnavailableError, FullError) as error:
-                _log.warning("nothing is acknowledged until this is over: %s", error)
-                await self._clock.sleep(RETRY_S)  # the same batch again is safe
-
-    async def _each_stored(
-        self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
-    ) -> tuple[ChangeFate, ...]:
-        """Store change by change what could not be stored together; what cannot be stored alone is left out."""
-        _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
-        outcomes: tuple[ChangeFate, ...] = ()
-        for execution, part in one_by_one(batch):
-            try:
-                outcomes += await self._stored(part)
-            except StoreError:
-                raise
-            except Exception as error:
-                troubled = [usable.pop(execution)] if execution else _pop_unborn(usable)
-                if any(
-                    isinstance(r.make(0.0), c.RaiseIncident)
-                    for d in troubled
-                    for r, _ in d.requests
-                ):
-                    raise  # nothing can be stored any more, not even that
-                self._batches.forget(batch.playbooks)
-                for draft in troubled:
-                    self._unstorable(draft, error)
-        return outcomes
-
-    def _unstorable(self, draft: Draft, error: Exception) -> None:
-        """What was decided for an execution cannot be stored: find out which command is the trouble."""
-        draft.entry.busy -= 1
-        self._cache.drop(draft.entry.state.id)
-        self._feed.stirred(draft.entry.state.id)
-        if len(draft.requests) == 1:
-            self._give_up(draft.requests[0][0], error)
-            return
-        for request, _ in draft.requests:
-            request.alone = True
-            self._inbox.push(request)
-
-    def _not_applied(self, draft: Draft, outcome: ChangeFate) -> None:
-        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
-        draft.entry.busy -= 1
-        self._cache.drop(outcome.execution)
-        self._feed.stirred(outcome.execution)
-        fenced = outcome.fate is Fate.FENCED
-        if fenced:
-            self._fenced(rows.shard_of(outcome.execution))
-        known = {answer.command: answer for answer in outcome.answers}
-        for request, _ in draft.requests:
-            if request.command in known:
-                self._answer_again(request, known[request.command])
-            elif outcome.version and request.program is not None and not fenced:
-                self._taken(request)
-            else:
-                self._inbox.push(request)
-
-    def _answer_again(self, request: Submission, known: rows.Answer) -> None:
-        """Give the answer that was given before, or say that this is another question."""
-        try:
-            request.reply(known_answer(known, request.request))
-        except UsageError as error:
-            request.fail(error)
-        if request.letter:
-            self._courier.discard(request)
-
     async def _exists(self, request: Submission, entry: Entry) -> None:
         """There is an execution of that id; perhaps it was this very command that started it."""
         if request.command and entry.busy:
@@ -367,94 +232,9 @@ class Decider:
             return
         known = await self._store.answer(request.command) if request.command else None
         if known is not None:
-            self._answer_again(request, known)
+            self._refusals.answer_again(request, known)
         else:
-            self._taken(request)
-
-    def _taken(self, request: Submission) -> None:
-        """There is an execution of that id, so it cannot be started."""
-        request.reply(Answered(request.execution, TAKEN))
-        if request.letter:
-            self._courier.refuse(request, TAKEN)
-
-    def _again(self, draft: Draft) -> None:
-        """Decide anew what was decided against a state that is not the stored one."""
-        draft.entry.busy -= 1
-        self._feed.stirred(draft.entry.state.id)
-        for request, _ in draft.requests:
-            self._inbox.push(request)
-
-    # Releasing
-
-    async def _release(self, drafts: list[Draft]) -> None:
-        """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[tuple[str, int]]] = {}
-        for draft in drafts:
-            entry = draft.entry
-            entry.busy -= 1
-            self._tell(draft)
-            self._carry_out(draft)
-            if draft.taken:
-                self._courier.closed(draft.taken)
-            for request, refused in draft.requests:
-                if request.part is not None:
-                    link, lease, number = request.part
-                    acks.setdefault(link, []).append((lease, number))
-                if refused and request.command and not (draft.lines or request.letter):
-                    await self._refused(request, Answered(entry.state.id, refused, draft.version))
-                elif request.answer is not None:
-                    request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, parts in acks.items():
-            link.send(frames.Ack(parts=parts))
-        for draft in drafts:
-            for letter in draft.letters:
-                await self._courier.take(letter)
-
-    async def _refused(self, request: Submission, answered: Answered) -> None:
-        """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
-        try:
-            known = await self._store.answer(request.command)
-        except UnavailableError:
-            self._inbox.push(request)
-            return
-        if known is not None:
-            self._answer_again(request, known)
-        else:
-            request.reply(answered)
-
-    def _tell(self, draft: Draft) -> None:
-        """Tell whoever listens what is durable now."""
-        change, feed = draft.change, self._feed
-        execution = draft.entry.state.id
-        if change is None or not draft.lines:
-            feed.stirred(execution)
-            return
-        status, reason = draft.entry.shown
-        if not feed.changed(execution, status):
-            return
-        feed.appended(execution, draft.records(), status, reason)
-        if change.row is not None:
-            feed.listed((change.row,))
-        feed.listed(change.items)
-        for one in draft.told:
-            feed.told(
-                Told(execution=execution, item=one.item, about=one.about, version=change.version)
-            )
-
-    def _carry_out(self, draft: Draft) -> None:
-        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
-        entry = draft.entry
-        for request, _ in draft.requests:
-            if request.part is not None:
-                self._dispatcher.settled(*request.part)
-        for run in draft.stopped:
-            self._dispatcher.stop(entry.state.id, run, "withdrawn")
-        for pending, given in draft.assigned.values():
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.offer(row, given, entry.program)
-        for pending, further, more in draft.extended:
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.extend(row, further, more=more)
+            self._refusals.taken(request)
 
 
 def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
@@ -468,12 +248,6 @@ def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
 def _is_small(drafts: dict[str, Draft]) -> bool:
     """Tell whether a batch is one change, of which nothing comes that somebody waits for on the way."""
     return len(drafts) == 1 and not any(one.mail or one.made for one in drafts.values())
-
-
-def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
-    """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
-    keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
-    return [drafts.pop(key) for key in keys]
 
 
 def _refused_act(events: list[e.AnyEvent]) -> str:

@@ -13,99 +13,74 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 from petra.clock import Clock
+from petra.engine.backlog import Backlog
 from petra.engine.cache import Cache
+from petra.engine.inbox import Inbox
 from petra.engine.leases import Leases
+from petra.engine.life import Life
 from petra.engine.limits import (
     ASSIGN_MAX,
     CREDIT_PER_SLOT,
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
-    OFFERS_MAX,
+    RETRY_S,
     SHARED_MIN,
     STALE_S,
     STRANGE_MAX,
-    SUSPECTS_MAX,
 )
 from petra.engine.manners import BreachError
+from petra.engine.offers import Offers
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
-from petra.engine.workers import ALONE, Lease, Link, Queued, Seen, WorkerSeen, is_of, mark, remember
+from petra.engine.shards import Shards
+from petra.engine.submissions import of_lost_delivery, of_report
+from petra.engine.workers import Lease, Link, Queued, Seen, WorkerSeen, is_of, remember
 from petra.errors import PetraError
-from petra.kernel import Program, assignment
+from petra.kernel import assignment
 from petra.playbook import to_yaml
-from petra.store.errors import UnavailableError
-from petra.store.rows import PendingRow, shard_of
+from petra.store.base import Store
+from petra.store.errors import FullError, UnavailableError, UncertainError
+from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
 
 
 class Dispatcher:
     """Hands assignments to workers and keeps their leases."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        *,
+        store: Store,
         cache: Cache,
         clock: Clock,
-        expired: Callable[[PendingRow], None],
+        inbox: Inbox,
+        shards: Shards,
+        backlog: Backlog,
+        life: Life,
         lease_s: float = LEASE_S,
-        hands_out: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """Make one; what ``hands_out`` says no to stays a row of the store, for another engine."""
-        self.secure: Callable[[Link, list[Assignment]], None] | None = None
-        """Writes the leases of a worker elsewhere down, and sends it the assignments then (``placed``)."""
-        self.unfit: Callable[[Link, frames.RunReport], None] | None = None
-        """Takes the report of what no frame can hold, as if the worker had given it."""
         self._parcels = Parcels()
-        self._hands_out = hands_out
+        self._inbox = inbox
+        self._shards = shards
+        self._life = life
         self._cache = cache
         self._clock = clock
-        self._expired = expired
         self.lease_s = lease_s
-        self._waiting: dict[str, deque[Queued]] = {}
-        self._offers: dict[tuple[str, str], list[Queued]] = {}
+        self._store = store
+        self._leases = Leases()
+        self.offers = Offers(self._leases, backlog)
         self._workers: dict[Link, WorkerSeen] = {}
         self._kept: dict[Link, Callable[[], None]] = {}
-        self.alone: set[str] = set()
-        """Pools that have workers for one run at a time."""
-        self.pages: Callable[[tuple[str, str, str]], Awaitable[list[PendingRow]]] | None = None
-        """Reads the rows of what is out, behind one of them; without it, offers have no bound."""
-        self._more: set[str] = set()
-        """Pools of which there are rows that had no room."""
-        self._losing: OrderedDict[str, None] = OrderedDict()
-        """Deliveries that were lost; what is decided about them may not be durable yet."""
         self.troubles: dict[str, str] = {}
         """What their keeper saw last, by pool."""
-        self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._leases = Leases()
 
     # From the engine
-
-    def offer(
-        self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
-    ) -> None:
-        """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
-        offer = Queued(row, given, program)
-        pool = self._pool_of(row)
-        waiting = self._waiting.setdefault(pool, deque())
-        if len(waiting) >= OFFERS_MAX and self.pages is not None:
-            self._more.add(pool)  # it is a row, and will be found there
-            return
-        waiting.append(offer)
-        self._offers.setdefault((row.execution, row.pending.run), []).append(offer)
-
-    def waits(self, pool: str) -> int:
-        """Return how many assignments wait for a worker of a pool."""
-        return len(self._waiting.get(pool, ()))
-
-    def waits_in(self, execution: str, run: str) -> str | None:
-        """Return the pool in which a run waits for a worker, if it does."""
-        offers = self._offers.get((execution, run))
-        return self._pool_of(offers[0].row) if offers else None
 
     def holders(self, execution: str, run: str) -> list[str]:
         """Return the names of the workers that have a run."""
@@ -122,14 +97,8 @@ class Dispatcher:
 
     def unserved(self) -> list[str]:
         """Return the pools in which runs wait, and no worker takes any."""
-        return [pool for pool, found in self._waiting.items() if found and not self.is_served(pool)]
-
-    def _pool_of(self, row: PendingRow) -> str:
-        """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
-        pool = row.pending.pool
-        if self._suspects and pool in self.alone:
-            return pool + ALONE if (row.execution, row.pending.run) in self._suspects else pool
-        return pool
+        waiting = self.offers.waiting
+        return [pool for pool, found in waiting.items() if found and not self.is_served(pool)]
 
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""
@@ -141,39 +110,19 @@ class Dispatcher:
         return {self._leases[one].row.execution for one in worker.leases} if worker else set()
 
     async def pump(self) -> None:
-        """Send what workers have room for."""
-        for pool, waiting in tuple(self._waiting.items()):
-            while waiting or pool in self._more:
+        """Send what workers have room for, unless our shards may be somebody else's by now."""
+        if not (self._shards.sure and self._life.goes_on()):
+            return
+        offers = self.offers
+        for pool, waiting in tuple(offers.waiting.items()):
+            while waiting or pool in offers.more:
                 worker = self._free(pool)
                 if worker is None:
                     break
-                if pool in self._more and len(waiting) < OFFERS_MAX // 2:
-                    await self._refill(pool, waiting)
+                if pool in offers.more:
+                    await offers.refill(pool, waiting)
                 if not waiting or not await self._fill(worker, waiting):
                     break
-
-    async def _refill(self, pool: str, waiting: deque[Queued]) -> None:
-        """Take up rows that there was no room for; those who look meanwhile do with what there is."""
-        self._more.discard(pool)
-        assert self.pages is not None, "rows are read from somewhere"
-        after = ("", "", "")
-        try:
-            while len(waiting) < OFFERS_MAX and (page := await self.pages(after)):
-                for row in page:
-                    if self._pool_of(row) == pool and self._is_left(row):
-                        self.offer(row)  # beyond the room there is, it is left for another time
-                after = (page[-1].execution, page[-1].pending.run, page[-1].pending.chunk)
-            if page:
-                self._more.add(pool)
-        except UnavailableError:
-            self._more.add(pool)
-
-    def _is_left(self, row: PendingRow) -> bool:
-        """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
-        key = (row.execution, row.pending.run)
-        offers = self._offers.get(key, ())
-        up = any(one.row.pending == row.pending and not one.gone for one in offers)
-        return not up and not self._leases.is_out(row) and mark(row) not in self._losing
 
     def _free(self, pool: str) -> WorkerSeen | None:
         stale = self._clock.monotonic() - STALE_S if self._kept else 0.0
@@ -219,33 +168,40 @@ class Dispatcher:
         return not kept
 
     def _send(self, worker: WorkerSeen, made: list[Assignment]) -> None:
-        if worker.session and self.secure is not None:
-            self.secure(worker.link, made)
+        if worker.session:
+            self._life.errand("lease", self._place(worker.link, made))
         else:
             worker.link.send(frames.Assignments(assignments=made))
 
-    def unplaced(self, made: Sequence[Assignment]) -> list[PendingRow]:
-        """Return what is to be written down before a worker elsewhere gets these assignments."""
+    async def _place(self, link: Link, made: Sequence[Assignment]) -> None:
+        """Write the leases of a worker elsewhere down before it gets its assignments: it may outlive us."""
         leases = [self._leases[one.lease] for one in made if one.lease in self._leases]
-        return [msgspec.structs.replace(one.row, lease=one.id) for one in leases]
+        unplaced = [msgspec.structs.replace(one.row, lease=one.id) for one in leases]
+        try:
+            written = await self._store.lease(unplaced)
+        except (UnavailableError, UncertainError, FullError):
+            self._take_back(link, made)
+            await self._clock.sleep(RETRY_S)
+        else:
+            self._placed(link, made, written)
 
-    def placed(self, link: Link, made: Sequence[Assignment], written: Collection[str]) -> None:
+    def _placed(self, link: Link, made: Sequence[Assignment], written: Collection[str]) -> None:
         """Send assignments whose leases are written down; what was stopped meanwhile is not sent, and the rest is not its own."""
         going = [one for one in made if one.lease in written and one.lease in self._leases]
         for one in made:
             if one.lease not in written:
-                self.reported(one.lease)
+                self._done(one.lease)
         if going:
             link.send(frames.Assignments(assignments=going))
         self._not_sent(link, len(made) - len(going))
 
-    def take_back(self, link: Link, made: Sequence[Assignment]) -> None:
+    def _take_back(self, link: Link, made: Sequence[Assignment]) -> None:
         """Put assignments up again whose leases could not be written down."""
         for one in made:
             lease = self._leases.get(one.lease)
             if lease is not None:
-                self.reported(one.lease)
-                self.offer(lease.row)
+                self._done(one.lease)
+                self.offers.add(lease.row)
         self._not_sent(link, len(made))
 
     def _not_sent(self, link: Link, count: int) -> None:
@@ -277,8 +233,7 @@ class Dispatcher:
         size = size_of(lean)
         most = max([size, *(one.size for one in shared)])
         if most > frames.MAX_FRAME - FRAME_SPARE:
-            assert self.unfit is not None, "somebody takes reports"
-            self.unfit(worker.link, unfit(given, most))
+            self.report(worker.link, unfit(given, most))
             return None
         for one in shared:
             worker.link.send(one)
@@ -318,16 +273,11 @@ class Dispatcher:
         """Give an assignment its lease, unless nobody wants it any more."""
         row, given = offer.row, offer.given
         execution = row.execution
-        key = (execution, row.pending.run)
-        beside = self._offers[key]
-        if len(beside) == 1:
-            del self._offers[key]
-        else:
-            beside.remove(offer)
+        self.offers.taken(offer)
         if (
             offer.gone
             or given is None
-            or not self._hands_out(execution)
+            or not self._shards.hands_out(execution)
             or self._leases.is_out(row)
         ):
             return None
@@ -348,21 +298,13 @@ class Dispatcher:
 
     def stop(self, execution: str, run: str, reason: str) -> None:
         """Tell whoever does a run to stop, or was to do it; its leases end here."""
-        for offer in self._offers.get((execution, run), ()):
-            offer.gone = True
+        self.offers.withdraw(execution, run)
         stopped: dict[Link, list[str]] = {}
         for lease in self._leases.of(execution, run):
             self._end(lease.id)
             stopped.setdefault(lease.worker.link, []).append(lease.id)
         for link, leases in stopped.items():
             link.send(frames.Cancel(leases=leases, reason=reason))
-
-    def forget(self, shards: Collection[int]) -> None:
-        """Withdraw what was up for workers: another engine hands it out now, and it may be done when a shard comes back."""
-        for (execution, _), offers in self._offers.items():
-            if shard_of(execution) in shards:
-                for offer in offers:
-                    offer.gone = True
 
     def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
@@ -438,7 +380,18 @@ class Dispatcher:
         worker = self._workers.get(link)
         return worker is not None and execution in worker.served
 
-    def reporting(self, link: Link, given: frames.RunReport) -> bool | None:
+    def report(self, link: Link, given: frames.RunReport) -> None:
+        """Take a report of a worker: it is submitted, unless it is not worth a record.
+
+        Raises:
+            BreachError: the lease is, or was, for something else; or it makes up leases.
+        """
+        if self._reporting(link, given) is None:
+            link.send(frames.Ack(parts=[(given.lease, given.part)]))
+        else:
+            self._inbox.push(of_report(link, given, self.holds))
+
+    def _reporting(self, link: Link, given: frames.RunReport) -> bool | None:
         """Take note of a report; False: it counts for nothing. None: it is not worth a record.
 
         Raises:
@@ -483,7 +436,7 @@ class Dispatcher:
         """A part of a report is durable, or nothing can come of it: with the last one the lease ends."""
         lease = self._leases.get(lease_id)
         if lease is not None and lease.reporter is link and lease.last == part:
-            self.reported(lease_id)
+            self._done(lease_id)
 
     def heard(self, link: Link) -> None:
         """A worker has said something, so it is there."""
@@ -525,13 +478,11 @@ class Dispatcher:
             if not (lease.worker.session or lease.adopted)
         ]
 
-    def reported(self, lease_id: str) -> None:
+    def _done(self, lease_id: str) -> None:
         """The work under a lease is done."""
         lease = self._end(lease_id)
         if lease is not None:
-            key = (lease.row.execution, lease.row.pending.run)
-            for offer in self._offers.get(key, ()):  # the same delivery, found again among the rows
-                offer.gone = offer.gone or offer.row.pending == lease.row.pending
+            self.offers.done(lease.row)
 
     async def forgot(self, link: Link, digests: list[str], shared: Sequence[str] = ()) -> None:
         """A worker needs playbooks again, or values that its assignments share."""
@@ -566,14 +517,8 @@ class Dispatcher:
             if self._leases[lease_id].reporter is not None:
                 continue
             if kept is not None and not in_order:
-                self._suspect(self._leases[lease_id].row)
+                self.offers.suspect(self._leases[lease_id].row)
             self._lose(lease_id)
-
-    def _suspect(self, row: PendingRow) -> None:
-        """Note that a run was lost with its worker, which may be its doing."""
-        self._suspects[row.execution, row.pending.run] = None
-        while len(self._suspects) > SUSPECTS_MAX:
-            self._suspects.popitem(last=False)
 
     def sweep(self) -> None:
         """Take back the leases that have run out."""
@@ -589,9 +534,9 @@ class Dispatcher:
     def _lose(self, lease_id: str) -> None:
         lease = self._leases.get(lease_id)
         if lease is not None:
-            self.reported(lease_id)
-            remember(self._losing, mark(lease.row))
-            self._expired(lease.row)
+            self._done(lease_id)
+            self.offers.lost(lease.row)
+            self._inbox.push(of_lost_delivery(lease.row))
 
     def _end(self, lease_id: str) -> Lease | None:
         lease = self._leases.end(lease_id)

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Collection, Sequence
-from itertools import chain
+from collections.abc import Collection
 from typing import Any, Self
 
 import msgspec
@@ -26,53 +24,50 @@ import msgspec
 from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
+from petra.engine.backlog import Backlog
+from petra.engine.batches import Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
+from petra.engine.committer import Committer
+from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life, StoppedError
-from petra.engine.limits import CLOSE_S, LEASE_S, RETRY_S, SHARD_LEASE_S, SWEEP_S
+from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
-from petra.engine.manners import check
-from petra.engine.news import Notice, Topic
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
+from petra.engine.refusals import Refusals
+from petra.engine.release import Releaser
 from petra.engine.removal import remove
 from petra.engine.retention import Retention
 from petra.engine.retries import Retries
 from petra.engine.scope import Scope
-from petra.engine.shards import MOVED, Owner, Shards
+from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
 from petra.engine.submissions import (
     CallerMake,
     Make,
     Submission,
-    of_lost_delivery,
-    of_report,
     of_taken_back,
     of_time,
 )
 from petra.engine.wakes import Wakes
-from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.library import Gathered
+from petra.namespaces import DEFAULT
 from petra.objects import Objects
 from petra.playbook import Playbook
-from petra.store import rows
 from petra.store.base import Store
-from petra.store.errors import FullError, UnavailableError, UncertainError
-from petra.wire import Assignment, frames
 
 _log = logging.getLogger(__name__)
-
-_BESIDE = (frames.Log, frames.Retrying, frames.Checked)
-"""What workers say that makes room for nothing."""
 
 
 class Engine:
@@ -106,47 +101,55 @@ class Engine:
         self.scope = scope or Scope()
         self.store = store
         self.clock: Clock = clock or SystemClock()
+        self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
+        self._inbox = Inbox()
+        self._awaited = AwaitedAnswers()
+        backlog = Backlog(store, self.shards, self.scope)
         self.dispatcher = Dispatcher(
-            self.cache, self.clock, self._lease_expired, lease_s, self.shards.hands_out
-        )
-        self.dispatcher.unfit = self._reported
-        self.dispatcher.pages = self._rows_behind
-        self.dispatcher.secure = self._secure
+            store=store, cache=self.cache, clock=self.clock, inbox=self._inbox, shards=self.shards, backlog=backlog,
+            life=self.life, lease_s=lease_s,
+        )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self.life = Life(self.clock, self._stopped)
-        self._inbox: Inbox[Submission] = Inbox()
         self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
         self._courier = Courier(
-            store, self.cache, self.shards, self.clock, push=self._inbox.push, errand=self.life.errand,
+            store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             unfit=self._unfit, scope=self.scope,
-        )  # fmt: skip
-        self._recovery = Recovery(
-            store, self.dispatcher.offer, self._deliveries_lost, self.dispatcher.adopt, self.scope.holds
         )  # fmt: skip
         self._retention = retention
         self.logs = RunLogs(logs)
         self.retries = Retries(self.clock)
-        self._owner = Owner(
-            gained=lambda shards, in_order: self._recovery.find(shards, in_order=in_order),
-            begun=self._begun,
-            lost=self._shards_lost,
-            kept=self._shards_kept,
-            out=self._out_by_shard,
-        )
         self.objects = objects
-        self._porter = Porter(objects, self.clock, self.life.errand, self._inbox.push_back)
+        self._porter = Porter(objects, self.clock, self.life, self._inbox)
+        refusals = Refusals(self._inbox, self._courier, self.dispatcher)
+        releaser = Releaser(
+            store=store, inbox=self._inbox, courier=self._courier, dispatcher=self.dispatcher, feed=self.feed,
+            refusals=refusals,
+        )  # fmt: skip
+        committer = Committer(
+            store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
+            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock),
+            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self.dispatcher,
+        )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            courier=self._courier, wakes=self._wakes, dispatcher=self.dispatcher, feed=self.feed,
-            pump=self._pump, fenced=self._fenced, errand=self.life.errand, porter=self._porter,
+            courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
+            committer=committer,
         )  # fmt: skip
-        self._awaited = AwaitedAnswers()
+        self._recovery = Recovery(store, backlog, self.dispatcher, self._decider, self.scope)
+        self._handover = self.shards.owner = Handover(
+            recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
+            dispatcher=self.dispatcher, feed=self.feed, inbox=self._inbox, porter=self._porter,
+        )  # fmt: skip
+        self.connections = WorkerConnections(
+            life=self.life, inbox=self._inbox, dispatcher=self.dispatcher, keychains=self.keychains,
+            feed=self.feed, logs=self.logs, retries=self.retries,
+        )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -154,16 +157,16 @@ class Engine:
     async def __aenter__(self) -> Self:
         if self.shards.epochs is None:
             await self._recovery.find(None, in_order=self._handed_back)
-            self._begun()
+            self._handover.begun()
         else:
             await self.store.listen(self._heard)
-            await self.shards.begin(self._owner)
+            await self.shards.begin()
         self._deciding = self.life.errand("decide", self._decider.run())
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
         if self.shards.epochs is not None:
-            self.life.for_ever("shards", lambda: self.shards.hold(self._owner))
+            self.life.for_ever("shards", self.shards.hold)
             self.life.for_ever("lookout", self.lookout.run)
         if self._retention is not None:
             self.life.for_ever("retention", self._retain)
@@ -186,7 +189,7 @@ class Engine:
             await self._deciding
         await self.logs.close()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
-            await self.shards.leave(self._owner)
+            await self.shards.leave()
 
     # Asking
 
@@ -202,6 +205,7 @@ class Engine:
         allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
         gathered: Gathered | None = None,
+        namespace: str = DEFAULT,
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -211,12 +215,14 @@ class Engine:
         program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
-            allow_unsound=allow_unsound,
-            company=await self.catalogue.keep(gathered) if gathered is not None else None,
+            allow_unsound=allow_unsound, namespace=namespace,
+            company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
         asked: list[Any] = ["start", program.digest, start.workload]
         if start.labels or start.company is not None:
             asked += [start.labels, msgspec.to_builtins(start.company)]
+        if namespace != DEFAULT:
+            asked.append({"namespace": namespace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,
@@ -320,16 +326,6 @@ class Engine:
         """Give an execution a command nobody waits for."""
         self._inbox.push(Submission(execution, make))
 
-    async def _through(self, requests: Sequence[Submission]) -> None:
-        """Have requests decided and committed, and wait for that, whatever comes of them."""
-        await self.cache.warm(request.execution for request in requests)
-        answers = []
-        for request in requests:
-            request.answer = asyncio.get_running_loop().create_future()
-            answers.append(request.answer)
-            self._inbox.push(request)
-        await asyncio.gather(*answers, return_exceptions=True)
-
     async def view(self, execution: str) -> Entry:
         """Return an execution to look at; one that another engine acts for is read anew each time.
 
@@ -340,139 +336,17 @@ class Engine:
             return await self.cache.load(execution)
         return await self.cache.read(execution)
 
-    # Workers
-
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
-        """Take a frame of a worker; one that comes when the engine closes is for the next one to ask for again.
-
-        Raises:
-            BreachError: the worker broke the protocol. It is to be dropped, and ``lost`` called.
-        """
-        if not self.life.goes_on():
-            return
-        frame = check(given, greeted=self.dispatcher.greeted(link))
-        self.dispatcher.heard(link)
-        match frame:
-            case frames.Reports():  # what is said most comes first
-                # while there is no room, no more is read from this connection
-                await self._inbox.room()
-                if not self.life.goes_on():
-                    return
-                for report in frame.reports:
-                    self._reported(link, report)
-                return
-            case frames.Credit():
-                self.dispatcher.credit(link, frame.slots)
-            case frames.Heartbeat():
-                self.dispatcher.heartbeat(link, frame.leases)
-            case _:
-                self.keychains.take(link, frame)
-                await self._said(link, frame)
-                if isinstance(frame, _BESIDE):
-                    return
-        await self._pump()
-
-    async def _said(self, link: Link, frame: frames.FromWorker) -> None:
-        """Take what workers say seldom."""
-        match frame:
-            case frames.Hello():
-                self.dispatcher.hello(link, frame)
-                await self.dispatcher.know_again(link)
-                self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
-            case frames.Want():
-                await self.dispatcher.forgot(link, frame.digests, frame.shared)
-            case frames.Drain():
-                self.dispatcher.drain(link)
-            case frames.Bye():
-                self._gone(link, in_order=True)
-            case frames.Log():
-                own = self._own_lines(link, frame)
-                self.feed.printed(own.lines)
-                self.logs.take(link, own)
-            case frames.Retrying():
-                if self.dispatcher.serves(link, frame.execution):
-                    self.retries.take(frame)
-                    self.feed.hint(frame)
-            case _:
-                pass
-
-    def away(self, link: Link) -> None:
-        """A connection broke; its worker may come back with another one, and keeps what it has until its leases run out."""
-        if self.life.goes_on():
-            self._left(link)
-            self.dispatcher.away(link)
-
-    def lost(self, link: Link) -> None:
-        """A connection broke for good."""
-        if self.life.goes_on():
-            self._gone(link)
-
-    def _gone(self, link: Link, *, in_order: bool = False) -> None:
-        self._left(link)
-        self.dispatcher.gone(link, in_order=in_order)
-
-    def _left(self, link: Link) -> None:
-        self.keychains.gone(link)
-        if name := self.dispatcher.name_of(link):
-            self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
-
-    def _reported(self, link: Link, given: frames.RunReport) -> None:
-        counts = self.dispatcher.reporting(link, given)
-        if counts is None:
-            link.send(frames.Ack(parts=[(given.lease, given.part)]))
-        else:
-            self._inbox.push(of_report(link, given, self.dispatcher.holds))
-
-    def _own_lines(self, link: Link, frame: frames.Log) -> frames.Log:
-        """Return the lines of executions that a worker has runs of, or had; others are none of its business."""
-        serves = self.dispatcher.serves
-        return frames.Log(
-            lines=[line for line in frame.lines if serves(link, line.execution)],
-            dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
-        )
-
-    async def _rows_behind(self, after: tuple[str, str, str]) -> list[rows.PendingRow]:
-        """Read what is out, for offers that had no room; not while lost deliveries are among it."""
-        if not self._recovery.is_done:
-            raise UnavailableError("deliveries that were lost are not decided about yet")
-        rows = await self.store.pending(shards=self.shards.mine(), after=after)
-        return [row for row in rows if self.scope.holds(row.execution)]
-
-    def _secure(self, link: Link, made: list[Assignment]) -> None:
-        """Have the leases of a worker elsewhere written down before it gets its assignments: it may outlive us."""
-        self.life.errand("lease", self._place(link, made))
-
-    async def _place(self, link: Link, made: list[Assignment]) -> None:
-        try:
-            written = await self.store.lease(self.dispatcher.unplaced(made))
-        except (UnavailableError, UncertainError, FullError):
-            self.dispatcher.take_back(link, made)
-            await self.clock.sleep(RETRY_S)
-        else:
-            self.dispatcher.placed(link, made, written)
-
-    def _lease_expired(self, row: rows.PendingRow) -> None:
-        self._inbox.push(of_lost_delivery(row))
-
-    async def _deliveries_lost(self, found: Sequence[rows.PendingRow]) -> None:
-        await self._through([of_lost_delivery(row) for row in found])
-
-    async def _pump(self) -> None:
-        """Hand out what workers have room for, unless our shards may be somebody else's by now."""
-        if self.shards.sure and self.life.goes_on():
-            await self.dispatcher.pump()
-
     # Time
 
     async def _time_loop(self) -> None:
         async for executions in self._wakes.due():
-            await self._through([of_time(one) for one in executions])
+            await self._decider.through([of_time(one) for one in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
             await self._courier.look()
             self.dispatcher.sweep()
-            await self._pump()
+            await self.dispatcher.pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
             await self._courier.wait(SWEEP_S)
@@ -495,33 +369,6 @@ class Engine:
         await self.logs.remove(gone)
 
     # Shards
-
-    def _begun(self) -> None:
-        """There is more to act for: runs that were out, timers, letters."""
-        self._recovery.begin()
-        self._wakes.look_again()
-        self._courier.look_soon()
-
-    def _out_by_shard(self) -> Counter[int]:
-        """Count what of each shard is with workers, or came back from them and is not durable yet."""
-        out = self.dispatcher.out()
-        waiting = chain(self._inbox, self._porter)
-        out.update(rows.shard_of(one.execution) for one in waiting if one.part is not None)
-        out.update(map(rows.shard_of, self.cache.busy()))
-        return out
-
-    def _fenced(self, shard: int) -> None:
-        """The store says that a shard is somebody else's."""
-        self.shards.lose([shard], self._owner)
-
-    def _shards_lost(self, shards: Collection[int]) -> None:
-        self.cache.forget(shards)
-        self.dispatcher.forget(shards)
-        self.feed.moved(shards)
-
-    async def _shards_kept(self, shards: Collection[int]) -> None:
-        await self._recovery.find(shards, in_order=True)
-        self._recovery.begin()
 
     def _heard(self, notice: str) -> None:
         if notice == MOVED:

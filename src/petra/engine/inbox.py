@@ -10,38 +10,36 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from typing import Generic, TypeVar
 
 from petra.engine.limits import INBOX_MAX
+from petra.engine.submissions import Submission
 
-T = TypeVar("T")
 
-
-class Inbox(Generic[T]):
-    """A queue of requests with one reader."""
+class Inbox:
+    """A queue of submissions with one reader."""
 
     def __init__(self, most: int = INBOX_MAX) -> None:
         self._most = most
-        self._waiting: deque[T] = deque()
+        self._waiting: deque[Submission] = deque()
         self._some = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
         self._ended = False
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[Submission]:
         yield from self._waiting
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def push(self, request: T) -> None:
+    def push(self, request: Submission) -> None:
         """Take a request at once, full or not."""
         self._waiting.append(request)
         self._some.set()
         if len(self._waiting) >= self._most:
             self._room.clear()
 
-    def push_back(self, requests: list[T]) -> None:
+    def push_back(self, requests: list[Submission]) -> None:
         """Take requests before all others, in their order: they had been taken from here before."""
         self._waiting.extendleft(reversed(requests))
         if requests:
@@ -52,7 +50,7 @@ class Inbox(Generic[T]):
         while len(self._waiting) >= self._most and not self._ended:
             await self._room.wait()
 
-    async def take(self, most: int) -> list[T]:
+    async def take(self, most: int) -> list[Submission]:
         """Wait for something, then return up to ``most`` requests, oldest first; nothing: it is the end."""
         while not self._waiting and not self._ended:
             self._some.clear()
@@ -69,7 +67,7 @@ class Inbox(Generic[T]):
         self._some.set()
         self._room.set()
 
-    def drain(self) -> list[T]:
+    def drain(self) -> list[Submission]:
         """Return everything that waits; nobody will decide it."""
         taken = list(self._waiting)
         self._waiting.clear()

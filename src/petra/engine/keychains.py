@@ -80,18 +80,14 @@ class Keychains:
 
     # What workers say
 
-    def take(self, link: Link, frame: frames.AnyFrame) -> None:
-        """Hear who comes, who goes, and what they miss."""
-        match frame:
-            case frames.Hello():
-                self._workers[link] = frame.pool
-                self._came.set()
-            case frames.Checked():
-                self._take((link, frame.digest), frame.missing)
-            case frames.Drain() | frames.Bye():
-                self.gone(link)
-            case _:
-                pass
+    def came(self, link: Link, pool: str) -> None:
+        """A worker is there that may be asked."""
+        self._workers[link] = pool
+        self._came.set()
+
+    def answered(self, link: Link, frame: frames.Checked) -> None:
+        """A worker says what it misses."""
+        self._take((link, frame.digest), frame.missing)
 
     def gone(self, link: Link) -> None:
         """A worker takes no more work: nobody waits for what it has to say."""

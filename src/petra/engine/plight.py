@@ -36,13 +36,11 @@ def _with_worker(dispatcher: Dispatcher, execution: str, one: Waiting) -> Waitin
     holders = dispatcher.holders(execution, one.token)
     if holders:
         return replace(one, sentence=f"Step '{one.step}' runs on worker {', '.join(holders)}.")
-    pool = dispatcher.waits_in(execution, one.token)
+    pool = dispatcher.offers.waits_in(execution, one.token)
     if pool is None:
         return one
     if dispatcher.is_served(pool):
-        words = (
-            f"Step '{one.step}' waits for room: {_count(dispatcher.waits(pool))} of pool '{pool}'."
-        )
+        words = f"Step '{one.step}' waits for room: {_count(dispatcher.offers.waits(pool))} of pool '{pool}'."
         return replace(one, reason="room", sentence=words, unblocked_by="a worker that has room")
     words = f"Step '{one.step}' waits: {missing(dispatcher, pool)}."
     wanted = f"a worker of pool '{pool.removesuffix(ALONE)}'"
@@ -51,7 +49,7 @@ def _with_worker(dispatcher: Dispatcher, execution: str, one: Waiting) -> Waitin
 
 def missing(dispatcher: Dispatcher, pool: str) -> str:
     """Say that a pool has no worker, how many runs wait for one, and what keeps it away, if anybody knows."""
-    words = f"no worker of pool '{pool.removesuffix(ALONE)}' is connected; {_count(dispatcher.waits(pool))}"
+    words = f"no worker of pool '{pool.removesuffix(ALONE)}' is connected; {_count(dispatcher.offers.waits(pool))}"
     trouble = dispatcher.troubles.get(pool.removesuffix(ALONE))
     return f"{words} ({trouble})" if trouble else words
 

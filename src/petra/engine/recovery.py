@@ -14,10 +14,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
+from petra.engine.backlog import Backlog
+from petra.engine.decider import Decider
+from petra.engine.dispatch import Dispatcher
 from petra.engine.limits import RECOVER_MAX
+from petra.engine.scope import Scope
+from petra.engine.submissions import of_lost_delivery
 from petra.store.base import Store
 from petra.store.rows import PendingRow
 
@@ -26,24 +31,15 @@ class Recovery:
     """Takes up the runs that were out."""
 
     def __init__(
-        self,
-        store: Store,
-        offer: Callable[[PendingRow], None],
-        lose: Callable[[Sequence[PendingRow]], Awaitable[None]],
-        adopt: Callable[[PendingRow], None],
-        holds: Callable[[str], bool] = lambda _: True,
+        self, store: Store, backlog: Backlog, dispatcher: Dispatcher, decider: Decider, scope: Scope
     ) -> None:
-        """Make one; ``offer`` hands a run out, ``lose`` has lost deliveries decided and committed, ``adopt`` lets a worker keep it.
-
-        What ``holds`` says no to is left as it is.
-        """
-        self._holds = holds
+        """Make one; what is not in the scope is left as it is."""
+        self._scope = scope
         self._store = store
-        self._offer = offer
-        self._lose = lose
-        self._adopt = adopt
+        self._dispatcher = dispatcher
+        self._decider = decider
         self._left: deque[PendingRow] = deque()
-        self._lost: deque[PendingRow] = deque()
+        self._lost = backlog.lost
         self._elsewhere: deque[PendingRow] = deque()
         self._some = asyncio.Event()
 
@@ -58,7 +54,7 @@ class Recovery:
         found = self._left if in_order else self._lost
         while page := await self._store.pending(shards=shards, after=after):
             for row in page:
-                if self._holds(row.execution):
+                if self._scope.holds(row.execution):
                     (self._elsewhere if row.lease else found).append(row)
             last = page[-1]
             after = (last.execution, last.pending.run, last.pending.chunk)
@@ -66,9 +62,9 @@ class Recovery:
     def begin(self) -> None:
         """Hand out what was found."""
         while self._elsewhere:
-            self._adopt(self._elsewhere.popleft())
+            self._dispatcher.adopt(self._elsewhere.popleft())
         while self._left:
-            self._offer(self._left.popleft())
+            self._dispatcher.offers.add(self._left.popleft())
         if self._lost:
             self._some.set()
 
@@ -82,3 +78,7 @@ class Recovery:
                     self._lost.popleft()
             self._some.clear()
             await self._some.wait()
+
+    async def _lose(self, lost: Sequence[PendingRow]) -> None:
+        """Have the kernel decide about deliveries that are lost."""
+        await self._decider.through([of_lost_delivery(row) for row in lost])

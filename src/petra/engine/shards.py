@@ -11,8 +11,8 @@ Rule 4: an engine without a name is alone and acts for everything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from typing import Protocol
 
 from petra.clock import Clock, doze
 from petra.engine.limits import LEAVE_S, SHARD_LEASE_S
@@ -24,24 +24,30 @@ MOVED = "shards"
 """The notice that shards are free, or that somebody came or went."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What the engine does when shards come and go."""
+class Owner(Protocol):
+    """Who acts for shards: what is done when they come and go."""
 
-    gained: Callable[[Collection[int], bool], Awaitable[None]]
-    """Find out what is to be taken up; True: the one before left them in order."""
-    begun: Callable[[], None]
-    """They are ours now: act for them."""
-    lost: Callable[[Collection[int]], None]
-    """Forget them at once."""
-    kept: Callable[[Collection[int]], Awaitable[None]]
-    """They were to leave and stay: hand out what was held back."""
-    out: Callable[[], Mapping[int, int]]
-    """How many runs of each shard are with workers."""
+    async def gained(self, shards: Collection[int], *, in_order: bool) -> None:
+        """Find out what is to be taken up; ``in_order``: the one before left them so."""
+
+    def begun(self) -> None:
+        """They are ours now: act for them."""
+
+    def lost(self, shards: Collection[int]) -> None:
+        """Forget them at once."""
+
+    async def kept(self, shards: Collection[int]) -> None:
+        """They were to leave and stay: hand out what was held back."""
+
+    def out(self) -> Mapping[int, int]:
+        """Count what of each shard is with workers, or came back from them and is not durable yet."""
 
 
 class Shards:
     """The shards of one engine. ``epochs`` is None for an engine that is alone."""
+
+    owner: Owner
+    """Who acts for them; an engine that is alone needs none."""
 
     def __init__(
         self, store: Store, clock: Clock, holder: str, *, lease_s: float = SHARD_LEASE_S
@@ -83,44 +89,44 @@ class Shards:
 
     # Holding
 
-    async def hold(self, owner: Owner) -> None:
+    async def hold(self) -> None:
         """Renew, claim and give away, for ever."""
         while True:
             hurry = False
             try:
-                await self.turn(owner)
+                await self.turn()
             except (UnavailableError, UncertainError):
                 hurry = True
             await self._wait(self._lease_s / (30 if hurry or self._leaving else 3))
 
-    async def begin(self, owner: Owner) -> None:
+    async def begin(self) -> None:
         """Come in: take what is free, and let the others know."""
-        await self.turn(owner)
+        await self.turn()
         await self._tell()
 
-    async def turn(self, owner: Owner) -> None:
+    async def turn(self) -> None:
         """Renew what is held, and move towards the fair share."""
         assert self.epochs is not None, "an engine without a name holds no shards"
         began = self._clock.monotonic()
         members = await self._store.enrol(self.holder, lease_s=self._lease_s)
         kept = await self._store.renew_shards(self.holder, self.epochs, lease_s=self._lease_s)
-        self.lose([shard for shard in self.epochs if shard not in kept], owner)
+        self.lose([shard for shard in self.epochs if shard not in kept])
         self._sure_until = began + self._lease_s
         share = -(-SHARDS // max(1, len(members)))
         if len(self.epochs) < share:
-            await self._claim(share - len(self.epochs), owner)
-        await self._give(len(self.epochs) - share, owner)
+            await self._claim(share - len(self.epochs))
+        await self._give(len(self.epochs) - share)
 
-    def lose(self, shards: Collection[int], owner: Owner) -> None:
+    def lose(self, shards: Collection[int]) -> None:
         """Stop acting for shards that somebody else has now."""
         assert self.epochs is not None, "an engine without a name loses no shards"
         gone = [shard for shard in shards if self.epochs.pop(shard, None) is not None]
         for shard in gone:
             self._leaving.pop(shard, None)
         if gone:
-            owner.lost(gone)
+            self.owner.lost(gone)
 
-    async def _claim(self, most: int, owner: Owner) -> None:
+    async def _claim(self, most: int) -> None:
         assert self.epochs is not None, "an engine without a name claims no shards"
         known = await self._store.shards()
         free = [shard for shard in range(SHARDS) if shard not in known or not known[shard].held]
@@ -134,13 +140,13 @@ class Shards:
         }
         for shards, orderly in ((in_order, True), (taken.keys() - in_order, False)):
             if shards:
-                await owner.gained(shards, orderly)
+                await self.owner.gained(shards, in_order=orderly)
                 self.epochs.update({shard: taken[shard] for shard in shards})
-                owner.begun()
+                self.owner.begun()
 
     # Giving away
 
-    async def _give(self, surplus: int, owner: Owner) -> None:
+    async def _give(self, surplus: int) -> None:
         """Choose what leaves, let go of what has no run out any more, keep what takes too long."""
         assert self.epochs is not None, "an engine without a name gives no shards"
         now = self._clock.monotonic()
@@ -149,24 +155,24 @@ class Shards:
         for shard in stay:
             del self._leaving[shard]
         if stay:
-            await owner.kept(stay)
-        out = owner.out()  # as it is now: nothing is handed out between this and the release
+            await self.owner.kept(stay)
+        out = self.owner.out()  # as it is now: nothing is handed out between this and the release
         for shard in sorted(self.epochs, key=lambda shard: (shard in stay, out.get(shard, 0))):
             if len(self._leaving) >= surplus:
                 break
             self._leaving.setdefault(shard, now)
         free = {shard: self.epochs[shard] for shard in self._leaving if not out.get(shard)}
         if free:
-            self.lose(free, owner)
+            self.lose(free)
             await self._store.release_shards(self.holder, free)
             await self._tell()
 
-    async def leave(self, owner: Owner) -> None:
+    async def leave(self) -> None:
         """Give everything back, at the end."""
         if self.epochs is None:
             return
         held = dict(self.epochs)
-        self.lose(held, owner)
+        self.lose(held)
         try:
             await self._store.release_shards(self.holder, held)
             await self._store.enrol(self.holder, lease_s=0.0)

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from petra.clock import Clock
 from petra.engine.cutting import cut_object
+from petra.engine.inbox import Inbox
+from petra.engine.life import Life
 from petra.engine.limits import (
     BRING_AT_ONCE,
     BRING_MAX,
@@ -157,18 +159,11 @@ def _place(reference: dict[str, Any]) -> str:
 class Porter:
     """Brings what decisions lack, and stores what they make."""
 
-    def __init__(
-        self,
-        objects: Objects | None,
-        clock: Clock,
-        errand: Callable[[str, Coroutine[Any, Any, None]], object],
-        again: Callable[[list[Submission]], None],
-    ) -> None:
-        """Make one; ``again`` takes requests that are to be decided now, in their order."""
+    def __init__(self, objects: Objects | None, clock: Clock, life: Life, inbox: Inbox) -> None:
         self._objects = objects
         self._clock = clock
-        self._errand = errand
-        self._again = again
+        self._life = life
+        self._inbox = inbox
         self.shelf = Shelf(objects.name) if objects is not None else None
         self.held: dict[str, list[Submission]] = {}
         """By execution: what waits for an object, or behind what does."""
@@ -199,7 +194,7 @@ class Porter:
             request.brought = Brought(self.shelf)
         self.held[request.execution] = [*before, request]
         self._rested.clear()
-        self._errand("bring", self._bring(request, request.brought, lack))
+        self._life.errand("bring", self._bring(request, request.brought, lack))
 
     async def _bring(self, request: Submission, brought: Brought, lack: NeededError) -> None:
         try:
@@ -209,7 +204,7 @@ class Porter:
             for reference in lack.references:
                 brought.take(reference, brought.refuses(reference) or await self._read(reference))
         finally:
-            self._again(self.held.pop(request.execution))
+            self._inbox.push_back(self.held.pop(request.execution))
             if not self.held:
                 self._rested.set()
 

@@ -33,6 +33,18 @@ class Link(Protocol):
         """Send a frame, in order, without waiting; a broken connection is noticed elsewhere."""
 
 
+class HeardLink(Link, Protocol):
+    """A connection that is listened to."""
+
+    async def receive(self) -> list[frames.AnyFrame]:
+        """Return the frames that have arrived, at least one.
+
+        Raises:
+            LostError: the connection is gone.
+            NonsenseError: the worker says what is no frame.
+        """
+
+
 class Seen(msgspec.Struct, frozen=True):
     """A worker as others are told of it."""
 

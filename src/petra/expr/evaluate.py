@@ -400,25 +400,31 @@ class Compiler:
         if node.operator == "not":
             return lambda frame: not operand(frame)
         apply = negative if node.operator == "-" else positive
+        written, offset = self._source[node.start : node.end], node.start
 
         def run(frame: Frame) -> Value:
             value = operand(frame)
+            if value is None and not frame.exact:
+                return Undefined(written, offset)  # in a gate: not yet
             return frame.lacking(value) if type(value) is Undefined else apply(value)
 
         return _placed(run, node.start)
 
     def _chain(self, node: tree.Chain) -> Run:
         first = self.operand(node.first)
-        rest = [(ARITHMETIC[sign], self.operand(item)) for sign, item in node.rest]
+        rest = [(sign != "~", ARITHMETIC[sign], self.operand(item)) for sign, item in node.rest]
+        written, offset = self._source[node.start : node.end], node.start
 
         def run(frame: Frame) -> Value:
             value = first(frame)
-            for apply, operand in rest:
+            for calculates, apply, operand in rest:
                 other = operand(frame)
                 if type(value) is Undefined:
                     return frame.lacking(value)
                 if type(other) is Undefined:
                     return frame.lacking(other)
+                if calculates and (value is None or other is None) and not frame.exact:
+                    return Undefined(written, offset)  # in a gate: not yet
                 value = apply(frame, value, other)
             return value
 

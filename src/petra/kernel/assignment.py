@@ -99,6 +99,9 @@ def _scope(plan: StepPlan, state: State, run: StepRun, *, everything: bool) -> d
     }
     if plan.reads_time:
         found[NOW] = run.started_at
-    if run.stack and (branch := branch_data(state, view_of(state, run))) is not None:
+    branch = run.within
+    if run.stack:
+        branch = branch_data(state, view_of(state, run))
+    if branch is not None:
         found["branch"] = branch
     return found

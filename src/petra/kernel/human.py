@@ -5,7 +5,8 @@ Rule 2: claiming is compare and set: the second gets a refusal.
 Rule 3: four eyes is checked at claim and at completion, for the actor and for whom they act: on whose behalf, and who
 delegated it. It speaks of everybody who completed any activation or iteration of the other step, and for whom.
 Rule 4: completion is idempotent: the same answer by the same person again is the same answer, also after the end.
-Rule 5: nothing but resume and cancel touches a suspended item; a delegated one that is released goes back.
+Rule 5: nothing but resume and cancel touches a suspended item, and its time stands still; a delegated one that is
+released goes back.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from petra.kernel.fold.tasks import completed_by, names_of
 from petra.kernel.state import State
 from petra.kernel.tasks import item_over
 from petra.kernel.turn import TransformError, Turn
-from petra.kernel.waiting import WorkItem
+from petra.kernel.waiting import ITEM_TIMERS, TIMERS_APART, WorkItem
 from petra.values import canonical
 from petra.wire import Error, Outcome
 
@@ -275,14 +276,35 @@ def _suspend(turn: Turn, item: WorkItem, command: Act) -> None:
     _only_holder(item, command)
     if item.state == "suspended":
         raise _RefusedError("it is suspended already")
-    _changed(turn, item, command, "suspended")
+    _changed(turn, item, command, "suspended", stopped=_timers_of(turn, item))
+
+
+def _timers_of(turn: Turn, item: WorkItem) -> list[str]:
+    """Return the timers of a work item, in the order they were set."""
+    run = turn.state.runs[item.run]
+    waits = (run.chunks[item.chunk] if item.chunk else run).waits
+    place = next(index for index, wait in enumerate(waits) if wait.item == item.id)
+    armed = (turn.state.timers[timer_id] for timer_id in turn.state.timers_of.get(run.id, ()))
+    return [
+        timer.id
+        for timer in armed
+        if timer.kind in ITEM_TIMERS
+        and timer.group == item.chunk
+        and timer.index // TIMERS_APART == place
+    ]
 
 
 def _resume(turn: Turn, item: WorkItem, command: Act) -> None:
     _only_holder(item, command)
     if item.state != "suspended":
         raise _RefusedError("it is not suspended")
-    _changed(turn, item, command, item.resumed_state)
+    timers = [
+        e.NewTimer(
+            id=one.id, due=turn.now + one.due, kind=one.kind, run=one.run, group=one.group, index=one.index
+        )
+        for one in item.stopped
+    ]  # fmt: skip
+    _changed(turn, item, command, item.resumed_state, timers=timers)
 
 
 def _comment(turn: Turn, item: WorkItem, command: Act) -> None:

@@ -15,6 +15,7 @@ from petra.kernel.program import LoopPlan, StepPlan
 from petra.kernel.scope import View
 from petra.kernel.state import derive
 from petra.kernel.turn import TransformError, Turn
+from petra.kernel.waiting import TIMERS_APART
 from petra.wire import Error
 
 DEPTH_MAX = 32
@@ -171,7 +172,7 @@ class _Place:
             attempt=self.attempt,
         )
         timers = []
-        base = index * 1000  # alternatives of one wait keep their timers apart
+        base = index * TIMERS_APART
         if spec.get("due_s") is not None:
             timers.append(self._timer("due", self.turn.now + seconds(spec["due_s"], "due_s"), base))
         if spec.get("remind_s") is not None:

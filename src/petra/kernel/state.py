@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct, field
 
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
+from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error
 
@@ -207,6 +208,8 @@ class StepRun(Struct, gc=False):
     """What iterations set as the output of the branch: the value of the last of them by index, and which it was."""
     began: Began | None = None
     """The definition it goes by, where that is not the execution's of today (S23)."""
+    within: dict[str, Any] | None = None
+    """What ``branch`` is to a compensation: what it was to the run that is undone."""
 
 
 class Group(Struct, gc=False):
@@ -272,6 +275,8 @@ class Undo(Struct, gc=False):
     seen: Seen
     stack: Stack
     began: Began | None = None
+    branch: dict[str, Any] | None = None
+    """What ``branch`` was to it; its groups may be over by the time it is undone."""
 
 
 class State(Struct, gc=False):
@@ -332,6 +337,7 @@ class State(Struct, gc=False):
     """The playbooks that it may call because they lay beside it when it started."""
     labels: dict[str, str] = {}
     """Those that it was started with, beside those of its playbook."""
+    namespace: str = DEFAULT
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

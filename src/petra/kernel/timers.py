@@ -9,7 +9,7 @@ from petra.kernel import events as e
 from petra.kernel.cancel import stop
 from petra.kernel.state import StepRun, counts_of
 from petra.kernel.turn import Turn
-from petra.kernel.waiting import Timer
+from petra.kernel.waiting import TIMERS_APART, Timer
 from petra.wire import Error, Report
 
 
@@ -51,7 +51,7 @@ def _retry(turn: Turn, run: StepRun, timer: Timer) -> None:
 def _item_timer(turn: Turn, run: StepRun, timer: Timer) -> None:
     chunk = run.chunks.get(timer.group)
     holder = chunk or run
-    wait = holder.waits[timer.index // 1000]
+    wait = holder.waits[timer.index // TIMERS_APART]
     item = turn.state.items[wait.item]
     if not item.is_open:
         return
@@ -60,7 +60,7 @@ def _item_timer(turn: Turn, run: StepRun, timer: Timer) -> None:
     elif timer.kind == "remind":
         human.remind(turn, item)
     else:
-        human.escalate(turn, item, item.spec["escalate"][timer.index % 1000])
+        human.escalate(turn, item, item.spec["escalate"][timer.index % TIMERS_APART])
 
 
 _RUN_TIMERS: dict[str, Callable[[Turn, StepRun, Timer], None]] = {

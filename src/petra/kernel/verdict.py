@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from petra.kernel.admission import admits
 from petra.kernel.fold.histories import united
 from petra.kernel.program import StepPlan
 from petra.kernel.scope import View
@@ -44,7 +45,7 @@ def verdict(turn: Turn, plan: StepPlan, group: Group) -> Verdict:
         return _FIRE
     policy = plan.join.on_unreachable
     if group.timed_out and policy == "fail":
-        return Verdict("fail", _sentence(turn, plan, group, _time_is_up(group)))
+        return Verdict("fail", _too_late(turn, plan, group))
     if _holds(turn, plan, group):
         return _FIRE
     why = _time_is_up(group) if group.timed_out else _unreachable(turn, plan, group)
@@ -123,14 +124,30 @@ def _moving(turn: Turn, group: Group) -> Iterator[str]:
             yield other.join
 
 
-def _sentence(turn: Turn, plan: StepPlan, group: Group, why: str) -> str:
-    if plan.join_when is not None:
-        wanted = f"its condition {plan.join_when.text}"
-    elif plan.quorum is not None or (plan.join is not None and plan.join.mode == "any"):
-        wanted = f"a quorum of {_needed(turn, plan, group)} of {group.size} branches"
+def _too_late(turn: Turn, plan: StepPlan, group: Group) -> str:
+    """Say what a join still lacked when its time was up: branches, or, with those there, what held it back."""
+    if not _holds(turn, plan, group):
+        return _sentence(turn, plan, group, _time_is_up(group))
+    tokens = waiting_of(turn, group)
+    if is_blocked(turn, plan, group):
+        why = "branches of an earlier group are still on their way"
+    elif not admits(turn, plan, joined_view(turn, tokens, group.stack, group)):
+        why = f"its gate {'; '.join(guard.text for guard, _ in plan.rules)} is shut"
     else:
-        wanted = f"all {group.size} branches"
-    return f"join '{plan.name}' needs {wanted} and cannot complete: {why}"
+        why = f"one of its resources is busy: {', '.join(name for name, _, _ in plan.resources)}"
+    return f"join '{plan.name}' has {_wanted(turn, plan, group)} but the time is up: {why}"
+
+
+def _sentence(turn: Turn, plan: StepPlan, group: Group, why: str) -> str:
+    return f"join '{plan.name}' needs {_wanted(turn, plan, group)} and cannot complete: {why}"
+
+
+def _wanted(turn: Turn, plan: StepPlan, group: Group) -> str:
+    if plan.join_when is not None:
+        return f"its condition {plan.join_when.text}"
+    if plan.quorum is not None or (plan.join is not None and plan.join.mode == "any"):
+        return f"a quorum of {_needed(turn, plan, group)} of {group.size} branches"
+    return f"all {group.size} branches"
 
 
 def is_blocked(turn: Turn, plan: StepPlan, group: Group) -> bool:

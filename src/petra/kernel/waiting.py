@@ -9,6 +9,12 @@ from msgspec import Struct, field
 LIMITS = frozenset({"join", "lifecycle", "deadline"})
 """The timers that end something which could go on without them."""
 
+ITEM_TIMERS = frozenset({"due", "remind", "escalate"})
+"""The timers of work items."""
+
+TIMERS_APART = 1000
+"""By how much the numbers of timers of two alternatives of one wait differ."""
+
 
 class Timer(Struct, gc=False):
     """Something that happens by itself at a point in time."""
@@ -53,6 +59,8 @@ class WorkItem(Struct, gc=False):
     resumed_state: str = "offered"
     decision: dict[str, Any] | None = None
     past: set[str] = field(default_factory=set)
+    stopped: tuple[Timer, ...] = ()
+    """Its timers while it is suspended: they stand still, each with the seconds it has left as its due."""
 
     @property
     def is_open(self) -> bool:

@@ -11,6 +11,7 @@ from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
+from litestar.params import FromQuery
 
 from petra.desk import Principal
 from petra.server.needs import admit
@@ -20,11 +21,18 @@ from petra.server.resources import (
     acts,
     authoring,
     branches,
+    comparing,
+    definitions,
     docs,
     executions,
+    explaining,
+    iterations,
+    moments,
     objects,
+    overview,
     people,
     playbooks,
+    stories,
     streams,
     system,
     workers,
@@ -35,7 +43,14 @@ AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
     playbooks,
+    definitions,
+    overview,
     executions,
+    explaining,
+    stories,
+    iterations,
+    moments,
+    comparing,
     acts,
     branches,
     people,
@@ -57,6 +72,7 @@ def build(service: Service) -> Litestar:
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
+            "here": Provide(_here, sync_to_thread=False),
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=admit,
@@ -73,6 +89,12 @@ def _who(request: AnyHttpRequest) -> Principal:
     who = request.state.who
     assert isinstance(who, Principal)
     return who
+
+
+def _here(request: AnyHttpRequest, namespace: FromQuery[str | None] = None) -> Principal:
+    """Return who asks, as they stand in the namespace that the address names."""
+    del namespace  # it was looked at when they were let in
+    return _who(request)
 
 
 def _openapi(prefix: str, version: str) -> OpenAPIConfig:

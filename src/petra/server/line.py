@@ -16,12 +16,12 @@ from litestar import WebSocket
 from litestar.exceptions import WebSocketDisconnect
 
 from petra.engine import Engine
-from petra.engine.manners import BreachError
-from petra.engine.news import Notice, Topic
-from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, Hello, decode, encode
+from petra.wire.connection import LostError, NonsenseError
+from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
 
 UNREAD_MAX: Final = 2 * MAX_FRAME
 """Bytes that may wait for a worker to read them."""
+UNREAD: Final = "it does not read what it is sent"
 NORMAL: Final = 1000
 BROKEN: Final = 1008
 """Codes with which a WebSocket is closed: in order, or since the other side broke the rules."""
@@ -65,57 +65,32 @@ class Line:
         with contextlib.suppress(Exception):  # it is gone already
             await self._socket.close(code=BROKEN if why else NORMAL, reason=why[:100])
 
-    async def receive(self) -> AnyFrame:
+    async def receive(self) -> list[AnyFrame]:
         """Return the next frame.
 
         Raises:
-            WebSocketDisconnect: the worker is gone.
-            BreachError: it says what is no frame.
+            LostError: the worker is gone.
+            NonsenseError: it says what is no frame.
         """
-        raw = await self._socket.receive_data(mode="binary")
         try:
-            return decode(raw if isinstance(raw, bytes) else raw.encode())
+            raw = await self._socket.receive_data(mode="binary")
+            return [decode(raw if isinstance(raw, bytes) else raw.encode())]
         except FrameError as error:
-            raise BreachError(str(error)) from None
+            raise NonsenseError(str(error)) from None
+        except (WebSocketDisconnect, OSError) as error:
+            raise LostError(str(error)) from None
 
 
 async def talk(engine: Engine, line: Line, pool: str | None) -> None:
-    """Carry what a worker says to the engine until the connection is gone; ``pool`` is the one it may serve, if not any."""
-    tasks = {
-        asyncio.create_task(line.write()): "it does not read what it is sent",
-        asyncio.create_task(_hear(engine, line, pool)): "",
-    }
+    """Let a worker talk with the engine until its connection is gone; ``pool`` is the one it may serve, if not any."""
+    hearing = asyncio.create_task(engine.connections.converse(line, pool=pool))
+    writing = asyncio.create_task(line.write())
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({hearing, writing}, return_when=asyncio.FIRST_COMPLETED)
+        why = UNREAD if line.overrun else await hearing if hearing.done() else ""
     finally:
-        for task in tasks:
+        for task in (hearing, writing):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    first = next(iter(done))
-    why = tasks[first] if first.exception() is None else _broke(first.exception())
-    if why:
-        engine.feed.tell(
-            Topic.WORKERS, Notice(about="trouble", text=f"a worker was dropped: {why}")
-        )
-        engine.lost(line)
-    else:
-        engine.away(line)
+        await asyncio.gather(hearing, writing, return_exceptions=True)
+    engine.connections.ended(line, why)
     await line.close(why)
-
-
-async def _hear(engine: Engine, line: Line, pool: str | None) -> None:
-    with contextlib.suppress(WebSocketDisconnect):
-        while True:
-            frame = await line.receive()
-            if pool is not None and isinstance(frame, Hello) and frame.pool != pool:
-                raise BreachError(f"its token is for pool '{pool}', and it came for '{frame.pool}'")
-            await engine.receive(line, frame)
-
-
-def _broke(error: BaseException | None) -> str:
-    """Say why a worker is dropped; nothing, if only its connection broke."""
-    if isinstance(error, BreachError):
-        return str(error)
-    if error is None or isinstance(error, WebSocketDisconnect | OSError):
-        return ""
-    raise error

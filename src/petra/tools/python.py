@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar, cast
 
@@ -69,17 +69,17 @@ class PythonTool:
         self._threads = Threads(self._settings.threads)
         self._environments = Environments()
 
-    async def run(self, fields: Python, context: ToolContext) -> Outcome:
+    def run(self, fields: Python, context: ToolContext) -> Coroutine[Any, Any, Outcome]:
         """Run the code once."""
         _check(fields)
         where = context.spec.get("isolation") or "thread"
         if context.spec.get("python") is not None:
-            return await self._apart(fields, context)
+            return self._apart(fields, context)
         if where == "process":
-            return await self._in_process(fields, context)
+            return self._in_process(fields, context)
         if where != "thread":
             raise ToolError("client_error", f"isolation is '{where}'; it takes thread or process")
-        return await self._in_thread(fields, context)
+        return self._in_thread(fields, context)
 
     def stuck(self) -> int:
         """Return how many threads run on for tasks that were given up."""

@@ -8,7 +8,7 @@ that is called without arguments. A module is imported when its kind is first us
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import isawaitable
@@ -116,13 +116,15 @@ class Registry:
         names: frozenset[str] | None = found(fields)
         return names
 
-    async def attempt(self, kind: str, fields: Mapping[str, Any], context: ToolContext) -> Outcome:
+    def attempt(
+        self, kind: str, fields: Mapping[str, Any], context: ToolContext
+    ) -> Coroutine[Any, Any, Outcome]:
         """Run one attempt of a task of this kind."""
         try:
             tool = self.tool(kind)
         except ToolError as error:
-            return failed(error.kind, error.message, scrub=context.scrub)
-        return await attempt(tool, fields, context)
+            return _refused(error, context)
+        return attempt(tool, fields, context)
 
     async def close(self) -> None:
         """Close what the tools hold open: connections, pools, threads."""
@@ -147,6 +149,10 @@ class Registry:
         close = get_close_matches(kind, list(self), n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"known kinds: {', '.join(self)}"
         raise ToolError("client_error", f"no tool of kind '{kind}'; {hint}")
+
+
+async def _refused(error: ToolError, context: ToolContext) -> Outcome:
+    return failed(error.kind, error.message, scrub=context.scrub)
 
 
 def learn_plug_ins() -> None:

@@ -1,7 +1,8 @@
 """Threads for what blocks: daemon threads, made when none is idle, reused afterwards.
 
 Unlike an executor of the standard library, nothing ever waits for a thread that does not come back: the
-caller can be cancelled, further work gets another thread, and the process can end.
+caller can be cancelled, further work gets another thread, and the process can end. Threads that end together wake the
+loop once: waking it is a call to the system, and costs more than most of what runs here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import contextvars
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
@@ -34,6 +36,19 @@ def _as_error(caught: BaseException) -> Exception:
     return ToolError("unknown", f"{type(caught).__name__} was raised in a thread")
 
 
+class _Back:
+    """A call on its way back from its thread."""
+
+    __slots__ = ("error", "future", "is_back", "result", "was_given_up")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self.future = future
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.is_back = False
+        self.was_given_up = False
+
+
 class Threads:
     """A pool of threads; to be used from one event loop."""
 
@@ -42,6 +57,9 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._back: deque[_Back] = deque()
+        self._woken = False
+        """Whether the loop has been told, and has not looked yet."""
         self.stuck = 0
         """Threads that still run for callers who have given up."""
 
@@ -58,16 +76,14 @@ class Threads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         inside = contextvars.copy_context().run
-        back: list[bool] = []  # whether the thread came back, or was given up first
+        back = _Back(future)
 
         def work() -> None:
             try:
-                result, error = inside(function), None
+                back.result = inside(function)
             except BaseException as caught:  # noqa: BLE001 - it belongs to the caller
-                result, error = None, _as_error(caught)
-            # A loop that is closed has nobody left who waits.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._came_back, back, future, result, error)
+                back.error = _as_error(caught)
+            self._come_back(loop, back)
 
         self._take_thread()
         self._calls.put(work)
@@ -78,9 +94,9 @@ class Threads:
                 await self._stopped(future, stop)
                 if future.done() and not future.cancelled():
                     future.exception()  # seen, so that nobody reports it as forgotten
-            if not back:
+            if not back.is_back:
                 self.stuck += 1
-                back.append(False)
+                back.was_given_up = True
             raise
 
     async def _stopped(self, future: asyncio.Future[Any], stop: Callable[[], object]) -> None:
@@ -115,18 +131,32 @@ class Threads:
         self._threads.append(thread)
         thread.start()
 
-    def _came_back(
-        self, back: list[bool], future: asyncio.Future[Any], result: Any, error: Any
-    ) -> None:
-        self._idle += 1
-        self.stuck -= len(back)
-        back.append(True)
-        if future.done():
+    def _come_back(self, loop: asyncio.AbstractEventLoop, back: _Back) -> None:
+        """Tell the loop that a call has ended; in the thread that made it."""
+        self._back.append(
+            back
+        )  # first: whoever finds the loop told relies on its looking afterwards
+        if self._woken:
             return
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
+        self._woken = True
+        # A loop that is closed has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._take_back)
+
+    def _take_back(self) -> None:
+        """Hand on what has ended since the loop was told."""
+        self._woken = False  # first: what ends from here on tells the loop again
+        while self._back:
+            back = self._back.popleft()
+            self._idle += 1
+            self.stuck -= back.was_given_up
+            back.is_back = True
+            if back.future.done():
+                continue
+            if back.error is None:
+                back.future.set_result(back.result)
+            else:
+                back.future.set_exception(back.error)
 
     def _serve(self) -> None:
         while (work := self._calls.get()) is not None:

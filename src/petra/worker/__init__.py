@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from petra.worker.transport import ClosedError, InProcess, LostError, Transport, in_process
+from petra.wire.connection import LostError
+from petra.worker.transport import ClosedError, InProcess, Transport, in_process
 
 if TYPE_CHECKING:
     from petra.worker.worker import Connect, Offer, Worker

@@ -17,8 +17,9 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
-from petra.worker.transport import ClosedError, LostError, NonsenseError
+from petra.worker.transport import ClosedError
 
 SUBPROTOCOL: Final = "petra.worker.1"
 AHEAD_MAX: Final = 1_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -95,21 +95,22 @@ class Runner:
 
     async def run(self, work: Work) -> RunReport:
         """Run an assignment to its end; return its report, or the last part of it."""
-        try:
-            return await self._run(work)
-        finally:
-            work.end_all()
-
-    async def _run(self, work: Work) -> RunReport:
         given = work.given
-        if given.gather is not None:
-            return report_of(given, await self._gather(work, given.gather))
-        if not given.iterations:
+        try:
+            if given.gather is not None:
+                return report_of(given, await self._gather(work, given.gather))
+            if given.iterations:
+                return await self._loop(work)
             made = await self._pipeline(work, None)
             report, _ = await finish(
                 made, work.ready, self._stored(work), self._scrubber, total=given.total
             )
             return report_of(given, report)
+        finally:
+            work.end_all()
+
+    async def _loop(self, work: Work) -> RunReport:
+        given = work.given
         work.parts.pages = self._pages(work)
         width = given.width if given.more else min(given.width, len(given.iterations))
         if width <= 1:
@@ -267,7 +268,11 @@ class Runner:
         if work.ready.used:
             await work.ready.secrets.prepare(work.ready.used)
         machine = self._machine(work, iteration)
-        return await self._go_on(work, machine, machine.start())
+        part = work.part()
+        try:
+            return await self._drive(work, machine, part, machine.start())
+        finally:
+            work.end(part)
 
     def _machine(self, work: Work, iteration: Iteration | None) -> Machine:
         ready, given = work.ready, work.given
@@ -363,7 +368,7 @@ class Runner:
             message = self._scrubber.scrub(error.message)
             error_of = Error(kind=error.kind, message=message, retryable=error.kind in RETRYABLE)
             return Outcome(status="error", error=error_of)
-        outcome = await self._attempt(work, run, part, objects)
+        outcome = self._clean(await self._attempt(work, run, part, objects))
         if _kind(outcome) == "auth" and not part.is_set():
             names = work.ready.uses[run.task.name] | _named(run.fields)
             if names and await work.ready.secrets.renew(names):
@@ -371,7 +376,7 @@ class Runner:
                     again = _rendered_again(work, run)
                 except (ExpressionError, UnreadableError):
                     return outcome
-                outcome = await self._attempt(work, again, part, objects)
+                outcome = self._clean(await self._attempt(work, again, part, objects))
         return outcome
 
     def _reads(self, run: NextAttempt) -> frozenset[str] | None:
@@ -399,9 +404,9 @@ class Runner:
                 for reference, one in zip(wanted, found, strict=True):
                     run.follow.put(reference, one)
 
-    async def _attempt(
+    def _attempt(
         self, work: Work, run: NextAttempt, part: Cancellation, objects: Objects | None
-    ) -> Outcome:
+    ) -> Coroutine[Any, Any, Outcome]:
         context = ToolContext(
             args=run.args,
             scope=run.scope,
@@ -418,13 +423,15 @@ class Runner:
         attempt = self._tools.attempt(run.task.kind, run.fields, context)
         limit = run.spec.get("timeout_s")
         if isinstance(limit, int | float) and limit > 0:
-            outcome = await self._limited(attempt, limit, run, part)
-        else:
-            outcome = await attempt
-        return self._clean(outcome)
+            return self._limited(attempt, limit, run, part)
+        return attempt
 
     async def _limited(
-        self, attempt: Any, limit: float, run: NextAttempt, part: Cancellation
+        self,
+        attempt: Coroutine[Any, Any, Outcome],
+        limit: float,
+        run: NextAttempt,
+        part: Cancellation,
     ) -> Outcome:
         """Wait for an attempt no longer than its ``timeout_s``, by the worker's clock."""
         task = asyncio.ensure_future(attempt)

@@ -14,8 +14,8 @@ import threading
 from queue import Empty, SimpleQueue
 from typing import Final
 
+from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import AnyFrame, FrameError, Unpacker, pack
-from petra.worker.transport import LostError, NonsenseError
 
 SEND_TIMEOUT_S: Final = 60.0
 """A peer that takes nothing for so long counts as gone."""

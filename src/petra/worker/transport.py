@@ -12,15 +12,8 @@ from collections import deque
 from typing import Protocol
 
 from petra.errors import PetraError
+from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import AnyFrame, FrameError, decode, encode
-
-
-class LostError(PetraError):
-    """The connection is gone; another may be had."""
-
-
-class NonsenseError(LostError):
-    """The other end says what is no frame; nothing after it can be trusted."""
 
 
 class ClosedError(PetraError):

@@ -29,6 +29,7 @@ from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, Report
 from petra.wire import frames as f
+from petra.wire.connection import LostError
 from petra.worker.heart import Heart
 from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
@@ -36,7 +37,7 @@ from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
 from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
-from petra.worker.transport import ClosedError, LostError, Transport
+from petra.worker.transport import ClosedError, Transport
 from petra.worker.work import Work
 
 Connect = Callable[[], Awaitable[Transport]]

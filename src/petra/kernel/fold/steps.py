@@ -84,6 +84,7 @@ def _joined_run(state: State, event: e.StepStarted) -> StepRun:
         merged=first.merged if first else (),
         compensates=event.compensates,
         began=undone.began if undone else None,
+        within=undone.branch if undone else None,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import count
+from petra.kernel.scope import branch_data, view_of
 from petra.kernel.state import Activation, State, StepRun, Undo
 from petra.wire import Error
 
@@ -31,7 +32,8 @@ def remember(state: State, run: StepRun, activation: Activation, event: e.StepEn
         count(state, "done")
         if event.undoable:
             seen = {**run.seen, run.step: activation}
-            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began))
+            branch = branch_data(state, view_of(state, run)) if run.stack else None
+            state.undo.append(Undo(run.step, run.id, run.args, seen, run.stack, run.began, branch))
         elif state.phase == "normal":
             state.not_compensated[run.step] = None
         if not event.produced and state.phase == "normal":

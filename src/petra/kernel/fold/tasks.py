@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from petra.kernel import events as e
 from petra.kernel.fold.tokens import timers, withdraw_items
 from petra.kernel.fold.waits import keep, leave, place_of, take_out, wait_for, wait_to_retry
@@ -98,6 +100,10 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
     state.touched_items[item.id] = None
     if event.act == "suspend":
         item.resumed_state = item.state
+        _stop(state, item, event.stopped)
+    elif event.act == "resume":
+        item.stopped = ()
+        timers(state, event.timers)
     if event.act == "complete":
         completed(state, item, event)
     item.state = event.state  # type: ignore[assignment]
@@ -113,6 +119,16 @@ def item_changed(state: State, event: e.ItemChanged) -> None:
         item.decision = {"action": event.reason, "data": event.data, "actor": event.actor}
     if event.assignees is not None:
         item.spec = {**item.spec, "assignees": event.assignees}
+
+
+def _stop(state: State, item: WorkItem, ids: list[str]) -> None:
+    """Let the timers of a work item stand still (none where an older log let them go on)."""
+    found = [state.timers[timer_id] for timer_id in ids]
+    item.stopped = tuple(
+        structs.replace(timer, due=max(0.0, timer.due - state.now)) for timer in found
+    )
+    for timer in found:
+        state.drop_timer(timer.id)
 
 
 def completed(state: State, item: WorkItem, event: e.ItemChanged) -> None:

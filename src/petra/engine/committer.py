@@ -1,0 +1,176 @@
+"""The committer: what was decided becomes durable, in one transaction, and only then is released.
+
+Rule 1: a batch that the store does not take as a whole is stored change by change; what cannot be stored alone is the
+trouble, and fails alone.
+Rule 2: a change that the store refuses was decided on another state than the stored one: that state is dropped, and
+what had been decided on it is decided anew.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from petra.clock import Clock
+from petra.engine.batches import Batches
+from petra.engine.cache import Cache
+from petra.engine.changes import Draft
+from petra.engine.dispatch import Dispatcher
+from petra.engine.feed import Feed
+from petra.engine.inbox import Inbox
+from petra.engine.limits import RETRY_S
+from petra.engine.refusals import Refusals
+from petra.engine.release import Releaser
+from petra.engine.shards import Shards
+from petra.engine.shelf import Porter
+from petra.engine.trouble import one_by_one
+from petra.kernel import commands as c
+from petra.store import rows
+from petra.store.base import ChangeFate, Fate, Store
+from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
+
+_log = logging.getLogger(__name__)
+
+
+class Committer:
+    """Makes drafts durable."""
+
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        shards: Shards,
+        cache: Cache,
+        inbox: Inbox,
+        batches: Batches,
+        porter: Porter,
+        feed: Feed,
+        refusals: Refusals,
+        releaser: Releaser,
+        dispatcher: Dispatcher,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._shards = shards
+        self._cache = cache
+        self._inbox = inbox
+        self._batches = batches
+        self._porter = porter
+        self._feed = feed
+        self._refusals = refusals
+        self._releaser = releaser
+        self._dispatcher = dispatcher
+
+    def prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
+        usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
+        for key in drafts.keys() - usable.keys():
+            self._again(drafts[key])
+        try:
+            return usable, self._batches.make(usable.values())
+        except Exception:  # noqa: BLE001 - one of them is the trouble
+            return self._without_trouble(usable)
+
+    def _without_trouble(
+        self, drafts: dict[str, Draft]
+    ) -> tuple[dict[str, Draft], rows.Batch | None]:
+        """Leave out the drafts whose rows cannot be made."""
+        made: dict[str, Draft] = {}
+        for key, draft in drafts.items():
+            try:
+                self._batches.make([draft])
+            except Exception as error:  # noqa: BLE001 - this is the one
+                self._unstorable(draft, error)
+            else:
+                made[key] = draft
+        return made, self._batches.make(made.values())
+
+    async def commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
+        """Make drafts durable by their transaction, release what came of them, and have it handed out."""
+        if batch is not None:
+            await self._porter.store(made for draft in usable.values() for made in draft.made)
+            try:
+                outcomes = await self._stored(batch)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - something in it cannot be stored
+                outcomes = await self._each_stored(usable, batch, error)
+            for outcome in outcomes:
+                if outcome.fate is not Fate.APPLIED:
+                    self._not_applied(usable.pop(outcome.execution), outcome)
+        await self._releaser.release(list(usable.values()))
+        await self._dispatcher.pump()
+
+    async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
+        while True:
+            try:
+                return (await self._store.commit(batch)).outcomes
+            except (UncertainError, UnavailableError, FullError) as error:
+                _log.warning("nothing is acknowledged until this is over: %s", error)
+                await self._clock.sleep(RETRY_S)  # the same batch again is safe
+
+    async def _each_stored(
+        self, usable: dict[str, Draft], batch: rows.Batch, met: Exception
+    ) -> tuple[ChangeFate, ...]:
+        """Store change by change what could not be stored together; what cannot be stored alone is left out."""
+        _log.warning("a batch is stored change by change, for all of it cannot be stored: %s", met)
+        outcomes: tuple[ChangeFate, ...] = ()
+        for execution, part in one_by_one(batch):
+            try:
+                outcomes += await self._stored(part)
+            except StoreError:
+                raise
+            except Exception as error:
+                troubled = [usable.pop(execution)] if execution else _pop_unborn(usable)
+                if any(
+                    isinstance(r.make(0.0), c.RaiseIncident)
+                    for d in troubled
+                    for r, _ in d.requests
+                ):
+                    raise  # nothing can be stored any more, not even that
+                self._batches.forget(batch.playbooks)
+                for draft in troubled:
+                    self._unstorable(draft, error)
+        return outcomes
+
+    def _unstorable(self, draft: Draft, error: Exception) -> None:
+        """What was decided for an execution cannot be stored: find out which command is the trouble."""
+        draft.entry.busy -= 1
+        self._cache.drop(draft.entry.state.id)
+        self._feed.stirred(draft.entry.state.id)
+        if len(draft.requests) == 1:
+            self._refusals.give_up(draft.requests[0][0], error)
+            return
+        for request, _ in draft.requests:
+            request.alone = True
+            self._inbox.push(request)
+
+    def _not_applied(self, draft: Draft, outcome: ChangeFate) -> None:
+        """Answer what was answered before or cannot be; decide the rest anew, on the stored state."""
+        draft.entry.busy -= 1
+        self._cache.drop(outcome.execution)
+        self._feed.stirred(outcome.execution)
+        fenced = outcome.fate is Fate.FENCED
+        if fenced:
+            self._shards.lose([rows.shard_of(outcome.execution)])
+        known = {answer.command: answer for answer in outcome.answers}
+        for request, _ in draft.requests:
+            if request.command in known:
+                self._refusals.answer_again(request, known[request.command])
+            elif outcome.version and request.program is not None and not fenced:
+                self._refusals.taken(request)
+            else:
+                self._inbox.push(request)
+
+    def _again(self, draft: Draft) -> None:
+        """Decide anew what was decided against a state that is not the stored one."""
+        draft.entry.busy -= 1
+        self._feed.stirred(draft.entry.state.id)
+        for request, _ in draft.requests:
+            self._inbox.push(request)
+
+
+def _pop_unborn(drafts: dict[str, Draft]) -> list[Draft]:
+    """Take out the drafts of executions that were not begun: a refusal is all there is of them."""
+    keys = [key for key, draft in drafts.items() if draft.created and not draft.lines]
+    return [drafts.pop(key) for key in keys]

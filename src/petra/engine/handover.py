@@ -1,0 +1,61 @@
+"""The handover of shards: what an engine does when it gains some, loses some, or keeps what was to leave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import chain
+
+from petra.engine.cache import Cache
+from petra.engine.courier import Courier
+from petra.engine.dispatch import Dispatcher
+from petra.engine.feed import Feed
+from petra.engine.inbox import Inbox
+from petra.engine.recovery import Recovery
+from petra.engine.shelf import Porter
+from petra.engine.wakes import Wakes
+from petra.store.rows import shard_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """Acts for the shards of an engine (``petra.engine.shards.Owner``)."""
+
+    recovery: Recovery
+    wakes: Wakes
+    courier: Courier
+    cache: Cache
+    dispatcher: Dispatcher
+    feed: Feed
+    inbox: Inbox
+    porter: Porter
+
+    async def gained(self, shards: Collection[int], *, in_order: bool) -> None:
+        """Find out what of them was out, before acting for them."""
+        await self.recovery.find(shards, in_order=in_order)
+
+    def begun(self) -> None:
+        """There is more to act for: runs that were out, timers, letters."""
+        self.recovery.begin()
+        self.wakes.look_again()
+        self.courier.look_soon()
+
+    def lost(self, shards: Collection[int]) -> None:
+        """Forget what is somebody else's now."""
+        self.cache.forget(shards)
+        self.dispatcher.offers.forget(shards)
+        self.feed.moved(shards)
+
+    async def kept(self, shards: Collection[int]) -> None:
+        """Hand out what was held back."""
+        await self.recovery.find(shards, in_order=True)
+        self.recovery.begin()
+
+    def out(self) -> Counter[int]:
+        """Count what of each shard is with workers, or came back from them and is not durable yet."""
+        out = self.dispatcher.out()
+        waiting = chain(self.inbox, self.porter)
+        out.update(shard_of(one.execution) for one in waiting if one.part is not None)
+        out.update(map(shard_of, self.cache.busy()))
+        return out

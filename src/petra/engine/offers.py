@@ -1,0 +1,134 @@
+"""Offers: assignments that wait for a worker of their pool.
+
+Rule 1: memory holds so many for each pool; what is beyond that is a row of the store, and is read when there is room.
+Rule 2: an offer that nobody wants any more is marked, and left out when its turn comes.
+Rule 3: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Collection
+
+from petra.engine.backlog import Backlog
+from petra.engine.leases import Leases
+from petra.engine.limits import OFFERS_MAX, SUSPECTS_MAX
+from petra.engine.workers import ALONE, Queued, mark, remember
+from petra.kernel import Program
+from petra.store.errors import UnavailableError
+from petra.store.rows import PendingRow, shard_of
+from petra.wire import Assignment
+
+
+class Offers:
+    """What is up for the workers of each pool."""
+
+    def __init__(self, leases: Leases, backlog: Backlog) -> None:
+        self._leases = leases
+        self._backlog = backlog
+        self.waiting: dict[str, deque[Queued]] = {}
+        self.more: set[str] = set()
+        """Pools of which there are rows that had no room."""
+        self.alone: set[str] = set()
+        """Pools that have workers for one run at a time."""
+        self._by_run: dict[tuple[str, str], list[Queued]] = {}
+        self._losing: OrderedDict[str, None] = OrderedDict()
+        """Deliveries that were lost; what is decided about them may not be durable yet."""
+        self._suspects: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    # Asking
+
+    def waits(self, pool: str) -> int:
+        """Return how many assignments wait for a worker of a pool."""
+        return len(self.waiting.get(pool, ()))
+
+    def waits_in(self, execution: str, run: str) -> str | None:
+        """Return the pool in which a run waits for a worker, if it does."""
+        offers = self._by_run.get((execution, run))
+        return self._pool_of(offers[0].row) if offers else None
+
+    def _pool_of(self, row: PendingRow) -> str:
+        """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
+        pool = row.pending.pool
+        if self._suspects and pool in self.alone:
+            return pool + ALONE if (row.execution, row.pending.run) in self._suspects else pool
+        return pool
+
+    # Putting up and taking away
+
+    def add(
+        self, row: PendingRow, given: Assignment | None = None, program: Program | None = None
+    ) -> None:
+        """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
+        offer = Queued(row, given, program)
+        pool = self._pool_of(row)
+        waiting = self.waiting.setdefault(pool, deque())
+        if len(waiting) >= OFFERS_MAX:
+            self.more.add(pool)  # it is a row, and will be found there
+            return
+        waiting.append(offer)
+        self._by_run.setdefault((row.execution, row.pending.run), []).append(offer)
+
+    async def refill(self, pool: str, waiting: deque[Queued]) -> None:
+        """Take up rows that there was no room for, if half of what waited is gone.
+
+        Those who look meanwhile do with what there is.
+        """
+        if len(waiting) >= OFFERS_MAX // 2:
+            return
+        self.more.discard(pool)
+        after = ("", "", "")
+        try:
+            while len(waiting) < OFFERS_MAX and (page := await self._backlog.behind(after)):
+                for row in page:
+                    if self._pool_of(row) == pool and self._is_left(row):
+                        self.add(row)  # beyond the room there is, it is left for another time
+                after = (page[-1].execution, page[-1].pending.run, page[-1].pending.chunk)
+            if page:
+                self.more.add(pool)
+        except UnavailableError:
+            self.more.add(pool)
+
+    def _is_left(self, row: PendingRow) -> bool:
+        """Tell whether a row is neither with a worker nor up for one, nor was just lost."""
+        offers = self._by_run.get((row.execution, row.pending.run), ())
+        up = any(one.row.pending == row.pending and not one.gone for one in offers)
+        return not up and not self._leases.is_out(row) and mark(row) not in self._losing
+
+    def taken(self, offer: Queued) -> None:
+        """An offer has left its queue."""
+        key = (offer.row.execution, offer.row.pending.run)
+        beside = self._by_run[key]
+        if len(beside) == 1:
+            del self._by_run[key]
+        else:
+            beside.remove(offer)
+
+    def withdraw(self, execution: str, run: str) -> None:
+        """Nobody wants a run any more."""
+        for offer in self._by_run.get((execution, run), ()):
+            offer.gone = True
+
+    def done(self, row: PendingRow) -> None:
+        """The work is done: so is the same delivery, if it was found again among the rows."""
+        for offer in self._by_run.get((row.execution, row.pending.run), ()):
+            offer.gone = offer.gone or offer.row.pending == row.pending
+
+    def forget(self, shards: Collection[int]) -> None:
+        """Withdraw what another engine hands out now; it may be done when a shard comes back."""
+        for (execution, _), offers in self._by_run.items():
+            if shard_of(execution) in shards:
+                for offer in offers:
+                    offer.gone = True
+
+    # Losing
+
+    def lost(self, row: PendingRow) -> None:
+        """A delivery was lost: it is not to be found again among the rows before the kernel has decided about it."""
+        remember(self._losing, mark(row))
+
+    def suspect(self, row: PendingRow) -> None:
+        """Note that a run was lost with its worker, which may be its doing."""
+        self._suspects[row.execution, row.pending.run] = None
+        while len(self._suspects) > SUSPECTS_MAX:
+            self._suspects.popitem(last=False)

@@ -1,0 +1,54 @@
+"""Refusals: what whoever asked is told when nothing new comes of a submission.
+
+It was answered before, its execution is there already, or it cannot be carried out (``petra.engine.trouble``).
+"""
+
+from __future__ import annotations
+
+from petra.engine.answers import Answered, known_answer
+from petra.engine.courier import TAKEN, Courier
+from petra.engine.dispatch import Dispatcher
+from petra.engine.inbox import Inbox
+from petra.engine.submissions import Submission
+from petra.engine.trouble import incident, told, words
+from petra.errors import PetraError, UsageError
+from petra.store import rows
+from petra.wire import frames
+
+
+class Refusals:
+    """Tells whoever asked, and removes the letter, if it came with one."""
+
+    def __init__(self, inbox: Inbox, courier: Courier, dispatcher: Dispatcher) -> None:
+        self._inbox = inbox
+        self._courier = courier
+        self._dispatcher = dispatcher
+
+    def give_up(self, request: Submission, error: Exception) -> None:
+        """Nothing comes of a request: say so to who asked, or in the log."""
+        said = incident(request, error)
+        request.fail(told(request, error))
+        if said is not None:
+            self._inbox.push(said)
+        elif request.part is not None:
+            link, lease, number = request.part
+            self._dispatcher.settled(link, lease, number)
+            link.send(frames.Ack(parts=[(lease, number)]))
+        # a letter that a bug of ours keeps from being carried out stays, for a version without it
+        if request.letter and (request.command or isinstance(error, PetraError)):
+            self._courier.refuse(request, words(error))
+
+    def answer_again(self, request: Submission, known: rows.Answer) -> None:
+        """Give the answer that was given before, or say that this is another question."""
+        try:
+            request.reply(known_answer(known, request.request))
+        except UsageError as error:
+            request.fail(error)
+        if request.letter:
+            self._courier.discard(request)
+
+    def taken(self, request: Submission) -> None:
+        """There is an execution of that id, so it cannot be started."""
+        request.reply(Answered(request.execution, TAKEN))
+        if request.letter:
+            self._courier.refuse(request, TAKEN)

@@ -1,0 +1,114 @@
+"""Release: what was decided is durable now, so it is told, carried out, answered and acknowledged.
+
+Rule 1: nothing comes here before it is durable (``petra.engine.committer``).
+Rule 2: whatever is lost here is found again: assignments are rows, letters lie in the store, a report that is not
+acknowledged comes again, and who waits for an answer asks again.
+"""
+
+from __future__ import annotations
+
+from petra.engine.answers import Answered
+from petra.engine.changes import Draft
+from petra.engine.courier import Courier
+from petra.engine.dispatch import Dispatcher
+from petra.engine.feed import Feed
+from petra.engine.inbox import Inbox
+from petra.engine.news import Told
+from petra.engine.refusals import Refusals
+from petra.engine.submissions import Submission
+from petra.engine.workers import Link
+from petra.store import rows
+from petra.store.base import Store
+from petra.store.errors import UnavailableError
+from petra.wire import frames
+
+
+class Releaser:
+    """Carries out what is durable, and says so."""
+
+    def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
+        self,
+        *,
+        store: Store,
+        inbox: Inbox,
+        courier: Courier,
+        dispatcher: Dispatcher,
+        feed: Feed,
+        refusals: Refusals,
+    ) -> None:
+        self._store = store
+        self._inbox = inbox
+        self._courier = courier
+        self._dispatcher = dispatcher
+        self._feed = feed
+        self._refusals = refusals
+
+    async def release(self, drafts: list[Draft]) -> None:
+        """What was decided is durable: carry it out and say so."""
+        acks: dict[Link, list[tuple[str, int]]] = {}
+        for draft in drafts:
+            entry = draft.entry
+            entry.busy -= 1
+            self._tell(draft)
+            self._carry_out(draft)
+            if draft.taken:
+                self._courier.closed(draft.taken)
+            for request, refused in draft.requests:
+                if request.part is not None:
+                    link, lease, number = request.part
+                    acks.setdefault(link, []).append((lease, number))
+                if refused and request.command and not (draft.lines or request.letter):
+                    await self._refused(request, Answered(entry.state.id, refused, draft.version))
+                elif request.answer is not None:
+                    request.reply(Answered(entry.state.id, refused, draft.version))
+        for link, parts in acks.items():
+            link.send(frames.Ack(parts=parts))
+        for draft in drafts:
+            for letter in draft.letters:
+                await self._courier.take(letter)
+
+    async def _refused(self, request: Submission, answered: Answered) -> None:
+        """Refuse a command, unless it was carried out before: asked twice at once, it refuses itself."""
+        try:
+            known = await self._store.answer(request.command)
+        except UnavailableError:
+            self._inbox.push(request)
+            return
+        if known is not None:
+            self._refusals.answer_again(request, known)
+        else:
+            request.reply(answered)
+
+    def _tell(self, draft: Draft) -> None:
+        """Tell whoever listens what is durable now."""
+        change, feed = draft.change, self._feed
+        execution = draft.entry.state.id
+        if change is None or not draft.lines:
+            feed.stirred(execution)
+            return
+        status, reason = draft.entry.shown
+        if not feed.changed(execution, status):
+            return
+        feed.appended(execution, draft.records(), status, reason)
+        if change.row is not None:
+            feed.listed((change.row,))
+        feed.listed(change.items)
+        for one in draft.told:
+            feed.told(
+                Told(execution=execution, item=one.item, about=one.about, version=change.version)
+            )
+
+    def _carry_out(self, draft: Draft) -> None:
+        """Stop what is no longer wanted, offer what is; effects that concern others travel as letters."""
+        entry = draft.entry
+        for request, _ in draft.requests:
+            if request.part is not None:
+                self._dispatcher.settled(*request.part)
+        for run in draft.stopped:
+            self._dispatcher.stop(entry.state.id, run, "withdrawn")
+        for pending, given in draft.assigned.values():
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self._dispatcher.offers.add(row, given, entry.program)
+        for pending, further, more in draft.extended:
+            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            self._dispatcher.extend(row, further, more=more)
