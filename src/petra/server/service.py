@@ -11,6 +11,8 @@ from litestar.di import NamedDependency
 from petra.accounts import Audit, Register
 from petra.clock import Clock
 from petra.desk import Desk, Principal
+from petra.desk.moments import Moments
+from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.identity import Identity
 from petra.server.line import Line
@@ -36,12 +38,17 @@ class Service:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
     texts: Texts = field(init=False)
+    stories: Stories = field(init=False)
+    moments: Moments = field(init=False)
     audit: Audit = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
         self.audit = Audit(self.engine.store.accounts, self.clock)
+        store = self.engine.store
+        self.stories = Stories(store, self.long_work.aside)
+        self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property
     def register(self) -> Register:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
@@ -22,6 +22,7 @@ from petra.store.rows import (
     Answer,
     Batch,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -41,6 +42,7 @@ from petra.store.rows import (
 
 PAGE = 100
 READ_LIMIT = 10_000
+CountedBy = Literal["status", "playbook", "hour"]
 
 
 class Fate(enum.Enum):
@@ -135,8 +137,16 @@ class Store(Protocol):
     ) -> list[StoredExecution]:
         """List executions that have not ended, by id, beginning behind ``after``."""
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
-        """Return the latest snapshot, or None."""
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by status, by playbook, or by the hour they started in and status, in order of the key.
+
+        The key of an hour is its first second since 1970.
+        """
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
+        """Return the latest snapshot, or None; with ``upto`` the latest of a version that is not behind that."""
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE

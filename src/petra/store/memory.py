@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from msgspec import UNSET
 
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
-from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed
+from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -38,6 +39,7 @@ from petra.store.rows import (
     Batch,
     Change,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     ExecutionRow,
     Expired,
@@ -65,7 +67,7 @@ class _Stream:
         self.row = row
         self.records: list[RecordRow] = []
         self.wake: float | None = None
-        self.snapshot: Snapshot | None = None
+        self.snapshots: dict[int, Snapshot] = {}
         self.items: dict[str, WorkItemRow] = {}
         self.pending: dict[tuple[str, str], Pending] = {}
         self.leases: dict[tuple[str, str], tuple[int, str]] = {}
@@ -168,7 +170,7 @@ class MemoryStore:
             stream.pending.pop(key, None)
         stream.pending.update({(row.run, row.chunk): row for row in change.assigned})
         if change.snapshot is not None:
-            stream.snapshot = change.snapshot
+            stream.snapshots[change.snapshot.version] = change.snapshot
         stream.objects.update(change.objects)
         self._orphans.difference_update(change.objects)
         for answer in change.answers:
@@ -213,8 +215,10 @@ class MemoryStore:
         """List executions, latest start first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
         rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
-        rows.sort(key=_place, reverse=True)
-        if behind is not None:
+        rows.sort(key=_place, reverse=not wanted.oldest_first)
+        if behind is not None and wanted.oldest_first:
+            rows = [row for row in rows if _place(row) > behind]
+        elif behind is not None:
             rows = [row for row in rows if _place(row) < behind]
         more = len(rows) > limit
         rows = rows[:limit]
@@ -229,10 +233,23 @@ class MemoryStore:
         )
         return sorted(found, key=lambda stored: stored.row.id)[:limit]
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        found = Counter(_counted_as(row, by) for row in rows)
+        return [
+            ExecutionCount(key=str(key), count=count, status=status)
+            for (key, status), count in sorted(found.items())
+        ]
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
         stream = self._streams.get(execution)
-        return None if stream is None else stream.snapshot
+        found = stream.snapshots if stream is not None else {}
+        fit = [version for version in found if upto is None or version <= upto]
+        return found[max(fit)] if fit else None
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -519,6 +536,7 @@ def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         wanted.namespace in (None, row.namespace)
         and (not wanted.statuses or row.status in wanted.statuses)
         and (wanted.playbook is None or row.playbook == wanted.playbook)
+        and (wanted.digest is None or row.digest == wanted.digest)
         and (wanted.parent is None or row.parent == wanted.parent)
         and (wanted.since is None or row.started >= wanted.since)
         and (wanted.until is None or row.started < wanted.until)
@@ -526,6 +544,12 @@ def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         and all(row.labels.get(key) == value for key, value in wanted.labels)
         and wanted.text.casefold() in search_text(row)
     )
+
+
+def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:
+    if by == "hour":
+        return int(row.started // 3600) * 3600, row.status
+    return (row.status if by == "status" else row.playbook), ""
 
 
 def _is_offered(item: WorkItemRow, wanted: WorkItemFilter) -> bool:

@@ -241,8 +241,19 @@ class ExecutionFilter(Row, frozen=True):
     until: float | None = None
     ended_until: float | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    digest: str | None = None
+    oldest_first: bool = False
+    """The order of the list: by their start, the latest first unless this is said."""
     namespace: str | None = None
     """None: of all namespaces, for who looks after the store itself."""
+
+
+class ExecutionCount(Row, frozen=True):
+    """How many executions there are of a kind: of a status, of a playbook, or of a status that started in an hour."""
+
+    key: str
+    count: int
+    status: str = ""
 
 
 class WorkItemFilter(Row, frozen=True):

@@ -26,7 +26,7 @@ from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -42,6 +42,7 @@ from petra.store.rows import (
     Answer,
     Batch,
     Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -448,9 +449,15 @@ class SqliteStore:
         """List executions that have not ended."""
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        return await self._read(lambda c: reading.snapshot(c, execution))
+        return await self._read(lambda c: reading.snapshot(c, execution, upto))
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE

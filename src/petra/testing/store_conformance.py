@@ -295,6 +295,12 @@ async def the_latest_snapshot_is_kept(store: Store) -> None:
     await applied(store, alone)
     assert await store.snapshot("a") == Snapshot(version=4, body=b"again")
     assert await store.snapshot("nobody") is None
+    assert await store.snapshot("nobody", upto=9) is None
+    assert await store.snapshot("a", upto=1) is None
+    for upto, body in ((2, b"two"), (3, b"two"), (4, b"again"), (99, b"again")):
+        found = await store.snapshot("a", upto=upto)
+        assert found is not None
+        assert found.body == body
     newer = make_next("a", 4, snapshot=Snapshot(version=6, body=b""))
     await refuses(store.commit(Batch(changes=(newer,))), UsageError)
 
