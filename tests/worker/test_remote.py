@@ -8,8 +8,9 @@ import threading
 
 import pytest
 
+from petra.wire.connection import LostError
 from petra.worker.remote import connected
-from petra.worker.transport import ClosedError, LostError
+from petra.worker.transport import ClosedError
 
 
 def answered(answer: bytes) -> type[Exception]:
