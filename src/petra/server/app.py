@@ -35,6 +35,7 @@ from petra.server.resources import (
     stories,
     streams,
     system,
+    workbench,
     workers,
 )
 from petra.server.service import Service
@@ -42,6 +43,7 @@ from petra.server.service import Service
 AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
+    workbench,
     playbooks,
     definitions,
     overview,
