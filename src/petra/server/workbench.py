@@ -121,13 +121,14 @@ def _ways(reading: Reading, firings: Sequence[str]) -> Frames:
 
     def number(name: str) -> int | None:
         origin = compiled.origin[name]
-        if origin.kind not in ("ready", "running"):
+        kind = origin.kind.partition(" ")[0]
+        if kind not in ("ready", "running"):
             return None
         if name not in places:
-            came = _FROM.search(name)
+            came = _FROM.search(origin.kind)
             arc = (came[1], int(came[2])) if came is not None else None
             places[name] = len(shown)
-            shown.append(ShownPlace(origin.step, origin.kind, arc))
+            shown.append(ShownPlace(origin.step, kind, arc))
         return places[name]
 
     columns: list[tuple[int, int, tuple[int, ...]]] = []
