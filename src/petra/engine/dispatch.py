@@ -111,9 +111,11 @@ class Dispatcher:
 
     async def pump(self) -> None:
         """Send what workers have room for, unless our shards may be somebody else's by now."""
+        offers = self.offers
+        if not (offers.more or any(offers.waiting.values())):
+            return  # which is so most times
         if not (self._shards.sure and self._life.goes_on()):
             return
-        offers = self.offers
         for pool, waiting in tuple(offers.waiting.items()):
             while waiting or pool in offers.more:
                 worker = self._free(pool)
