@@ -24,12 +24,12 @@ from petra.kernel import Record
 from petra.kernel import events as e
 from petra.kernel.replay import encode_body
 from petra.net import prove
-from petra.net.compile import compile as compiled_net
 from petra.net.graph import steps_graph
-from petra.playbook import Problem, Reading, read
+from petra.playbook import Problem, read
 from petra.playbook.problems import line_starts, problem_data
+from petra.server.counter_example import way_of
 from petra.story import Story, frames_of
-from petra.story.frames import Frames, ShownPlace
+from petra.story.frames import Frames
 from petra.testing.runner import run_case
 from petra.testing.session import bug
 from petra.testing.suite import Case, TestError, load_suite, suite_problems
@@ -38,7 +38,6 @@ NAME: Final = "playbook.yaml"
 FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FILES_MAX: Final = 50
 CASES_MAX: Final = 500
-_FROM: Final = re.compile(r" from (.+)#(\d+)$")
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,7 +79,7 @@ def checked(text: str) -> dict[str, Any]:
             "gated": proof.gated,
             "counterexample": list(proof.counterexample),
             "findings": [problem_data(one) for one in proof.problems],
-            "frames": _ways(reading, proof.counterexample) if proof.counterexample else None,
+            "frames": way_of(reading, proof.counterexample) if proof.counterexample else None,
             "notes": [proof.note] if proof.note else [],
         }
     return {**found, "problems": placed(text, problems)}
@@ -109,50 +108,6 @@ def _problem(text: Text, starts: Sequence[int], problem: Problem) -> dict[str, A
 def _place(prefix: str, text: str, starts: Sequence[int], offset: int) -> dict[str, int]:
     line = sum(start <= min(offset, len(text)) for start in starts)
     return {f"{prefix}line": line, f"{prefix}column": offset - starts[line - 1] + 1}
-
-
-def _ways(reading: Reading, firings: Sequence[str]) -> Frames:
-    """Return the firings that lead to a defect as frames; they take no time."""
-    compiled = compiled_net(reading.checked())
-    places: dict[str, int] = {}
-    shown: list[ShownPlace] = []
-    types: dict[str, int] = {"start": 0}
-    steps: dict[str, int] = {}
-
-    def number(name: str) -> int | None:
-        origin = compiled.origin[name]
-        kind = origin.kind.partition(" ")[0]
-        if kind not in ("ready", "running"):
-            return None
-        if name not in places:
-            came = _FROM.search(origin.kind)
-            arc = (came[1], int(came[2])) if came is not None else None
-            places[name] = len(shown)
-            shown.append(ShownPlace(origin.step, kind, arc))
-        return places[name]
-
-    columns: list[tuple[int, int, tuple[int, ...]]] = []
-
-    def add(kind: str, step: str, moved: Counter[str]) -> None:
-        pairs = [(number(name), count) for name, count in moved.items() if count]
-        delta = tuple(
-            part for place, count in pairs if place is not None for part in (place, count)
-        )
-        where = steps.setdefault(step, len(steps)) if step else -1
-        columns.append((types.setdefault(kind, len(types)), where, delta))
-
-    add("start", "", Counter(dict(compiled.net.initial)))
-    for name in firings:
-        one, origin = compiled.net.transitions[name], compiled.origin[name]
-        moved: Counter[str] = Counter(dict(one.outputs))
-        moved.subtract(dict(one.inputs))
-        add(origin.kind, origin.step, moved)
-    count = len(columns)
-    return Frames(
-        first=1, at0=0.0, version=count, places=shown, types=list(types), steps=list(steps), dt=[0.0] * count,
-        type=[kind for kind, _, _ in columns], step=[step for _, step, _ in columns], run=[0] * count,
-        flag=[0] * count, delta=[delta for _, _, delta in columns],
-    )  # fmt: skip
 
 
 def completed(given: Bench) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from petra.store.rows import ExecutionFilter
 IDS_MAX: Final = 10_000
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BulkFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which executions, in the names of the parameters of their list."""
 
     q: str = ""
@@ -37,7 +37,7 @@ class NewOperation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What is to be done, and to which executions: those that a filter finds, or those that are named."""
 
     act: Literal["cancel", "pause", "resume"]
-    filter: Filter | None = None
+    filter: BulkFilter | None = None
     ids: list[str] | None = None
     reason: str = ""
 
