@@ -43,7 +43,6 @@ SHARED = {
     "Frame": "between server and worker; one evaluation inside of petra.expr",
     "Group": SHAPE,
     "Head": "where a log stands, for the store, for the feed and in the first lines of a file",
-    "IterationReport": "the same thing on the wire and in a command, which has no lease",
     "Keys": "that templates read, and that no grammar knows: both inside of petra.playbook",
     "Limits": NET,
     "Line": "to a worker elsewhere, and of an anchor file: the store knows no worker",

@@ -26,7 +26,7 @@ from petra.kernel.lists import READ_BYTES
 from petra.kernel.objects import CutNeededError, Plain
 from petra.objects import LocalObjects
 from petra.store.sqlite import SqliteStore
-from petra.wire import Report
+from petra.wire import IterationReport, Report
 
 ITEMS = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(max_size=8) | st.floats(allow_nan=False, allow_infinity=False),
@@ -162,7 +162,7 @@ def drive(count: int) -> State:
             now=0.0,
             run=run.id,
             chunk=chunk.id,
-            reports=[c.IterationReport(path=path, report=done) for path in chunk.paths],
+            reports=[IterationReport(path=path, report=done) for path in chunk.paths],
             gathered=stored if chunk.gather else None,
         )
         decide(program, state, report, shelf)

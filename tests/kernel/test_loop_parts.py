@@ -18,7 +18,7 @@ from petra.kernel.evolve import evolve
 from petra.kernel.objects import Objects, Plain
 from petra.playbook import read
 from petra.testing import Simulation
-from petra.wire import Assignment, Error, Report
+from petra.wire import Assignment, Error, IterationReport, Report
 
 EVENT_MAX = 256 * 1024
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: p}\n"
@@ -61,9 +61,7 @@ class Loop:
     ) -> Decision:
         run, chunk = self.out[0]
         reports = [
-            c.IterationReport(
-                path=path, report=Report(status="ok", **{"result": path[0], **result})
-            )
+            IterationReport(path=path, report=Report(status="ok", **{"result": path[0], **result}))
             for path in paths
         ]
         return self.send(

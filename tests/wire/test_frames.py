@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petra.wire import Assignment, Attempt, Error, Iteration, Report, Write
+from petra.wire import Assignment, Attempt, Error, Iteration, IterationReport, Report, Write
 from petra.wire import frames as f
 
 DATA = st.recursive(
@@ -57,7 +57,7 @@ FRAMES = st.one_of(
             st.builds(
                 f.RunReport, execution=NAMES, run=NAMES, report=st.none() | REPORTS,
                 iterations=st.lists(
-                    st.builds(f.IterationReport, path=PATHS, report=REPORTS), max_size=2
+                    st.builds(IterationReport, path=PATHS, report=REPORTS), max_size=2
                 ),
             ),
             max_size=2,

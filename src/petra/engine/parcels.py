@@ -17,7 +17,7 @@ import msgspec
 
 from petra.engine.limits import FRAME_BYTES, SENT_MAX, SHARED_MAX, SHARED_MIN
 from petra.values import fits
-from petra.wire import Assignment, Error, Iteration, Report, frames
+from petra.wire import Assignment, Error, Iteration, IterationReport, Report, frames
 
 _NAMES: Final = ("workload", "ctx")
 _encode = msgspec.msgpack.Encoder().encode
@@ -156,5 +156,5 @@ def unfit(given: Assignment, size: int) -> frames.RunReport:
     return msgspec.structs.replace(made, iterations=_each(given.iterations, report))
 
 
-def _each(iterations: list[Iteration], report: Report) -> list[frames.IterationReport]:
-    return [frames.IterationReport(path=one.path, report=report) for one in iterations]
+def _each(iterations: list[Iteration], report: Report) -> list[IterationReport]:
+    return [IterationReport(path=one.path, report=report) for one in iterations]

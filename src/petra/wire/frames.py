@@ -28,7 +28,7 @@ import msgspec
 from msgspec import field
 
 from petra.errors import UsageError
-from petra.wire import Assignment, Attempt, Iteration, Report, Wire
+from petra.wire import Assignment, Attempt, Iteration, IterationReport, Report, Wire
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
@@ -103,13 +103,6 @@ class Further(Frame, frozen=True):
     lease: str
     iterations: list[Iteration]
     more: bool = False
-
-
-class IterationReport(Wire, frozen=True):
-    """What one iteration of a loop came to."""
-
-    path: tuple[int, ...]
-    report: Report
 
 
 class RunReport(Wire, frozen=True):

@@ -27,7 +27,7 @@ from petra.kinds import SERVER_KINDS
 from petra.objects import Objects as ObjectStore
 from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
-from petra.wire import Assignment, Error, Report
+from petra.wire import Assignment, Error, IterationReport, Report
 from petra.wire import frames as f
 from petra.wire.connection import LostError
 from petra.worker.heart import Heart
@@ -456,7 +456,7 @@ def _failure(given: Assignment, message: str, parts: Parts | None = None) -> f.R
     last = (parts or Parts(given, lambda _: None, SystemClock())).last()
     known = {one.path for one in last.iterations}
     rest = [
-        f.IterationReport(path=one.path, report=report)
+        IterationReport(path=one.path, report=report)
         for one in given.iterations
         if one.path not in known
     ]
