@@ -23,7 +23,7 @@ from petra.kernel import Program, State, decide
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.lists import READ_BYTES
-from petra.kernel.objects import CutNeededError, Plain
+from petra.kernel.objects import CutNeededError, PlainShelf
 from petra.objects import LocalObjects
 from petra.store.sqlite import SqliteStore
 from petra.wire import IterationReport, Report
@@ -128,7 +128,7 @@ def test_cutting_ten_times_as_many_rows_needs_no_more_memory() -> None:
     assert large < 1.3 * small
 
 
-class Far(Plain):
+class Far(PlainShelf):
     """A shelf of which the list is not at hand: somebody has cut it."""
 
     def __init__(self, count: int) -> None:

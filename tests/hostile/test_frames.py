@@ -358,7 +358,7 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
         async with fake(scene) as one:
             old = leases[0]
             await one.hello(leases=[old.lease], credit=0)
-            cancel = await one.heard(f.Cancel)
+            cancel = await one.heard(f.CancelRuns)
             assert cancel.leases == [old.lease]
             await _report(one, old, report=Report(status="ok", result="old"))
             assert (await one.heard(f.Ack)).parts == [(old.lease, 1)]

@@ -15,7 +15,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.playbook import read
 from petra.testing import Simulation
 from petra.wire import Assignment, Error, IterationReport, Report
@@ -38,7 +38,7 @@ class Loop:
     ) -> None:
         self.program = Program(read(HEAD + STEP + loop + more, "p").checked(), window=window)
         self.state = State(id="e")
-        self.shelf = Plain()
+        self.shelf = PlainShelf()
         self.events: list[e.AnyEvent] = []
         self.effects: list[f.AnyEffect] = []
         self.send(c.Start(now=0.0, workload=workload))

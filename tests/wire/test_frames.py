@@ -35,7 +35,7 @@ PATHS = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
 FRAMES = st.one_of(
     st.builds(f.Hello, worker=NAMES, slots=st.integers(1, 9), leases=st.lists(NAMES, max_size=2)),
     st.builds(f.Credit, slots=st.integers(1, 9)),
-    st.builds(f.Playbook, digest=NAMES, text=st.text()),
+    st.builds(f.PlaybookText, digest=NAMES, text=st.text()),
     st.builds(f.Checked, digest=NAMES, problems=st.lists(NAMES, max_size=2)),
     st.builds(
         f.Assignments,
@@ -64,7 +64,7 @@ FRAMES = st.one_of(
         ),
     ),
     st.builds(f.Heartbeat, leases=st.lists(NAMES, max_size=2)),
-    st.builds(f.Cancel, runs=st.lists(NAMES, max_size=2), reason=NAMES),
+    st.builds(f.CancelRuns, runs=st.lists(NAMES, max_size=2), reason=NAMES),
     st.just(f.Drain()),
     st.builds(f.Bye, leases=st.lists(NAMES, max_size=2)),
 )  # fmt: skip

@@ -27,7 +27,7 @@ class Engine:
     def __init__(self, book: Playbook, desk: Desk) -> None:
         self.program, self.state, self.desk = Program(book), State(id="e"), desk
         self.assigned: list[Assignment] = []
-        desk.send(f.Playbook(digest=self.program.digest, text=to_yaml(book)))
+        desk.send(f.PlaybookText(digest=self.program.digest, text=to_yaml(book)))
 
     async def run(self) -> None:
         self._decide(c.Start(now=0.0))

@@ -33,7 +33,7 @@ class _Version(msgspec.Struct, frozen=True):
     size: int
 
 
-class Sent:
+class SentValues:
     """What a worker was sent over one connection; the oldest is forgotten, and sent again when it is needed."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Parcels:
         self._versions: OrderedDict[int, _Version] = OrderedDict()
         self._out: dict[str, list[_Version]] = {}
 
-    def lean(self, given: Assignment, sent: Sent) -> tuple[Assignment, list[frames.Shared]]:
+    def lean(self, given: Assignment, sent: SentValues) -> tuple[Assignment, list[frames.Shared]]:
         """Return an assignment without what is sent by itself, and what has to be sent before it."""
         scope = given.scope
         found = [

@@ -19,7 +19,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.library import Gathered
@@ -107,7 +107,7 @@ class Simulation:
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
-        self.shelf = Plain()
+        self.shelf = PlainShelf()
         self.attempts: dict[tuple[str, str], int] = {}
         self._queue: list[tuple[float, int, int, Callable[[], None], Callable[[], bool]]] = []
         self._entries = 0
