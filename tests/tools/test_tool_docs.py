@@ -23,7 +23,7 @@ from petra.tools.registry import Registry
 from petra.wire import ErrorKind
 
 ROOT = Path(__file__).parents[2]
-FENCE = re.compile(r"^```(?P<info>[\w ]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(?P<info>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = """
 apiVersion: petra/v1
 kind: Playbook
@@ -148,57 +148,34 @@ def test_the_tool_for_a_cluster_has_30_lines_of_code() -> None:
     assert len([line for line in code.splitlines() if line.strip()]) <= 30
 
 
-def lay_out_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch, pool: str = "") -> None:
-    """Install the tool of the page, with another line for the pool, and a function that it can call."""
-    (code,), (toml,) = snippets(CLUSTER, "python"), snippets(CLUSTER, "toml")
-    if pool:
-        code = re.sub(r"self\.pool: .*", pool, code)
-    name, _, target = toml.splitlines()[1].partition(" = ")
-    install(folder, "cluster_tool", code, f"[petra.tools]\n{name} = {target.strip(chr(34))}\n")
-    (folder / "pricing.py").write_text(
-        "import os\ndef price(row): return [row['n'] * 2, os.getpid()]\n"
-    )
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.delitem(sys.modules, "cluster_tool", raising=False)
-
-
-async def call_on_cluster() -> None:
-    """Call a function per item, elsewhere; see what comes of a wrong item, and of no list."""
-    registry = Registry()
-    try:
-        fields = {"function": "pricing:price", "items": [{"n": n} for n in range(20)]}
-        found = good(await registry.attempt("cluster", fields, ToolContext()))
-        assert [price for price, _ in found] == [n * 2 for n in range(20)]
-        assert os.getpid() not in {process for _, process in found}
-        wrong = await registry.attempt("cluster", {**fields, "items": [{}]}, ToolContext())
-        assert (bad(wrong).kind, bad(wrong).message) == ("unknown", "KeyError: 'n'")
-        none = await registry.attempt("cluster", {**fields, "items": 7}, ToolContext())
-        assert bad(none).message == "items takes a list"
-    finally:
-        await registry.close()
-
-
 @pytest.mark.slow
 @pytest.mark.spec("S22")
 def test_the_tool_for_a_cluster_calls_a_function_per_item_in_other_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lay_out_cluster(tmp_path, monkeypatch)
-    asyncio.run(call_on_cluster())
+    (code,), (toml,) = snippets(CLUSTER, "python"), snippets(CLUSTER, "toml")
+    name, _, target = toml.splitlines()[1].partition(" = ")
+    install(tmp_path, "cluster_tool", code, f"[petra.tools]\n{name} = {target.strip(chr(34))}\n")
+    (tmp_path / "pricing.py").write_text(
+        "import os\ndef price(row): return [row['n'] * 2, os.getpid()]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
 
+    async def scenario() -> None:
+        registry = Registry()
+        try:
+            fields = {"function": "pricing:price", "items": [{"n": n} for n in range(20)]}
+            found = good(await registry.attempt("cluster", fields, ToolContext()))
+            assert [price for price, _ in found] == [n * 2 for n in range(20)]
+            assert os.getpid() not in {process for _, process in found}
+            wrong = await registry.attempt("cluster", {**fields, "items": [{}]}, ToolContext())
+            assert (bad(wrong).kind, bad(wrong).message) == ("unknown", "KeyError: 'n'")
+            none = await registry.attempt("cluster", {**fields, "items": 7}, ToolContext())
+            assert bad(none).message == "items takes a list"
+        finally:
+            await registry.close()
 
-@pytest.mark.slow
-@pytest.mark.spec("S22")
-def test_dask_takes_the_place_of_the_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed", reason="Dask is not among what Petra needs")
-    (line,) = snippets(CLUSTER, "python dask")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # the cluster imports the function itself
-    with distributed.LocalCluster(
-        host="127.0.0.1", n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        pool = line.strip().replace("tcp://127.0.0.1:8786", cluster.scheduler_address)
-        lay_out_cluster(tmp_path, monkeypatch, f"from distributed import Client; {pool}")
-        asyncio.run(call_on_cluster())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
