@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
 from petra.cli.output import as_json, cut, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.show import short
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry
