@@ -29,12 +29,14 @@ from petra.server.resources import (
     iterations,
     moments,
     objects,
+    operations,
     overview,
     people,
     playbooks,
     stories,
     streams,
     system,
+    workbench,
     workers,
 )
 from petra.server.service import Service
@@ -42,6 +44,7 @@ from petra.server.service import Service
 AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
+    workbench,
     playbooks,
     definitions,
     overview,
@@ -52,6 +55,7 @@ _RESOURCES = (
     moments,
     comparing,
     acts,
+    operations,
     branches,
     people,
     streams,

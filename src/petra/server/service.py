@@ -17,6 +17,7 @@ from petra.engine import Engine
 from petra.server.identity import Identity
 from petra.server.line import Line
 from petra.server.long_work import LongWork
+from petra.server.operations import Operations
 from petra.server.texts import Texts
 
 API: str = "/api/v1"
@@ -41,12 +42,14 @@ class Service:
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
     audit: Audit = field(init=False)
+    operations: Operations = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
         self.audit = Audit(self.engine.store.accounts, self.clock)
         store = self.engine.store
+        self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 

@@ -21,7 +21,6 @@ from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
     ExecutionCount,
     ExecutionFilter,
     Expired,
@@ -156,9 +155,6 @@ class Store(Protocol):
         Reading claims nothing: the batch that ticks the execution moves or removes its wake-up.
         """
 
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-
     async def pending(
         self,
         *,
@@ -213,12 +209,6 @@ class Store(Protocol):
         self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials, sorted."""
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float

@@ -38,7 +38,6 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
     ExecutionCount,
     ExecutionFilter,
     ExecutionRow,
@@ -95,7 +94,6 @@ class MemoryStore:
         self._streams: dict[str, _Stream] = {}
         self._answers: dict[str, Answer] = {}
         self._playbooks: dict[tuple[str, str], PlaybookRow] = {}
-        self._credentials: dict[str, Credential] = {}
         self._shards: dict[int, tuple[str, int, float]] = {}
         self._orphans: set[str] = set()
         self._letters: dict[str, Letter] = {}
@@ -113,11 +111,6 @@ class MemoryStore:
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
         stale = self._shelve(batch.playbooks)
-        for credential in batch.credentials:
-            if credential.body is None:
-                self._credentials.pop(credential.name, None)
-            else:
-                self._credentials[credential.name] = credential
         self._post(batch.letters, batch.taken)
         for notice in batch.notices:
             for heard in tuple(self._listeners):
@@ -258,10 +251,6 @@ class MemoryStore:
         found = [row for row in self._wake_ups(shards) if row.due <= until]
         return sorted(found, key=lambda row: (row.due, row.execution))[:limit]
 
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        return min((row.due for row in self._wake_ups(shards)), default=None)
-
     async def pending(
         self,
         *,
@@ -364,14 +353,6 @@ class MemoryStore:
 
     def _applied(self, namespace: str) -> list[PlaybookRow]:
         return [p for p in self._playbooks.values() if p.applied and p.namespace == namespace]
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        return self._credentials.get(name)
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return sorted(self._credentials)
 
     # Shards
 

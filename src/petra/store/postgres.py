@@ -33,7 +33,6 @@ from petra.store.queries import load_migrations, load_queries, missing_migration
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
     ExecutionCount,
     ExecutionFilter,
     Expired,
@@ -381,11 +380,6 @@ class PostgresStore:
         rows = await self._fetch("due", until, _shards(shards), limit)
         return [WakeUp(execution=name, due=due) for name, due in rows]
 
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        row = await self._one("next_due", _shards(shards))
-        return None if row is None else row[0]
-
     async def pending(
         self,
         *,
@@ -469,15 +463,6 @@ class PostgresStore:
         """List the playbooks that were applied under a path, the current one first."""
         rows = await self._fetch("playbook_versions", path, limit, namespace)
         return [_playbook(row) for row in rows]
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        row = await self._one("credential", name)
-        return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return [row[0] for row in await self._fetch("credentials")]
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

@@ -163,14 +163,6 @@ class PlaybookRow(Row, frozen=True):
     namespace: str = DEFAULT
 
 
-class Credential(Row, frozen=True):
-    """A secret that was encrypted before it came here; ``body=None`` deletes it."""
-
-    name: str
-    body: bytes | None
-    updated: float
-
-
 class Change(Row, frozen=True):
     """What a batch does to one execution: all of it, or none.
 
@@ -213,7 +205,6 @@ class Batch(Row, frozen=True):
     epochs: Mapping[int, int] | None = None
     answers: tuple[Answer, ...] = ()
     playbooks: tuple[PlaybookRow, ...] = ()
-    credentials: tuple[Credential, ...] = ()
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()

@@ -41,7 +41,6 @@ from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
     ExecutionCount,
     ExecutionFilter,
     Expired,
@@ -465,10 +464,6 @@ class SqliteStore:
         """List wake-ups that are due."""
         return await self._read(lambda c: reading.due(c, until, shards, limit))
 
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        return await self._read(lambda c: reading.next_due(c, shards))
-
     async def pending(
         self,
         *,
@@ -524,14 +519,6 @@ class SqliteStore:
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         return await self._read(lambda c: reading.playbook_versions(c, path, limit, namespace))
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        return await self._read(lambda c: reading.credential(c, name))
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return await self._read(reading.credentials)
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

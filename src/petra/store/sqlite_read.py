@@ -18,7 +18,6 @@ from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
-    Credential,
     ExecutionCount,
     ExecutionFilter,
     Letter,
@@ -179,12 +178,6 @@ def shards(connection: apsw.Connection) -> dict[int, ShardRow]:
     }
 
 
-def next_due(connection: apsw.Connection, shards: Collection[int] | None) -> float | None:
-    """Return the earliest wake-up's time, or None."""
-    at: float | None = connection.execute(_SQL["next_due"], {"shards": _shards(shards)}).get
-    return at
-
-
 def pending(
     connection: apsw.Connection,
     shards: Collection[int] | None,
@@ -281,17 +274,6 @@ def playbook_versions(
     """List the playbooks that were applied under a path."""
     rows = connection.execute(_SQL["playbook_versions"], (namespace, path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
-
-
-def credential(connection: apsw.Connection, name: str) -> Credential | None:
-    """Return a credential, still encrypted, or None."""
-    row = connection.execute(_SQL["credential"], (name,)).get
-    return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-
-def credentials(connection: apsw.Connection) -> list[str]:
-    """List the names of all credentials."""
-    return [name for (name,) in connection.execute(_SQL["credentials"])]
 
 
 def refers_to(connection: apsw.Connection, prefix: str) -> bool:

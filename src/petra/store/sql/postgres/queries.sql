@@ -134,13 +134,6 @@ DELETE FROM catalogue WHERE namespace = $1 AND digest = $2
 INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest, namespace) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES ($1, $2, $3)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
-
--- name: delete_credential
-DELETE FROM credentials WHERE name = $1
-
 -- name: read
 SELECT seq, type, at, hash, previous, body FROM records
 WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT $3
@@ -251,9 +244,6 @@ SELECT version, body FROM (
 SELECT id, due FROM wake_ups
 WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
 
--- name: next_due
-SELECT due FROM wake_ups WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY due LIMIT 1
-
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
 FROM pending p JOIN executions e ON e.stream = p.stream
@@ -312,12 +302,6 @@ WHERE c.namespace = $3 AND c.path > $1 AND c.applied > 0 ORDER BY c.path, c.numb
 SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
 FROM catalogue c JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = $3 AND c.path = $1 AND c.applied > 0 ORDER BY c.number DESC LIMIT $2
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = $1
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
 
 -- name: claim_shards
 INSERT INTO shards AS s (shard, holder, epoch, until)

@@ -114,13 +114,6 @@ DELETE FROM catalogue WHERE namespace = ? AND digest = ?
 INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (digest, namespace) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES (?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
-
--- name: delete_credential
-DELETE FROM credentials WHERE name = ?
-
 -- name: epochs
 SELECT shard, epoch FROM shards
 
@@ -218,11 +211,6 @@ SELECT id, due FROM wake_ups
 WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY due, id LIMIT :limit
 
--- name: next_due
-SELECT due FROM wake_ups
-WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
-ORDER BY due LIMIT 1
-
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
 FROM executions e CROSS JOIN pending p ON p.stream = e.stream
@@ -296,12 +284,6 @@ WHERE c.number IN (
   SELECT max(number) FROM catalogue WHERE namespace = ? AND path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?
 )
 ORDER BY c.path
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = ?
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
 
 -- name: shard
 SELECT holder, epoch, until FROM shards WHERE shard = ?
