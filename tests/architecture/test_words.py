@@ -30,7 +30,6 @@ SHARED = {
     "Choice": NODE,
     "Client": "of the API, and of OAuth2, which says client itself",
     "Compiled": NET,
-    "Credential": "what a playbook asks for, and the row that holds it sealed",
     "Credentials": "where they are found, and what they add to a request: the second stays in tools/http",
     "Document": "what is open in an editor, and what is checked",
     "Edge": NET,

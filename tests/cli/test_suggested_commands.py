@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli.processes import petra
 from click.testing import CliRunner
+from texts import workflow
 
 from petra.cli import petra as command
 from petra.cli.show import complete_command, signal_command
@@ -55,7 +56,23 @@ def test_a_signal_that_nobody_waits_for_says_who_waits_for_what(tmp_path: Path, 
         "nobody waits for 'payment' without a key now; "
         "step 'await_payment' waits for 'payment' with key 'A-7'" in wrong.stderr
     )
+    other = CliRunner().invoke(command, ["signal", execution, "payment", "--key", "B-8", *home])
+    assert "nobody waits for 'payment' with key 'B-8' now" in other.stderr
     right = [*shlex.split(suggested)[1:], "--payload", '{"amount": 1}', *home]
     done = CliRunner().invoke(command, right)
     assert "✓ completed" in done.stdout
     assert "nobody waits" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S15")
+@pytest.mark.parametrize("signal", ["arrived", "{name: arrived, key: 12}"])
+def test_a_signal_that_serves_is_not_called_one_that_nobody_waits_for(tmp_path: Path, signal: str) -> None:  # fmt: skip
+    text = f"- step: wait\n  tool: {{kind: wait, signal: {signal}}}\n"
+    (tmp_path / "p.yaml").write_text(workflow(text))
+    petra(tmp_path, "run", "p.yaml", code=3)
+    execution = petra(tmp_path, "ps").split()[0]
+    home = ["--home", str(tmp_path / ".petra")]
+    done = CliRunner().invoke(command, ["signal", execution, "arrived", "--key", "12", *home])
+    assert "nobody waits" not in done.stderr
+    assert "✓ completed" in done.stdout

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from engine_support import chain, playbook, talk, until
+from engine_support import Ear, chain, playbook, talk, until
 
 from petra.clock import SystemClock
 from petra.desk import Result
@@ -32,6 +32,7 @@ from petra.engine import Engine
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import from_row
 from petra.engine.logs import LogFiles
+from petra.engine.news import Topic
 from petra.engine.plight import explained
 from petra.kernel import Record
 from petra.keychain import Keychain
@@ -68,6 +69,10 @@ class Scene:
         self.petra = petra
         self.engine = petra.engine
         self.store = store
+        self.notices: list[str] = []
+        """What was said about workers."""
+        ear = Ear(lambda _: None, noted=lambda one: self.notices.append(one.text))
+        self.engine.feed.attach(Topic.WORKERS, ear)
 
     async def start(self, book: Playbook, execution: str = HOSTILE, **workload: Any) -> None:
         """Start an execution."""

@@ -142,7 +142,7 @@ def test_a_worker_that_breaks_the_protocol_is_dropped_and_its_run_is_lost_at_onc
             [given] = (await one.heard(f.Assignments)).assignments
             await act(one, given)
             await one.dropped()
-            assert words in scene.petra.keeper.trouble
+            assert any("dropped" in one and words in one for one in scene.notices)
             await scene.logged("run.redelivered")
             await scene.bystander()
             await honest.hello()
@@ -216,7 +216,7 @@ def test_who_cannot_say_hello_is_not_let_in(name: str, tmp_path: Path) -> None:
         async with fake(scene) as one:
             await one.data(**HELLOS[name])
             await one.dropped()
-            assert scene.petra.keeper.trouble
+            assert any("dropped" in one for one in scene.notices)
             await scene.bystander()
 
     play("sqlite", tmp_path, case, with_worker="helped")

@@ -8,7 +8,7 @@ import pytest
 from engine_support import until
 from hostile.harness import Scene, code, fake, play
 
-from petra.engine import dispatch
+from petra.engine import offers
 from petra.store.rows import shard_of
 from petra.wire import Report
 from petra.wire import frames as f
@@ -23,7 +23,7 @@ def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dispatch, "OFFERS_MAX", MOST)
+    monkeypatch.setattr(offers, "OFFERS_MAX", MOST)
     book = code("result = 1", spec="{pool: etl}")
 
     async def begin(scene: Scene) -> None:

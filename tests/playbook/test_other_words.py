@@ -11,7 +11,7 @@ from texts import playbook, workflow
 from petra.kinds import KINDS
 from petra.playbook import other_words, read
 from petra.playbook.grammar import fields_of
-from petra.playbook.model import Playbook, Step, Task
+from petra.playbook.model import Loop, LoopPolicy, LoopSpec, Playbook, Step, Task
 
 pytestmark = pytest.mark.spec("S1")
 
@@ -47,6 +47,40 @@ def test_a_step(line: str, word: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("loop", "word", "hint"),
+    [
+        ("{items: [1], iterator: n}", "items", "say 'in'"),
+        ("{in: [1], as: n}", "as", "say 'iterator'"),
+        ("{over: [1], item: n}", "over", "say 'in'"),
+        ("{in: [1], iterator: n, parallel: 8}", "parallel", "max_in_flight: 8}"),
+        ("{in: [1], iterator: n, spec: {concurrency: 8}}", "concurrency", "max_in_flight: 8}"),
+        ("{in: [1], iterator: n, spec: {on_error: continue}}", "on_error", "best_effort"),
+        ("{in: [1], iterator: n, spec: {policy: {fail_fast: false}}}", "fail_fast", "best_effort"),
+    ],
+)
+def test_a_loop(loop: str, word: str, hint: str) -> None:
+    text = workflow(
+        f"- step: a\n  loop: {loop}\n  tool: {{kind: noop, args: {{n: '{{{{ iter.n }}}}'}}}}\n"
+    )
+    assert hint in said(text, word)
+
+
+def test_a_loop_in_other_words_is_told_about_them_and_nothing_else() -> None:
+    text = workflow(
+        "- step: a\n  loop: {items: [1], as: n}\n  tool: {kind: noop, args: {n: '{{ iter.n }}'}}\n"
+    )
+    assert [problem.code for problem in read(text).problems] == ["P101", "P101"]
+
+
+def test_a_misspelt_compensation_is_one_problem() -> None:
+    text = playbook(
+        "executor: {spec: {policy: {compensation: both}}}\nworkflow:\n"
+        "  - step: a\n    spec: {compensation: {tool: {kind: noop}}}\n    tool: {kind: noop}\n"
+    )
+    assert [problem.code for problem in read(text).problems] == ["P101"]
+
+
+@pytest.mark.parametrize(
     ("task", "word", "hint"),
     [
         ("{kind: bash, script: make}", "bash", "say 'shell'"),
@@ -62,6 +96,8 @@ def test_a_step(line: str, word: str, hint: str) -> None:
         ("{kind: sqlite, sql: select 1}", "sql", "say 'command'"),
         ("{kind: human, approvers: [ada]}", "approvers", "say 'assignees'"),
         ("{kind: wait, seconds: 3}", "seconds", "say 'for_s'"),
+        ("{kind: wait, signal: a, key: b}", "key", "'signal: {name: …, key: …}'"),
+        ("{kind: wait, signal: a, timeout: 1h}", "timeout", "any_of: [{signal: …}, {for_s: 3600}]"),
         ("{kind: noop, task: a}", "task", "say 'name'"),
     ],
 )  # fmt: skip
@@ -92,8 +128,29 @@ def test_what_is_advised_exists() -> None:
     for word, hint in other_words.KINDS.items():
         assert word not in KINDS
         assert set(re.findall(r"\Asay '(\w+)'", hint)) <= set(KINDS), word
-    structs: tuple[type[msgspec.Struct], ...] = (Playbook, Step, Task)
+    structs: tuple[type[msgspec.Struct], ...] = (Playbook, Step, Task, Loop, LoopSpec, LoopPolicy)
     for struct in structs:
         for word, hint in other_words.KEYS[struct].items():
             assert word not in fields_of(struct), word
             assert set(re.findall(r"\Asay '(\w+)'", hint)) <= set(fields_of(struct)), word
+
+
+def test_a_playbook_that_is_only_a_header_is_told_what_it_lacks() -> None:
+    (problem,) = read("kind: Playbook\n").problems
+    assert problem.message == "this playbook has no 'apiVersion', 'metadata' and no 'workflow'"
+    assert (problem.code, "see 'petra init'" in problem.hint) == ("P008", True)
+
+
+def test_a_list_where_a_mapping_of_lists_belongs_is_told_how_to_write_it() -> None:
+    text = workflow("- step: a\n  tool: {kind: human, title: x, assignees: [ada]}\n")
+    (problem,) = read(text).problems
+    assert problem.hint == "write {users: […]}"
+
+
+@pytest.mark.parametrize(
+    ("next_", "how"), [("b", "text"), ("[b]", "a list"), ("{step: b}", "a mapping with 'step'")]
+)
+def test_an_older_way_of_leading_on_is_called_what_it_is(next_: str, how: str) -> None:
+    text = workflow(f"- step: a\n  tool: {{kind: noop}}\n  next: {next_}\n- step: b\n  tool: {{kind: noop}}\n")  # fmt: skip
+    (problem,) = read(text).problems
+    assert problem.message.startswith(f"'next as {how}'")

@@ -13,7 +13,7 @@ import pytest
 from store.stores import in_a_file, run_with
 
 from petra.errors import UsageError
-from petra.store import Batch, BrokenError, HeldError, SchemaError, Store, sqlite
+from petra.store import Batch, BrokenError, ExecutionFilter, HeldError, SchemaError, Store, sqlite
 from petra.store.sqlite import SqliteStore
 from petra.testing.store_rows import a_workout, make_next, make_records, make_start, what_is_stored
 
@@ -122,11 +122,47 @@ def test_everything_is_there_after_opening_again(tmp_path: Path) -> None:
 def test_a_file_migrated_by_newer_code_is_refused(tmp_path: Path) -> None:
     in_file(tmp_path, work_out)
     with apsw.Connection(str(tmp_path / "petra.db")) as file:
-        file.execute("INSERT INTO migrations VALUES (9, 'later', 'x')")
+        file.execute("INSERT INTO migrations VALUES (9, 'contract_later', 'x')")
     file.close()
     for readonly in (False, True):
-        with pytest.raises(SchemaError, match="0009_later"):
+        with pytest.raises(SchemaError, match="0009_contract_later"):
             asyncio.run(SqliteStore.open(tmp_path / "petra.db", readonly=readonly))
+
+
+def test_a_file_to_which_newer_code_only_added_is_opened(tmp_path: Path) -> None:
+    in_file(tmp_path, work_out)
+    with apsw.Connection(str(tmp_path / "petra.db")) as file:
+        file.execute("INSERT INTO migrations VALUES (9, 'later', 'x')")
+    file.close()
+
+    async def look(store: Store) -> None:
+        assert (await store.executions(ExecutionFilter())).rows
+
+    in_file(tmp_path, look)
+
+
+def test_what_the_version_before_namespaces_writes_is_in_the_default_one(tmp_path: Path) -> None:
+    in_file(tmp_path, work_out)
+    with apsw.Connection(str(tmp_path / "petra.db")) as file:
+        file.execute(
+            "INSERT INTO playbooks (digest, name, path, version, source, applied)"
+            " VALUES ('old', 'old', 'shop/old', '1', x'', 1.0) ON CONFLICT (digest) DO NOTHING"
+        )
+        file.execute(
+            "INSERT INTO executions (id, shard, version, head, playbook, digest, status, reason, started,"
+            " updated, ended, parent, labels, search)"
+            " VALUES ('old', 0, 0, x'', 'old', 'old', 'running', '', 1, 1, NULL, '', '{\"a\":\"b\"}', '')"
+        )
+    file.close()
+
+    async def look(store: Store) -> None:
+        found = await store.find_playbook("shop/old")
+        assert found is not None
+        assert found.namespace == "default"
+        wanted = ExecutionFilter(namespace="default", labels=(("a", "b"),))
+        assert [one.row.id for one in (await store.executions(wanted)).rows] == ["old"]
+
+    in_file(tmp_path, look)
 
 
 def test_a_changed_migration_is_refused(tmp_path: Path) -> None:

@@ -17,14 +17,12 @@ from petra.accounts.rows import (
     Namespace,
     Session,
     User,
-    namespace_name,
     read_grants,
     user_name,
 )
 from petra.accounts.secrets import ID_CHARS, digest, is_token, new_session, new_token
 from petra.clock import Clock
 from petra.desk.principal import (
-    DEFAULT,
     EVERYWHERE,
     ForbiddenError,
     Grant,
@@ -36,6 +34,7 @@ from petra.desk.principal import (
     owner,
 )
 from petra.errors import PetraError, UsageError
+from petra.namespaces import DEFAULT, namespace_name
 from petra.store.accounts import Account, Accounts
 
 SESSION_S: Final = 12 * 3600.0
@@ -341,6 +340,14 @@ class Register:
         if name == DEFAULT or not await self._add("namespace", name, made):
             raise TakenError(f"there is a namespace '{name}' already")
         return made
+
+    async def has_namespace(self, name: str) -> bool:
+        """Tell whether there is such a namespace."""
+        return name == DEFAULT or await self._accounts.account("namespace", name) is not None
+
+    async def is_divided(self) -> bool:
+        """Tell whether there is any namespace but the default one."""
+        return bool(await self._accounts.accounts("namespace", limit=1))
 
     async def namespaces(self, who: Principal) -> list[str]:
         """List the namespaces in which somebody has a role."""

@@ -8,8 +8,9 @@ from typing import Final
 
 import msgspec
 
-from petra.desk.principal import DEFAULT, EVERYWHERE, Grant
+from petra.desk.principal import EVERYWHERE, Grant
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT, namespace_name
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}")
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -75,19 +76,6 @@ def user_name(given: str) -> str:
         raise UsageError(
             f"'{given[:100]}' is no name of a user: small letters, digits and ._@+- , at most 100 of them, and the"
             " first is a letter or a digit"
-        )
-    return given
-
-
-def namespace_name(given: str) -> str:
-    """Return the name of a namespace.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not _WORD.fullmatch(given):
-        raise UsageError(
-            f"'{given[:100]}' is no name of a namespace: letters, digits and ._- , at most 63 of them"
         )
     return given
 

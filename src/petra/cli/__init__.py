@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,61 +17,77 @@ from types import MappingProxyType
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from petra import __version__
+from petra.cli.verbs import Verbs
 from petra.errors import PetraError
 
-_VERBS = MappingProxyType(
+_SECTIONS = MappingProxyType(
     {
-        "init": "Write a first playbook and its test.",
-        "check": "Check playbooks: every problem, with its place and its fix.",
-        "graph": "Draw a playbook.",
-        "migrate": "Rewrite an older playbook into canonical words.",
-        "test": "Run test files: in virtual time, without a server.",
-        "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
-        "schema": "Print the JSON Schema of playbooks or test files, for editors.",
-        "lsp": "Serve editors: problems, words and places while you type.",
-        "apply": "Store playbooks, for those that call them.",
-        "playbooks": "List the playbooks that are applied.",
-        "run": "Start a playbook here, durably, and follow it.",
-        "start": "Start a playbook that is applied, by its path.",
-        "watch": "Go on with an execution and follow it.",
-        "serve": "Run executions here and answer requests: API and streams.",
-        "dev": "Serve a folder of playbooks while you work on them.",
-        "worker": "Do the runs of a pool for a server elsewhere.",
-        "ps": "List executions.",
-        "get": "Show an execution.",
-        "result": "Print the output of an execution.",
-        "events": "Show the log of an execution.",
-        "logs": "Show what the tasks of an execution printed and logged.",
-        "explain": "Say why an execution waits, or what a code means.",
-        "verify": "Prove that a log is as it was written.",
-        "task": "Work items: what people are asked to do.",
-        "signal": "Send a signal to an execution.",
-        "patch": "Change ctx of an execution.",
-        "pause": "Stop new firings of an execution.",
-        "resume": "Let a paused execution go on.",
-        "cancel": "Stop an execution.",
-        "override": "Decide the outcome of a step.",
-        "retry": "Have a step that is an incident run once more.",
-        "rerun": "Run again from a step, as a new execution.",
-        "fork": "Begin a new execution with the past of another one.",
-        "migrate-execution": "Let a live execution go on with another version of its playbook.",
-        "replay": "Show an execution as it was at a record.",
-        "diff": "Compare two executions.",
-        "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
-        "rm": "Remove executions, with what they stored.",
-        "prune": "Remove executions that ended long ago.",
-        "secret": "Credentials for playbooks, sealed in the home.",
-        "user": "Users and service accounts of a server.",
-        "token": "API tokens of a server.",
-        "audit": "Every act, log-in and refusal, chained by hash.",
-        "login": "Log in at a server.",
-        "logout": "End the log-in.",
-        "db": "The store itself: migrate, stats, backup.",
+        "Write a playbook": {
+            "init": "Write a first playbook and its test.",
+            "check": "Check playbooks: every problem, with its place and its fix.",
+            "test": "Run test files: in virtual time, without a server.",
+            "simulate": "Walk through a playbook with made-up outcomes, firing by firing.",
+            "graph": "Draw a playbook.",
+            "migrate": "Rewrite an older playbook into canonical words.",
+            "schema": "Print the JSON Schema of playbooks or test files, for editors.",
+            "lsp": "Serve editors: problems, words and places while you type.",
+        },
+        "Run it": {
+            "run": "Start a playbook here, durably, and follow it.",
+            "watch": "Go on with an execution and follow it.",
+            "apply": "Store playbooks, for those that call them.",
+            "playbooks": "List the playbooks that are applied.",
+            "start": "Start a playbook that is applied, by its path.",
+            "serve": "Run executions here and answer requests: API and streams.",
+            "dev": "Serve a folder of playbooks while you work on them.",
+            "worker": "Do the runs of a pool for a server elsewhere.",
+        },
+        "See what happens": {
+            "ps": "List executions.",
+            "get": "Show an execution.",
+            "result": "Print the output of an execution.",
+            "logs": "Show what the tasks of an execution printed and logged.",
+            "events": "Show the log of an execution.",
+            "explain": "Say why an execution waits, or what a code means.",
+        },
+        "Take part": {
+            "task": "Work items: what people are asked to do.",
+            "signal": "Send a signal to an execution.",
+            "patch": "Change ctx of an execution.",
+            "pause": "Stop new firings of an execution.",
+            "resume": "Let a paused execution go on.",
+            "cancel": "Stop an execution.",
+            "override": "Decide the outcome of a step.",
+            "retry": "Have a step that is an incident run once more.",
+            "rerun": "Run again from a step, as a new execution.",
+            "fork": "Begin a new execution with the past of another one.",
+            "migrate-execution": "Let a live execution go on with another version of its playbook.",
+        },
+        "Look back, and tidy up": {
+            "verify": "Prove that a log is as it was written.",
+            "replay": "Show an execution as it was at a record.",
+            "diff": "Compare two executions.",
+            "export": "Write a log for other programs: JSON, CSV, XES, OCEL.",
+            "rm": "Remove executions, with what they stored.",
+            "prune": "Remove executions that ended long ago.",
+        },
+        "Look after a home or a server": {
+            "secret": "Credentials for playbooks, sealed in the home.",
+            "user": "Users and service accounts of a server.",
+            "token": "API tokens of a server.",
+            "audit": "Every act, log-in and refusal, chained by hash.",
+            "login": "Log in at a server.",
+            "logout": "End the log-in.",
+            "db": "The store itself: migrate, stats, backup.",
+        },
     }
 )
-_HELP_WIDTH = 52
+_VERBS = MappingProxyType(
+    {verb: words for verbs in _SECTIONS.values() for verb, words in verbs.items()}
+)
 # Verbs that share a file.
 _PLACES = MappingProxyType(
     {
@@ -127,7 +142,7 @@ def _reader_may_leave() -> Iterator[None]:
         sys.exit(0)
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(Verbs):
     """Knows every verb by name and help; imports one when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -144,16 +159,13 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the verbs without importing them."""
-        rows = list(_VERBS.items())
-        rows += [(name, found.get_short_help_str()) for name, found in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        wide = max(map(len, _VERBS))
+        for title, verbs in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{verb:<{wide}}", words) for verb, words in verbs.items()])
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        """Read the arguments; whoever asked for help may stop reading it, and may have a narrow terminal."""
-        columns = shutil.get_terminal_size().columns
-        if columns < _HELP_WIDTH:  # click itself writes no narrower than this
-            more.setdefault("terminal_width", max(columns - 2, 20))
+        """Read the arguments; whoever asked for help may stop reading it."""
         with _reader_may_leave():
             return super().make_context(*arguments, **more)
 
@@ -162,6 +174,8 @@ class _LazyGroup(click.Group):
         try:
             with _reader_may_leave():
                 return super().invoke(ctx)
+        except NoArgsIsHelpError:
+            raise
         except click.UsageError as error:
             from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
 
@@ -171,19 +185,6 @@ class _LazyGroup(click.Group):
         except (KeyboardInterrupt, click.Abort):
             click.echo("\ninterrupted", err=True)
             ctx.exit(130)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Answer an unknown verb with the nearest known one."""
-        name = args[0]
-        if self.get_command(ctx, name) is None:
-            from difflib import get_close_matches  # noqa: PLC0415 - only for a slip
-
-            close = get_close_matches(name, [*_VERBS, *self.commands], n=1)
-            hint = f"did you mean '{close[0]}'?" if close else "see 'petra --help'"
-            raise click.UsageError(f"there is no command '{name}'; {hint}", ctx=ctx)
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -206,9 +207,9 @@ def version() -> None:
 
 def _complain(words: str) -> None:
     """Say what went wrong, on as many lines as the terminal needs."""
-    from petra.cli.output import folded  # noqa: PLC0415 - only when something is wrong
+    from petra.cli.output import tell  # noqa: PLC0415 - only when something is wrong
 
-    click.echo(folded(words), err=True)
+    tell(words, err=True)
 
 
 def main() -> None:

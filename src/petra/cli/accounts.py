@@ -19,7 +19,8 @@ from petra.accounts.audit import Note
 from petra.accounts.told import moment, token_data, user_data
 from petra.cli.calling import server_option, there
 from petra.cli.home import home_option, writing
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, print_json, print_text, tell
+from petra.cli.verbs import Verbs
 from petra.clock import SystemClock
 from petra.desk import owner
 from petra.store.base import Store
@@ -69,7 +70,7 @@ def _seconds(_context: click.Context, _option: click.Parameter, given: str | Non
 # Users
 
 
-@click.group("user")
+@click.group("user", cls=Verbs)
 def user() -> None:
     """Users and service accounts of a server."""
 
@@ -141,13 +142,13 @@ def list_users(server: str | None, home: Path, output: str) -> None:
         return
     for one in items:
         more = " disabled" if one["disabled"] else ""
-        click.echo(f"{one['name']}  {one['kind']}  {' '.join(one['roles'])}{more}")
+        tell(f"{one['name']}  {one['kind']}  {' '.join(one['roles'])}{more}")
 
 
 # Tokens
 
 
-@click.group("token")
+@click.group("token", cls=Verbs)
 def token() -> None:
     """API tokens of a server."""
 
@@ -179,8 +180,8 @@ def create_token(
     if output == "json":
         print_json(made)
     else:
-        click.echo(made["token"])
-        click.echo(f"this is token {made['id']}; it is not shown again", err=True)
+        print_text(made["token"])
+        tell(f"this is token {made['id']}; it is not shown again", err=True)
 
 
 @token.command("list")
@@ -199,7 +200,7 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
         return
     for one in items:
         state = "revoked" if one["revoked"] else f"used {one['used'] or 'never'}"
-        click.echo(f"{one['id']}  {one['user'] or ' '.join(one['roles'])}  {one['name']}  {state}")
+        tell(f"{one['id']}  {one['user'] or ' '.join(one['roles'])}  {one['name']}  {state}")
 
 
 @token.command("revoke")
@@ -213,13 +214,13 @@ def revoke_token(name: str, server: str | None, home: Path) -> None:
         await register.revoke(owner(), name)
 
     _done(home, server, here, ("DELETE", f"/tokens/{name}", None), f"petra token revoke {name}")
-    click.echo(f"revoked {name}")
+    tell(f"revoked {name}")
 
 
 # The audit
 
 
-@click.group("audit")
+@click.group("audit", cls=Verbs)
 def audit() -> None:
     """Every act, log-in and refusal, chained by hash."""
 
@@ -244,7 +245,7 @@ def list_audit(after: int, limit: int, *, server: str | None, home: Path, output
         return
     for one in items:
         code = f" {one['code']}" if one["code"] else ""
-        click.echo(f"{one['number']}  {one['at']}  {one['actor'] or '-'}  {one['act']}  {one['outcome']}{code}")  # fmt: skip
+        tell(f"{one['number']}  {one['at']}  {one['actor'] or '-'}  {one['act']}  {one['outcome']}{code}")  # fmt: skip
 
 
 @audit.command("verify")
@@ -263,8 +264,8 @@ def verify_audit(server: str | None, home: Path, output: str) -> None:
         print_json(found)
     else:
         for one in found["problems"]:
-            click.echo(one)
-        click.echo(f"{found['entries']} entries, {'all as written' if found['ok'] else 'not all as written'}")  # fmt: skip
+            tell(one)
+        tell(f"{found['entries']} entries, {'all as written' if found['ok'] else 'not all as written'}")  # fmt: skip
     if not found["ok"]:
         sys.exit(1)
 
@@ -273,4 +274,4 @@ def _say(made: Body, output: str, words: str) -> None:
     if output == "json":
         print_json(made)
     else:
-        click.echo(words)
+        tell(words)

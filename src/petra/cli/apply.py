@@ -11,7 +11,7 @@ import click
 
 from petra.cli.files import library_option
 from petra.cli.home import act, home_option, look, request_id, writing
-from petra.cli.output import as_json, count, print_json
+from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.ready import checked
 from petra.clock import SystemClock
 from petra.control import call
@@ -74,7 +74,7 @@ def command(
         return
     for one in reply.result["applied"]:
         mark = "· unchanged" if one["unchanged"] else click.style("✓ applied", fg="green")
-        click.echo(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
+        tell(f"{mark}  {_named(one['path'], one['version'])}  {one['digest'][:_DIGEST]}")
 
 
 def _dirs(paths: Iterable[str]) -> list[Path]:
@@ -126,11 +126,11 @@ def playbooks(path: str | None, home: Path, output: str) -> None:
     for row in rows:
         when = datetime.fromtimestamp(row.applied)  # noqa: DTZ006 - the reader's own time
         shown = _named(row.path, row.version)
-        click.echo(f"{row.digest[:_DIGEST]}  {when:%Y-%m-%d %H:%M}  {shown}")
+        tell(f"{row.digest[:_DIGEST]}  {when:%Y-%m-%d %H:%M}  {shown}")
     if not rows:
-        click.echo("no playbook is applied here; 'petra apply FILE' does it")
+        tell("no playbook is applied here; 'petra apply FILE' does it")
     elif len(rows) == _MOST:
-        click.echo(f"the first {count(_MOST, 'playbook')}", err=True)
+        tell(f"the first {count(_MOST, 'playbook')}", err=True)
 
 
 def _named(path: str, version: str) -> str:

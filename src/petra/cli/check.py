@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petra.cli.files import library_option, load, playbook_files
-from petra.cli.output import as_json, count, folded, print_json, print_problem
+from petra.cli.output import as_json, count, print_json, print_problem, tell
 from petra.library import Library, beside, calls, gather, missing
 from petra.playbook import Problem, Reading
 from petra.playbook.problems import problem_data
@@ -265,7 +265,7 @@ def _print_all(
             if len(nets) == 1 or not judged.is_well:
                 print_judged(judged)
         if len(nets) > 1:
-            click.echo(summary(nets, milliseconds))
+            tell(summary(nets, milliseconds))
 
 
 def _print(checked: Checked) -> None:
@@ -276,9 +276,9 @@ def _print(checked: Checked) -> None:
     for problem in sorted(shown, key=lambda problem: problem.mark):
         print_problem(problem, lines, checked.name)
     if left := len(problems) - len(shown):
-        click.echo(f"{checked.name}: and {count(left, 'more problem')}; '-o json' shows all")
+        tell(f"{checked.name}: and {count(left, 'more problem')}; '-o json' shows all")
     if checked.proof is not None and checked.proof.note:
-        click.echo(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
+        tell(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
 
 
 def _summary(playbooks: list[Checked], *, strict: bool) -> None:
@@ -286,7 +286,7 @@ def _summary(playbooks: list[Checked], *, strict: bool) -> None:
     errors = sum(problem.severity == "error" for problem in found)
     warnings = len(found) - errors
     if found:
-        click.echo()
+        tell()
     words = [count(errors, "error")] if errors else []
     refused = " that --strict does not let pass" if strict else ""
     words += [count(warnings, "warning") + refused] if warnings else []
@@ -297,4 +297,4 @@ def _summary(playbooks: list[Checked], *, strict: bool) -> None:
     gated = any(one.proof is not None and one.proof.gated for one in playbooks)
     words_of_proof = "sound if guards allow" if gated else "proved sound"
     ending = f", {words_of_proof}" if sound else ""
-    click.echo(folded(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}"))
+    tell(f"{mark} {files}: {', '.join(words) or 'no problems'}{ending}")

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import click
 
-from petra.cli.output import folded, print_json
+from petra.cli.output import folded, print_json, print_text
 from petra.playbook.codes import CODES
 
 _CODE = re.compile(r"[Pp]\d+\Z")
@@ -38,7 +38,7 @@ def explain_code(code: str, output: str) -> None:
     if output == "json":
         print_json({"code": code, "title": CODES[code], "page": page})
         return
-    click.echo(_for_reading(page))
+    print_text(_for_reading(page))
 
 
 def _for_reading(page: str) -> str:

@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from petra.cli.home import act, home_option, look
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, print_json, tell
+from petra.cli.verbs import Verbs
 from petra.embedded import CLOSED, DATABASE, STORE
 from petra.engine.cache import Cache
 from petra.errors import UsageError
@@ -23,7 +24,7 @@ from petra.store.rows import Stats
 from petra.store.sqlite import SqliteStore, anchor_of
 
 
-@click.group("db")
+@click.group("db", cls=Verbs)
 def command() -> None:
     """The local store itself."""
 
@@ -50,7 +51,7 @@ def migrate(home: Path, output: str) -> None:
     if output == "json":
         print_json({"store": name, "migrations": known})
     else:
-        click.echo(f"{name} is up to date, at {known[-1]}")
+        tell(f"{name} is up to date, at {known[-1]}")
 
 
 @command.command("accept-loss")
@@ -82,9 +83,9 @@ def accept_loss(home: Path, output: str) -> None:
         print_json(msgspec.to_builtins(found))
         return
     for one in found:
-        click.echo(f"{one.execution}: {one}")
+        tell(f"{one.execution}: {one}")
     if not found:
-        click.echo("nothing is lost")
+        tell("nothing is lost")
 
 
 @command.command("stats")
@@ -110,7 +111,7 @@ def stats(home: Path, output: str) -> None:
         ("size", f"{found.bytes / 1_048_576:,.1f} MiB"),
     ]
     for name, value in rows:
-        click.echo(f"{name:<18} {value}")
+        tell(f"{name:<18} {value}")
 
 
 def _counts(numbers: dict[str, int]) -> str:
@@ -138,4 +139,4 @@ def backup(target: Path, home: Path, output: str) -> None:
     if output == "json":
         print_json({"file": str(target), "bytes": size})
     else:
-        click.echo(f"wrote {target}: {size / 1_048_576:,.1f} MiB")
+        tell(f"wrote {target}: {size / 1_048_576:,.1f} MiB")

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from petra.cli.home import home_option
-from petra.cli.output import as_json
+from petra.cli.output import as_json, tell
 from petra.cli.serve import Serving, serve
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
@@ -42,7 +42,7 @@ def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) ->
     async def beside(local: Home, url: str) -> None:
         if opens:
             await asyncio.to_thread(webbrowser.open, url)
-        await keep_applied(local, folder, told=lambda line: click.echo(line, err=output == "json"))
+        await keep_applied(local, folder, told=lambda line: tell(line, err=output == "json"))
 
     serve(Serving(port=port, home=home, output=output, beside=beside))
 

@@ -24,7 +24,7 @@ from petra.cli.home import (
     whole_result,
 )
 from petra.cli.labels import which_options
-from petra.cli.output import as_json, cut, print_json, width
+from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell, width
 from petra.cli.show import short, status_text, summary, trace_of
 from petra.clock import SystemClock
 from petra.control import GoneError, call
@@ -48,6 +48,7 @@ from petra.wire import Error
 
 _NAME_MAX = 18
 _LIST_WIDTH = 72
+_ID_WIDTH = 25
 execution_argument = click.argument("execution", metavar="ID")
 
 
@@ -79,14 +80,14 @@ def ps(
         print_json([msgspec.to_builtins(row) for row in rows])
         return
     for row in rows:
-        click.echo(_listed(row, now))
+        tell(_listed(row, now))
     if not rows and wanted != ExecutionFilter():
-        click.echo("no execution is like that; 'petra ps' lists all")
+        tell("no execution is like that; 'petra ps' lists all")
     elif not rows:
-        click.echo("nothing here; 'petra run FILE' starts an execution")
+        tell("nothing here; 'petra run FILE' starts an execution")
     elif any(row.status == "running" for row in rows):
         for trouble in (asked_there(home) or {}).get("troubles", ()):
-            click.echo(trouble, err=True)
+            tell(trouble, err=True)
 
 
 def _listed(row: Any, now: float) -> str:
@@ -96,7 +97,7 @@ def _listed(row: Any, now: float) -> str:
     shown, when = status_text(row.status, row.reason), _when(row.started, now)
     if width() < _LIST_WIDTH:
         return f"{row.id}  {when}".rstrip() + f"\n  {name}  {shown}"
-    return f"{row.id}  {when}  {name:<{_NAME_MAX}}  {shown}"
+    return f"{row.id:<{_ID_WIDTH}}  {when}  {name:<{_NAME_MAX}}  {shown}"
 
 
 def _when(at: float, now: float) -> str:
@@ -133,21 +134,21 @@ def get(execution: str, home: Path, output: str) -> None:
             }
         )
         return
-    click.echo(summary(result))
-    for line in trace_of(result.error["details"] if result.error else None):
-        click.echo(f"    {line}")
+    tell(summary(result))
+    for line in trace_of(result.error["details"] if result.error else None, "    "):
+        tell(line)
     for key, value in sorted(result.ctx.items()):
-        click.echo(cut(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}"))
+        tell(cut(f"  ctx.{key} = {_value(result.id, value, f'--ctx {key}')}"))
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
-    click.echo(f"  steps: {counts or 'none'}")
+    tell(f"  steps: {counts or 'none'}")
     for step, activation in state.latest.items():
         if activation.done is not None and is_reference(activation.done.result):
             told = _value(result.id, activation.done.result, f"--step {step}")
-            click.echo(f"  result of {step}: {told}")
+            tell(f"  result of {step}: {told}")
     if origin is not None:
-        click.echo(f"  forked from {origin}")
+        tell(f"  forked from {origin}")
     for fork in forks:
-        click.echo(f"  forked into {fork}")
+        tell(f"  forked into {fork}")
 
 
 def _value(execution: str, value: Any, option: str) -> str:
@@ -250,18 +251,20 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
     if output == "json" and not lines:
         print_json([msgspec.to_builtins(record) for record in records])
         return
+    quoted = Quoted()
     for record in records:
         if output == "json":
-            click.echo(msgspec.json.encode(record).decode())
+            print_text(msgspec.json.encode(record).decode())
             continue
         at = datetime.fromtimestamp(record.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-        click.echo(cut(f"{record.seq:>5}  {at}  {told(record.event)}"))
+        tell(quoted.line(f"{record.seq:>5}  {at}  ", told(record.event)) or "")
         error = getattr(record.event, "error", None)
         more = again(record.event)
         if isinstance(record.event, StepFailed) and isinstance(error, Error):
             more += trace_of(error.details)
         for line in more:
-            click.echo(cut(f"{' ' * 21}{line}"))
+            if (shown := quoted.line(" " * 21, line)) is not None:
+                tell(shown)
 
 
 def asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from petra.cli.causes import Cause, cause_of
 from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
 from petra.cli.home import find, home_option, look
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, print_json, tell
 from petra.cli.show import trace_of
 from petra.embedded import STORE
 from petra.engine.cache import Cache, Entry
@@ -51,15 +51,13 @@ def command(execution: str, home: Path, output: str) -> None:
     if output == "json":
         print_json(cause.as_data())
         return
-    click.echo(found.sentence)
-    for line in trace_of((found.error or {}).get("details")):
-        click.echo(f"  {line}")
+    tell(found.sentence)
+    for line in trace_of((found.error or {}).get("details"), "  "):
+        tell(line)
     for line in cause.lines():
-        click.echo(line)
+        tell(line)
     if told_there is None and found.status == "running" and not os.environ.get(STORE):
-        click.echo(
-            f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on."
-        )
+        tell(f"  No process has {home} open, so nothing runs; 'petra watch {chosen}' goes on.")
 
 
 class _Wanted(Followed):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from petra.cli.home import find, home_option, look
+from petra.cli.output import print_text, tell
 from petra.embedded import records_of
 from petra.engine.cache import Cache
 from petra.engine.codec import status_of
@@ -44,7 +45,7 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
     log = look(home, asking)
     text = PROFILES[profile](log) if form == "xes" else FORMS[form](log)
     if output is None:
-        click.echo(text, nl=False)
+        print_text(text, end="")
         return
     # a spreadsheet takes a file for UTF-8 only when it begins like this
     encoding = "utf-8-sig" if form == "csv" else "utf-8"
@@ -53,4 +54,4 @@ def command(execution: str, home: Path, *, form: str, profile: str, output: Path
             file.write(text)
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror or error}") from None
-    click.echo(f"wrote {output}", err=True)
+    tell(f"wrote {output}", err=True)

@@ -72,12 +72,18 @@ def _content(path: Path) -> bytes:
         return file.read(TEXT_BYTES_MAX + 1)
 
 
+_SHOWN = 3
+
+
 def _words(path: Path, error: OSError) -> tuple[str, str]:
     if error.errno == errno.ENOENT:
         there = sorted(path.parent.glob("*.y*ml")) if path.parent.is_dir() else []
         names = [found.name for found in there if not found.name.endswith(".test.yaml")]
-        near = get_close_matches(path.name, names, n=1) or names[:3]
-        return "there is no such file", f"there is {', '.join(near)}" if near else "check the path"
+        near = get_close_matches(path.name, names, n=1, cutoff=0.75)
+        if near:
+            return "there is no such file", f"did you mean {path.parent / near[0]}?"
+        some = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+        return "there is no such file", f"there is {some}" if names else "check the path"
     if error.errno == errno.EISDIR:
         return "this is a folder", "name a file in it"
     if error.errno == errno.EACCES:

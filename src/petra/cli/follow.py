@@ -10,10 +10,9 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-import click
-
 from petra.cli.board import Board
 from petra.cli.home import either, reading
+from petra.cli.output import Quoted, tell
 from petra.cli.show import Teller, said, status_text
 from petra.cli.tail import POLL_S, Tail
 from petra.clock import SystemClock
@@ -74,6 +73,7 @@ class Plain:
 
     def __init__(self, execution: str) -> None:
         self._teller = Teller(Board(execution))
+        self._quoted = Quoted()
 
     def past(self, records: list[Record]) -> None:
         """Take in what happened before anybody looked."""
@@ -83,23 +83,24 @@ class Plain:
     def take(self, records: list[Record]) -> None:
         """Take in what happens, and say it."""
         for line in self._teller.lines(records):
-            click.echo(line)  # a reader that has gone ends the telling, not the execution
+            tell(line)  # a reader that has gone ends the telling, not the execution
 
     def retrying(self, notice: Retrying) -> None:
         """Say that a worker will try again."""
         line = self._teller.retrying(notice)
         if line is not None:
-            click.echo(line)
+            tell(line)
 
     def printed(self, lines: Sequence[LogLine]) -> None:
         """Say what tasks print."""
         for line in lines:
-            click.echo(said(line))
+            if (shown := said(line, self._quoted)) is not None:
+                tell(shown)
 
     def finish(self, status: str) -> None:  # noqa: ARG002 - the summary says it
         """Say what was only counted."""
         for line in self._teller.rest():
-            click.echo(line)
+            tell(line)
 
 
 def is_live() -> bool:
@@ -124,7 +125,7 @@ def telling(execution: str, output: str, playbook: str = "") -> Iterator[View]:
             yield tree
     else:
         if playbook:
-            click.echo(f"{playbook}  {execution}  {status_text('running')}")
+            tell(f"{playbook}  {execution}  {status_text('running')}")
         yield Plain(execution)
 
 

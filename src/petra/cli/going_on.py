@@ -9,12 +9,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
-import click
-
 from petra.cli.follow import Showing, Silent, is_live, telling
 from petra.cli.home import EXIT, INTERRUPTED, act, either, shown_data, whole_result
 from petra.cli.left import Left, left_here, left_in
-from petra.cli.output import count, folded, print_json
+from petra.cli.output import count, print_json, tell
 from petra.cli.show import hint, summary
 from petra.embedded import Home, Result
 from petra.errors import UsageError
@@ -46,7 +44,7 @@ def go_on(home: Path, output: str, *, waits: bool) -> NoReturn:
     try:
         results = act(home, lambda: either(home, going_on, there))
     except KeyboardInterrupt:
-        click.echo("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
+        tell("\ninterrupted; nothing is lost: 'petra run' goes on", err=True)
         sys.exit(INTERRUPTED)
     if output == "json":
         print_json([shown_data(whole_result(home, result)) for result in results])
@@ -69,14 +67,14 @@ async def _all_rest(local: Home, chosen: Sequence[str], *, waits: bool) -> list[
 
 def _say_left(chosen: Sequence[str], left: Left) -> None:
     if chosen:
-        click.echo(f"going on with {count(len(chosen), 'execution')} that an earlier process left")
+        tell(f"going on with {count(len(chosen), 'execution')} that an earlier process left")
     elif left.live:
         waiting = count(len(left.live), "execution") + (
             " waits" if len(left.live) == 1 else " wait"
         )
-        click.echo(f"nothing can go on by itself: {waiting}; 'petra ps' shows for what")
+        tell(f"nothing can go on by itself: {waiting}; 'petra ps' shows for what")
     else:
-        click.echo("nothing is left to go on with; 'petra run FILE' starts an execution")
+        tell("nothing is left to go on with; 'petra run FILE' starts an execution")
 
 
 def say(result: Result, *, drawn: bool) -> None:
@@ -85,6 +83,6 @@ def say(result: Result, *, drawn: bool) -> None:
     if drawn:
         words = words.partition("\n")[2]
     if words:
-        click.echo("\n".join(folded(line) for line in words.split("\n")))
+        tell(words)
     if not drawn or result.reason != "human":
         hint(result)

@@ -14,7 +14,7 @@ import click
 from petra.cli.files import load
 from petra.cli.home import find, home_option, look
 from petra.cli.nets import SUFFIX, read_net
-from petra.cli.output import print_problem
+from petra.cli.output import print_problem, print_text
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry
 from petra.export.life import ExportedLog, life, step_runs
@@ -74,7 +74,7 @@ def command(file: Path, home: Path, *, form: str | None, as_net: bool) -> None:
         drawn = _NETS[form](_net_of(_playbook(file)))
     else:
         drawn = _STEPS[form](_playbook(file))
-    click.echo(drawn, nl=not drawn.endswith("\n"))
+    print_text(drawn, end="" if drawn.endswith("\n") else "\n")
 
 
 def _execution(home: Path, execution: str) -> str:

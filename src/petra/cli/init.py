@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from petra.cli.output import tell
 from petra.playbook.schema import json_schema
 
 SCHEMA_FILE = "playbook.schema.json"
@@ -98,7 +99,7 @@ def command(name: str, *, force: bool) -> None:
     }
     taken = [str(path) for path in files if path.exists() and path.name != SCHEMA_FILE]
     if taken and not force:
-        click.echo(
+        tell(
             f"error: {', '.join(taken)} already there; choose another name or use --force", err=True
         )
         sys.exit(1)
@@ -106,8 +107,8 @@ def command(name: str, *, force: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
             path.write_text(text, encoding="utf-8")
-            click.echo(f"wrote {path}")
+            tell(f"wrote {path}")
     except OSError as error:
-        click.echo(f"error: cannot write {error.filename}: {error.strerror}", err=True)
+        tell(f"error: cannot write {error.filename}: {error.strerror}", err=True)
         sys.exit(1)
-    click.echo(f"\nnext: petra check {folder / (name + '.yaml')}")
+    tell(f"\nnext: petra check {folder / (name + '.yaml')}")

@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
-
 from petra.cli.board import duration
 from petra.cli.home import reading
-from petra.cli.output import count, folded
+from petra.cli.output import count, tell
 from petra.desk.resting import FOLLOWED_S
 from petra.embedded import DATABASE, STORE
 from petra.engine.cache import Cache
@@ -42,15 +40,15 @@ class Left:
                 f"{self.live.get(one.execution, '')} {one.execution}: a timer was due"
                 f" {duration(self.now - one.due)} ago, while nothing ran here; it acts now"
             )
-            click.echo(folded(words.strip()), err=True)
+            tell(words.strip(), err=True)
         if len(told) > _SHOWN:
-            click.echo(f"and timers of {count(len(told) - _SHOWN, 'more execution')}", err=True)
+            tell(f"and timers of {count(len(told) - _SHOWN, 'more execution')}", err=True)
 
     def tell_going(self, leave: str) -> None:
         """Say what goes on too, and how it is left alone."""
         if self.going:
             words = f"going on too with {count(len(self.going), 'execution')} that an earlier process left"
-            click.echo(folded(f"{words}: {_listed(self.going)}; {leave}"), err=True)
+            tell(f"{words}: {_listed(self.going)}; {leave}", err=True)
 
 
 def _listed(names: Iterable[str]) -> str:

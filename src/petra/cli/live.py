@@ -13,8 +13,8 @@ from rich.live import Live
 from rich.text import Text
 
 from petra.cli.board import Board, Person, Row, duration
-from petra.cli.output import printable
-from petra.cli.show import data_option, place_of
+from petra.cli.output import Quoted, fold
+from petra.cli.show import data_option, said
 from petra.kernel import Record
 from petra.wire.frames import LogLine, Retrying
 
@@ -34,6 +34,7 @@ class LiveTree:
 
     def __init__(self, board: Board, now: Callable[[], float]) -> None:
         self.board = board
+        self._quoted = Quoted()
         self.status: str | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._now = now
@@ -90,8 +91,10 @@ class LiveTree:
     def printed(self, lines: Sequence[LogLine]) -> None:
         """Show what tasks print above the tree."""
         for line in lines:
-            text = Text("│ ", style="dim").append(f"{place_of(line)}  ", style="dim")
-            text.append(printable(line.text), style="red" if line.stream == "stderr" else "none")
+            shown = said(line, self._quoted, indent="")
+            if shown is None:
+                continue
+            text = Text.from_ansi(shown)
             with contextlib.suppress(OSError):  # the terminal has gone; the execution has not
                 self._console.print(text, soft_wrap=True)
 
@@ -108,7 +111,7 @@ class LiveTree:
             left = set(map(id, done[: len(rows) - room + 1]))
             rows = [row for row in rows if id(row) not in left][-room + 1 :]
             hidden = len(self.board.rows) - len(rows)
-        lines = [self._head()]
+        lines = self._head(width)
         if hidden:
             lines.append(Text(f"├─ … {hidden} more steps", style="dim"))
         name = min(_NAME_MAX, max((len(row.step) for row in rows), default=0))
@@ -120,13 +123,15 @@ class LiveTree:
             line.truncate(width, overflow="ellipsis")
         return lines
 
-    def _head(self) -> Text:
+    def _head(self, width: int) -> list[Text]:
         board = self.board
         status = self.status or board.status
         took = duration(max(0.0, self._now() - (board.began or self._now())))
-        head = Text(f"{board.playbook}  {board.execution}  ")
-        head.append(status, style=_MARKS.get(status, "white"))
-        return head.append(f" {took}", style="dim")
+        head = Text(f"{board.playbook}  {board.execution}")
+        told = Text(status, style=_MARKS.get(status, "white")).append(f" {took}", style="dim")
+        if len(head) + 2 + len(told) > width:
+            return [head, Text("  ").append_text(told)]
+        return [head.append("  ").append_text(told)]
 
     def _row(self, row: Row, branch: str, name: int) -> list[Text]:
         people = [one for one in self.board.people.values() if one.step == row.step]
@@ -138,12 +143,11 @@ class LiveTree:
         if not people:
             return [line]
         stem = "   " if branch == "└─" else "│  "
-        command = Text(stem, style="dim")
         words = command_of(self.board.execution, people[0])
         if len(stem) + 2 + len(words) > self._console.width:
             words = command_of(self.board.execution[:_ID_SHORT], people[0])
-        command.append(f"  {words}", style="bold")
-        return [line, command]
+        folded = fold(f"  {words}", self._console.width - len(stem)).split("\n")
+        return [line, *(Text(stem, style="dim").append(part, style="bold") for part in folded)]
 
     def _detail(self, row: Row, people: list[Person]) -> Text:
         if people:

@@ -8,6 +8,7 @@ import click
 import httpx2
 
 from petra.cli.calling import TIMEOUT_S, LogIn, keep_log_in, kept_log_in, log_in_file, read
+from petra.cli.output import tell
 from petra.client import ServerError
 from petra.errors import UsageError
 
@@ -38,7 +39,7 @@ def login(url: str, name: str) -> None:
     except (httpx2.TransportError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
         raise UsageError(f"{url} does not answer: {error or type(error).__name__}") from None
     keep_log_in(LogIn(url, made["token"], made["id"]))
-    click.echo(f"logged in at {url} as '{name}' for {DAYS} days; 'petra logout' ends it")
+    tell(f"logged in at {url} as '{name}' for {DAYS} days; 'petra logout' ends it")
 
 
 @click.command("logout")
@@ -59,4 +60,4 @@ def logout() -> None:
         if error.code != "no-credentials":  # then it is over already
             raise
     log_in_file().unlink(missing_ok=True)
-    click.echo(f"logged out at {kept.url}")
+    tell(f"logged out at {kept.url}")

@@ -10,7 +10,7 @@ import click
 
 from petra.cli.executions import execution_argument
 from petra.cli.home import full_id, home_option, look
-from petra.cli.output import as_json
+from petra.cli.output import Quoted, as_json, print_text, tell
 from petra.cli.show import coloured, place_of
 from petra.cli.tail import POLL_S, Tail
 from petra.embedded import LOGS
@@ -33,11 +33,11 @@ def command(execution: str, step: str | None, *, follow: bool, home: Path, outpu
     async def reading(store: Store, _cache: Cache) -> None:
         chosen = await full_id(store, execution)
         tail = Tail(file_of(home / LOGS, chosen), chosen)
-        over = not follow
+        over, quoted = not follow, Quoted()
         while True:
             for raw, line in tail.lines():
                 if step is None or line.step == step:
-                    click.echo(raw.decode() if output == "json" else _shown(line))
+                    _print(raw, line, output, quoted)
             if over:
                 return
             stored = await store.execution(chosen)
@@ -47,8 +47,13 @@ def command(execution: str, step: str | None, *, follow: bool, home: Path, outpu
     look(home, reading)
 
 
-def _shown(line: LogLine) -> str:
-    if line.stream == "dropped" and not line.step:
-        return click.style(f"… {line.text}", fg="yellow")
-    at = datetime.fromtimestamp(line.at, UTC).strftime("%H:%M:%S.%f")[:-3]
-    return f"{at}  {place_of(line)}/{line.task}  {coloured(line)}"
+def _print(raw: bytes, line: LogLine, output: str, quoted: Quoted) -> None:
+    if output == "json":
+        print_text(raw.decode())
+    elif line.stream == "dropped" and not line.step:
+        tell(click.style(f"… {line.text}", fg="yellow"))
+    else:
+        at = datetime.fromtimestamp(line.at, UTC).strftime("%H:%M:%S.%f")[:-3]
+        shown = quoted.line(f"{at}  {place_of(line)}/{line.task}  ", coloured(line))
+        if shown is not None:
+            tell(shown)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from petra.cli.files import load
-from petra.cli.output import as_json, count, print_json, print_problem
+from petra.cli.output import as_json, count, print_json, print_problem, print_text, tell
 from petra.folder_files import FolderFiles
 from petra.playbook.migrate import Migration, migrate
 
@@ -31,7 +31,7 @@ def command(file: Path, *, write: bool, output: str) -> None:
     if migration.problems:
         for problem in migration.problems:
             print_problem(problem, reading.lines, str(file))
-        click.echo("\nnothing was changed: mend these first, then migrate", err=True)
+        tell("\nnothing was changed: mend these first, then migrate", err=True)
         sys.exit(1)
     if write and migration.changed:
         file.write_text(migration.text, encoding="utf-8")
@@ -49,13 +49,13 @@ def command(file: Path, *, write: bool, output: str) -> None:
         print_json({"file": str(file), "changes": changes, "text": migration.text})
         return
     if not write:
-        click.echo(migration.text, nl=False)
+        print_text(migration.text, end="")
     for change in migration.changes:
-        click.echo(f"{file}:{change.mark.line}: {change.old} → {change.new}", err=True)
+        tell(f"{file}:{change.mark.line}: {change.old} → {change.new}", err=True)
     done = "written" if write else "not written; '--write' changes the file"
     words = (
         f"{count(len(migration.changes), 'change')}, {done}"
         if migration.changed
         else "nothing to change"
     )
-    click.echo(f"{file}: {words}", err=True)
+    tell(f"{file}: {words}", err=True)

@@ -11,7 +11,7 @@ import click
 
 from petra.cli.definition import definition
 from petra.cli.home import found_id, home_option, look, request_id
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, print_json, tell
 from petra.cli.steer import carry_out, execution_argument, map_option
 from petra.desk import Move
 from petra.desk.starting import beside
@@ -78,11 +78,11 @@ def _show(plan: MigrationPlan, output: str) -> None:
         for move in plan.moves:
             where = move.step if move.step == move.to else f"{move.step} → {move.to}"
             mark = "✗" if move.fault else "·"
-            click.echo(f"{mark} {move.what:9}  {where or '(the execution)'}  {move.note}".rstrip())
+            tell(f"{mark} {move.what:9}  {where or '(the execution)'}  {move.note}".rstrip())
         for fault in plan.faults:
-            click.echo(f"refused: {fault}", err=True)
+            tell(f"refused: {fault}", err=True)
         if plan.note:
-            click.echo(f"note: {plan.note}")
+            tell(f"note: {plan.note}")
         if not plan.faults:
-            click.echo("everything has a place; without --plan it moves")
+            tell("everything has a place; without --plan it moves")
     sys.exit(1 if plan.faults else 0)

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import click
 
+from petra.cli.output import tell
 from petra.errors import NetError
 from petra.net.budget import Budget
 from petra.net.net import Net
@@ -80,7 +81,7 @@ def judge(path: Path, final: Path | None, budget: Budget | None = None) -> Judge
 def print_judged(judged: Judged) -> None:
     """Print one net with its verdict in a line."""
     mark = click.style("✓", fg="green") if judged.is_well else click.style("✗", fg="red")
-    click.echo(f"{mark} {click.style(judged.name, bold=True)}: {judged.words}")
+    tell(f"{mark} {click.style(judged.name, bold=True)}: {judged.words}")
 
 
 def summary(nets: list[Judged], milliseconds: float) -> str:

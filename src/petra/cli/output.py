@@ -1,19 +1,24 @@
-"""What people see: problems on a terminal, in 80 columns, with or without colour."""
+"""What people see, and the one place where it is laid out.
+
+Rule 1: words go out by ``tell``, which folds them for a terminal; data goes out by ``print_text`` and ``print_json``, as it is.
+Rule 2: a pipe gets every line whole, so that tools can read it.
+Rule 3: a name, an id or a path is never broken, and a command stays one that can be copied.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from petra.playbook import Problem
-from petra.playbook.problems import excerpt
+if TYPE_CHECKING:  # most verbs print no problem, and read no playbook
+    from petra.playbook import Problem
 
 _COLOURS = {"error": "red", "warning": "yellow"}
 
@@ -28,20 +33,31 @@ as_json = click.option(
 
 def print_json(document: Any) -> None:
     """Print one JSON document on stdout."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    print_text(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_text(text: str, *, end: str = "\n") -> None:
+    """Print data on stdout as it is."""
+    click.echo(text + end, nl=False)
+
+
+def tell(words: str = "", *, err: bool = False) -> None:
+    """Tell people something, in lines that fit their terminal."""
+    click.echo(folded(words, err=err), err=err)
 
 
 def print_problem(problem: Problem, lines: Sequence[str], name: str, *, err: bool = False) -> None:
     """Print a problem: place, message and fix, then the line with a caret."""
+    from petra.playbook.problems import excerpt  # noqa: PLC0415 - see above
+
     place = f"{name}:{problem.line}:{problem.column}:"
     label = "" if problem.severity == "error" else " warning:"
     words = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-    head = folded(f"{place}{label} {words} [{problem.code}]")
     styled = click.style(place, bold=True)
     if label:
         styled += click.style(label, fg=_COLOURS[problem.severity])
-    click.echo(styled + head[len(place) + len(label) :], err=err)
-    if shown := excerpt(problem, lines, width()):
+    tell(f"{styled} {words} [{problem.code}]", err=err)
+    if shown := excerpt(problem, lines, width(err=err)):
         source, caret = shown.split("\n")
         click.echo(click.style(source, dim=True), err=err)
         click.echo(click.style(caret, fg=_COLOURS[problem.severity]), err=err)
@@ -52,9 +68,24 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
-def width() -> int:
+_WIDTH_MAX = 120
+_PIPE_WIDTH = 100
+
+
+def width(*, err: bool = False) -> int:
     """How wide a line may be: the terminal, within reason; 100 for a pipe."""
-    return min(shutil.get_terminal_size((100, 24)).columns, 120) if sys.stdout.isatty() else 100
+    stream = sys.stderr if err else sys.stdout
+    return min(_columns(stream), _WIDTH_MAX) if stream.isatty() else _PIPE_WIDTH
+
+
+def _columns(stream: TextIO) -> int:
+    """Return how wide a terminal is; the other stream may lead elsewhere, or nowhere."""
+    if not os.environ.get("COLUMNS"):
+        try:
+            return os.get_terminal_size(stream.fileno()).columns or _PIPE_WIDTH
+        except (OSError, ValueError):
+            pass
+    return shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
 
 
 def cut(text: str) -> str:
@@ -74,11 +105,71 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def folded(text: str, hang: str = "    ") -> str:
-    """Fold a line for a terminal; a pipe gets it whole, so that tools can read it."""
-    if not sys.stdout.isatty() or len(text) <= width():
+def folded(text: str, hang: str | None = None, *, err: bool = False) -> str:
+    """Fold words for a terminal, the rest of each line further in, or by ``hang``; a pipe gets them whole."""
+    if not (sys.stderr if err else sys.stdout).isatty():
         return text
-    folded = textwrap.wrap(
-        text, width(), subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(folded)
+    return fold(text, width(err=err), hang)
+
+
+# A line that somebody is to type; what stands before it says when.
+_COMMAND = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?:[a-z]+: )?petra ")
+_QUOTED = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+|\s+")
+_WORD = re.compile(r"\S+|\s+")
+
+
+def fold(text: str, columns: int, hang: str | None = None) -> str:
+    """Fold each line of a text at its spaces; of a command, so that it can still be pasted."""
+    return "\n".join(_fold(line, columns, hang) for line in text.split("\n"))
+
+
+def _fold(line: str, columns: int, hang: str | None) -> str:
+    if _long(line) <= columns:
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    hang = indent + ("  " if indent else "    ") if hang is None else hang
+    command = _COMMAND.match(line) is not None
+    pieces = (_QUOTED if command else _WORD).findall(line[len(indent) :])
+    lines, space = [indent], ""
+    for piece in pieces:
+        if piece.isspace():
+            space = piece
+            continue
+        room = columns - (2 if command else 0)
+        if lines[-1].strip() and _long(lines[-1] + space + piece) > room:
+            lines.append(hang)
+            space = ""
+        lines[-1] += space + piece
+        space = ""
+    return (" \\\n" if command else "\n").join(lines)
+
+
+def _long(text: str) -> int:
+    return len(_COLOURING.sub("", text))
+
+
+_CARETS = re.compile(r"\s*[~^][~^ ]*")
+
+
+class Quoted:
+    """Lays out what a program printed, line by line, behind words that say where it comes from.
+
+    Carets under a line that had to be folded would point at nothing, and are left out.
+    """
+
+    def __init__(self) -> None:
+        self._folded = False
+
+    def line(self, before: str, text: str) -> str | None:
+        """Return a line as it is shown; None where there is nothing to show of it."""
+        whole = f"{before}{text}".rstrip()
+        if not sys.stdout.isatty():
+            return whole
+        plain = _COLOURING.sub("", text)
+        if self._folded and _CARETS.fullmatch(plain):
+            return None
+        indent = len(plain) - len(plain.lstrip(" "))
+        hang = " " * (_long(before) + indent + 2)
+        shown = fold(whole, width(), hang if len(hang) <= width() // 2 else "    ")
+        self._folded = "\n" in shown
+        return shown

@@ -11,12 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-import click
-
 from petra.cli.check import HOME, Checked, broken_callees, check_file
 from petra.cli.files import load
 from petra.cli.home import shown_data
-from petra.cli.output import count, folded, print_json, print_problem
+from petra.cli.output import count, print_json, print_problem, tell
 from petra.desk.result import refusal
 from petra.library import Gathered, beside, gather
 from petra.net.proof import Proof
@@ -66,7 +64,7 @@ def checked(
         _refuse(found.reading, errors, output, of_net=of_net)
     _warn([one for one in found.problems if one not in errors], found.reading)
     if found.proof.note:
-        click.echo(f"{found.reading.name}: {found.proof.note}", err=True)
+        tell(f"{found.reading.name}: {found.proof.note}", err=True)
     return found
 
 
@@ -79,7 +77,7 @@ def _refuse(reading: Reading, errors: list[Problem], output: str, *, of_net: boo
         for problem in errors:
             print_problem(problem, reading.lines, reading.name)
         if of_net:
-            click.echo("it is not started; '--allow-unsound' starts it nevertheless", err=True)
+            tell("it is not started; '--allow-unsound' starts it nevertheless", err=True)
     sys.exit(1)
 
 
@@ -89,4 +87,4 @@ def _warn(problems: list[Problem], reading: Reading) -> None:
         print_problem(problem, reading.lines, reading.name, err=True)
     if (left := len(problems) - _SHOWN) > 0:
         words = f"{reading.name}: and {count(left, 'more problem')}; 'petra check' shows all"
-        click.echo(folded(words), err=True)
+        tell(words, err=True)

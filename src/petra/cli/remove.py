@@ -13,7 +13,7 @@ import msgspec
 
 from petra.cli.home import act, either, full_id, home_option, look, request_id, writing
 from petra.cli.labels import which_options
-from petra.cli.output import as_json, count, print_json
+from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.show import status_text
 from petra.clock import SystemClock
 from petra.control import call
@@ -52,7 +52,7 @@ def rm(executions: tuple[str, ...], home: Path, output: str, *, force: bool) -> 
     if output == "json":
         print_json({"removed": gone})
     else:
-        click.echo(f"removed {count(len(gone), 'execution')}")
+        tell(f"removed {count(len(gone), 'execution')}")
 
 
 def _age(_context: click.Context, _option: click.Parameter, given: str) -> float:
@@ -107,13 +107,13 @@ def prune(
         return
     if dry_run:
         for row in rows[:_SHOWN]:
-            click.echo(f"{row.id}  {row.playbook}  {status_text(row.status)}")
+            tell(f"{row.id}  {row.playbook}  {status_text(row.status)}")
         if len(rows) > _SHOWN:
-            click.echo(f"and {count(len(rows) - _SHOWN, 'more execution')}")
-    click.echo(_sum(rows, len(gone), "would remove" if dry_run else "removed"))
+            tell(f"and {count(len(rows) - _SHOWN, 'more execution')}")
+    tell(_sum(rows, len(gone), "would remove" if dry_run else "removed"))
     if kept:
         words = "stays" if kept == 1 else "stay"
-        click.echo(f"{count(kept, 'execution')} {words}: something below still runs")
+        tell(f"{count(kept, 'execution')} {words}: something below still runs")
 
 
 def _sum(rows: list[ExecutionRow], gone: int, words: str) -> str:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from petra.cli.home import find, home_option, look
-from petra.cli.output import as_json, cut, print_json
+from petra.cli.output import as_json, cut, print_json, tell
 from petra.cli.show import short, status_text
 from petra.desk import marking
 from petra.embedded import records_of
@@ -92,21 +92,21 @@ def _print(program: Program, state: State, records: Sequence[Record]) -> None:
     status, reason = status_then(program, state, records)
     record, total = records[state.seq - 1], len(records)
     at = datetime.fromtimestamp(record.at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    click.echo(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
-    click.echo(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))
+    tell(f"{state.playbook}  {state.id}  {status_text(status, reason)}")
+    tell(cut(f"record {record.seq} of {total}  {at}  {told(record.event, ctx=False)}"))
     places = ", ".join(f"{place} ×{n}" if n > 1 else place for place, n in marking(state).items())
-    click.echo(f"  marking: {places or 'empty'}")
+    tell(f"  marking: {places or 'empty'}")
     running = sorted({run.step for run in state.runs.values()})
     if running:
-        click.echo(f"  active: {', '.join(running)}")
+        tell(f"  active: {', '.join(running)}")
     for key, value in sorted(state.ctx.items()):
-        click.echo(cut(f"  ctx.{key} = {short(value, 100)}"))
+        tell(cut(f"  ctx.{key} = {short(value, 100)}"))
     for waiting in explain(program, state).waiting:
         if waiting.reason not in ("worker", "ready"):
-            click.echo(cut(f"  {waiting.sentence}"))
+            tell(cut(f"  {waiting.sentence}"))
     receipt = record.receipt
     if receipt.transition:
         taken, made = len(receipt.consumed), len(receipt.produced)
-        click.echo(f"  receipt: {receipt.transition} took {taken}, made {made}; {record.hash[:16]}")
+        tell(f"  receipt: {receipt.transition} took {taken}, made {made}; {record.hash[:16]}")
     else:
-        click.echo(f"  receipt: no firing; {record.hash[:16]}")
+        tell(f"  receipt: no firing; {record.hash[:16]}")

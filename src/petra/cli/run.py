@@ -31,7 +31,7 @@ from petra.cli.home import (
 )
 from petra.cli.labels import label_option
 from petra.cli.left import Left, left_here
-from petra.cli.output import as_json, folded, print_json
+from petra.cli.output import as_json, print_json, tell
 from petra.cli.ready import ready
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
@@ -94,7 +94,7 @@ def command(
         file, output, home=home, allow_unsound=allow_unsound, library=library
     )
     for words in unknown_keys(playbook, given):
-        click.echo(folded(f"warning: {words}"), err=True)
+        tell(f"warning: {words}", err=True)
     begin = Begin(
         id=request_id(), execution="", playbook=to_yaml(playbook), workload=given, rest=False,
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
@@ -121,7 +121,7 @@ def _say_detached(home: Path, execution: str) -> None:
         f"  nothing goes on with it unless a petra has {home} open: 'petra watch {execution}' goes on with it,"
         " 'petra run' with everything here"
     )
-    click.echo(folded(words))
+    tell(words)
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Starting:
         result = await either(self.home, opened, self._there, only=only)
         if result is None:
             words = f"another petra has {self.home} open and runs it; this one looks on"
-            click.echo(folded(words), err=True)
+            tell(words, err=True)
             with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
                 result = await follow(self.home, self.named[0], view, waits=self.waits, fresh=True)
         return result
@@ -195,7 +195,7 @@ def _interruptible(named: list[str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         words = f"; nothing is lost: 'petra watch {named[0]}' goes on" if named else ""
-        click.echo(f"\ninterrupted{words}", err=True)
+        tell(f"\ninterrupted{words}", err=True)
         sys.exit(INTERRUPTED)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from petra.cli.home import home_option
-from petra.cli.output import as_json, print_json
+from petra.cli.output import as_json, print_json, print_text, tell
+from petra.cli.verbs import Verbs
 from petra.embedded.folder import CREDENTIALS
 from petra.keychain import FileCredentials
 from petra.private import refuse_foreign, take
 
 
-@click.group("secret")
+@click.group("secret", cls=Verbs)
 def command() -> None:
     """Credentials that playbooks name in their keychain, sealed in the home."""
 
@@ -40,7 +41,7 @@ def set_(name: str, home: Path, *, is_json: bool) -> None:
             raise click.UsageError(f"the value is not JSON: {error}") from None
     take(home)
     version = FileCredentials(home / CREDENTIALS).set(name, value)
-    click.echo(f"stored '{name}', version {version}")
+    tell(f"stored '{name}', version {version}")
 
 
 def _typed(name: str) -> str:
@@ -63,7 +64,7 @@ def list_(home: Path, output: str) -> None:
         print_json(names)
         return
     for name in names:
-        click.echo(name)
+        print_text(name)
 
 
 @command.command("rm")
@@ -73,4 +74,4 @@ def remove(name: str, home: Path) -> None:
     """Forget a credential, all versions of it."""
     refuse_foreign(home)
     FileCredentials(home / CREDENTIALS).remove(name)
-    click.echo(f"forgot '{name}'")
+    tell(f"forgot '{name}'")

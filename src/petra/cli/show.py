@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from petra.cli.board import Board, duration, retry_of
-from petra.cli.output import count, folded, printable
+from petra.cli.output import Quoted, count, printable, tell
 from petra.embedded import Result
 from petra.kernel import Record
 from petra.kernel import events as e
@@ -162,12 +162,14 @@ def _row(mark: str, colour: str, step: str, words: str) -> str:
     return f"  {click.style(mark, fg=colour)} {step:<20} {words}".rstrip()
 
 
-def said(line: LogLine) -> str:
+def said(line: LogLine, quoted: Quoted, indent: str = "  ") -> str | None:
     """Show a line that a task printed, among what happens."""
     if line.stream == "dropped" and not line.step:
-        return click.style(f"  │ … {line.text}", fg="yellow")
-    bar = click.style("│", dim=True)
-    return f"  {bar} {click.style(place_of(line), dim=True)}  {coloured(line)}".rstrip()
+        return click.style(f"{indent}│ … {line.text}", fg="yellow")
+    return quoted.line(
+        indent + click.style("│ ", dim=True) + click.style(f"{place_of(line)}  ", dim=True),
+        coloured(line),
+    )
 
 
 def place_of(line: LogLine) -> str:
@@ -185,15 +187,15 @@ def summary(result: Result) -> str:
     """Say in a few lines what an execution has come to."""
     lines = [f"{result.playbook}  {result.id}  {status_text(result.status, result.reason)}"]
     if result.error is not None:
-        lines.append(folded(f"  {result.error['message']}"))
+        lines.append(f"  {result.error['message']}")
     lines += [
-        folded(f"  compensation of '{one['step']}' failed: {one['message']}")
+        f"  compensation of '{one['step']}' failed: {one['message']}"
         for one in result.failures
         if one.get("task", "").endswith("/compensate")
     ]
     lines += _iterations(result)
     if result.not_compensated:
-        lines.append(folded(f"  not compensated: {', '.join(result.not_compensated)}"))
+        lines.append(f"  not compensated: {', '.join(result.not_compensated)}")
     if result.output is not None:
         lines.append(f"  output: {short(result.output)}")
         if is_reference(result.output):
@@ -208,29 +210,33 @@ def hint(result: Result) -> None:
         steps = [item["step"] for item in result.work_items]
         for item in result.work_items[:EACH]:
             alone = steps.count(item["step"]) == 1
-            click.echo(f"  ☺ {item['title']}")
-            click.echo(f"    {complete_command(result.id, item, alone=alone)}")
+            tell(f"  ☺ {item['title']}")
+            tell(f"    {complete_command(result.id, item, alone=alone)}")
         if len(result.work_items) > EACH:
-            click.echo(f"    and {len(result.work_items) - EACH} more: petra task list")
+            tell(f"    and {len(result.work_items) - EACH} more: petra task list")
     elif result.status == "waiting" and result.reason == "signal":
-        click.echo(f"  why: petra explain {result.id}; then: {signal_command(result)}")
+        tell(f"  why: petra explain {result.id}")
+        tell(f"  then: {signal_command(result)}")
     elif result.status in ("waiting", "stuck"):
-        click.echo(f"  why: petra explain {result.id}")
+        tell(f"  why: petra explain {result.id}")
     elif result.status == "paused":
-        click.echo(f"  next: petra resume {result.id}")
+        tell(f"  next: petra resume {result.id}")
 
 
-def trace_of(details: Any) -> list[str]:
+def trace_of(details: Any, indent: str = "") -> list[str]:
     """Return the lines of the traceback that the details of an error have, if they have one."""
     text = details.get("traceback") if isinstance(details, dict) else None
-    return printable(text).splitlines() if isinstance(text, str) else []
+    lines = printable(text).splitlines() if isinstance(text, str) else []
+    quoted = Quoted()
+    shown = (quoted.line(indent, line) for line in lines)
+    return [line for line in shown if line is not None]
 
 
 def _iterations(result: Result) -> list[str]:
     """Name the iterations that failed, though the execution went on."""
     failed = [one for one in result.failures if "index" in one and result.error is None]
     lines = [
-        folded(f"  {one['step']}[{_indices(one['index'])}] failed: {one['message']}")
+        f"  {one['step']}[{_indices(one['index'])}] failed: {one['message']}"
         for one in failed[:EACH]
     ]
     if len(failed) > EACH:

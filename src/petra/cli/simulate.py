@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import click
 
 from petra.cli.files import library_option, load
-from petra.cli.output import as_json, folded, print_json, print_problem
+from petra.cli.output import as_json, fold, print_json, print_problem, tell, width
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.kernel.explain import explain
 from petra.kernel.waiting import Awaited, WorkItem
@@ -72,7 +71,7 @@ def command(
     for reading in beside.faulty:
         _usable(reading)
     for words in unknown_keys(playbook, given):
-        click.echo(folded(f"warning: {words}"), err=True)
+        tell(f"warning: {words}", err=True)
     seen: list[dict[str, Any]] = []
     silent = output == "json"
     walk = Walk(
@@ -145,7 +144,7 @@ def _print_note(at_s: float, words: str) -> None:
 
 
 def _print_end(walk: Walk, stopped: str) -> None:
-    click.echo()
+    tell()
     root = walk.root
     if root.refused:
         _print(f"refused: {root.refused}")
@@ -165,8 +164,8 @@ def _print_end(walk: Walk, stopped: str) -> None:
 def _print(line: str, *, dim: bool = False, colour: str | None = None) -> None:
     """Print a line in 80 columns, its rest further in."""
     indent = f"{_INDENT}  " if line.startswith(" ") else "  "
-    for part in textwrap.wrap(line, _COLUMNS, subsequent_indent=indent, break_on_hyphens=False):
-        click.echo(click.style(part, dim=dim, fg=colour))
+    for part in fold(line, min(width(), _COLUMNS), indent).split("\n"):
+        tell(click.style(part, dim=dim, fg=colour))
 
 
 # By hand
@@ -211,7 +210,7 @@ def _ask(words: str, known: tuple[str, ...], *, default: str) -> tuple[str, str]
             raise EndOfWalkError("stopped by hand")
         if word in known and _is_json(word, rest):
             return word, rest.strip()
-        click.echo(f"  '{answer}' is none of {', '.join(known)}, or has no JSON after it", err=True)
+        tell(f"  '{answer}' is none of {', '.join(known)}, or has no JSON after it", err=True)
 
 
 def _is_json(word: str, rest: str) -> bool:

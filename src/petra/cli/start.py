@@ -9,7 +9,7 @@ import click
 
 from petra.cli.home import home_option, look, request_id
 from petra.cli.labels import label_option
-from petra.cli.output import as_json, folded
+from petra.cli.output import as_json, tell
 from petra.cli.run import Starting, start_and_follow
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.desk import Begin
@@ -58,7 +58,7 @@ def command(
     source = _applied(home, path, version)
     playbook = read(source, path, checks=False).checked()
     for words in unknown_keys(playbook, given):
-        click.echo(folded(f"warning: {words}"), err=True)
+        tell(f"warning: {words}", err=True)
     # It was judged when it was applied: who let it in although it is unsound meant that.
     begin = Begin(
         id=request_id(), execution="", playbook=source, workload=given, rest=False, allow_unsound=True, labels=labels

@@ -24,7 +24,7 @@ from petra.cli.home import (
     shown_data,
     whole_result,
 )
-from petra.cli.output import as_json, folded, print_json
+from petra.cli.output import as_json, print_json, tell
 from petra.cli.show import hint, summary
 from petra.cli.workload import unknown_keys, workload_of
 from petra.clock import SystemClock
@@ -35,6 +35,7 @@ from petra.embedded import new_id
 from petra.engine.cache import Cache
 from petra.errors import UsageError
 from petra.kernel import commands as c
+from petra.kernel.fold.waits import address
 from petra.library import Gathered
 from petra.playbook import to_yaml
 from petra.store.base import Store
@@ -58,10 +59,10 @@ def carry_out(
         print_json({**shown_data(whole_result(home, found)), "refused": reply.refused or None})
     else:
         if reply.refused:
-            click.echo(f"refused: {reply.refused}", err=True)
+            tell(f"refused: {reply.refused}", err=True)
         elif note:
-            click.echo(note, err=True)
-        click.echo(summary(found))
+            tell(note, err=True)
+        tell(summary(found))
         hint(found)
     sys.exit(1 if reply.refused else EXIT.get(found.status, 1) if follows else 0)
 
@@ -97,11 +98,16 @@ async def _unexpected(
     """Return the id of an execution and, where nobody waits for a signal, who waits for which one."""
     state = (await find(store, cache, execution)).state
     awaited = [(one["step"], one["name"], one["key"]) for one in awaited_signals(state)]
-    if state.terminal or any((waited, of) == (name, key) for _, waited, of in awaited):
+    if state.terminal or any(_serves(waited, of, name, key) for _, waited, of in awaited):
         return state.id, ""
     said = [f"step '{step}' waits for {_signal(waited, of)}" for step, waited, of in awaited]
     shown = [*dict.fromkeys(said)][:_SHOWN_MAX]
     return state.id, "; ".join([f"nobody waits for {_signal(name, key)} now", *shown])
+
+
+def _serves(waited: str, of: Any, name: str, key: str | None) -> bool:
+    """Tell whether a signal ends a wait: one without a key takes any, and keys are compared as text (S15)."""
+    return waited == name and (of is None or address(waited, of) == address(name, key))
 
 
 def _signal(name: str, key: Any) -> str:
@@ -278,7 +284,7 @@ def _branch(
     )
     workload = workload_of("", pairs) if pairs else None
     for words in unknown_keys(changed or own_playbook(home, origin), workload or {}):
-        click.echo(folded(f"warning: {words}"), err=True)
+        tell(f"warning: {words}", err=True)
     given = ForkRequest(
         id=request_id(), execution=new_id(SystemClock()), origin=origin,
         playbook=to_yaml(changed) if changed is not None else "", beside=beside(around),

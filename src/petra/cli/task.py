@@ -12,9 +12,10 @@ import msgspec
 from click.decorators import FC
 
 from petra.cli.home import find, home_option, json_value, look, request_id
-from petra.cli.output import as_json, cut, print_json
+from petra.cli.output import as_json, cut, print_json, tell, width
 from petra.cli.show import short
 from petra.cli.steer import carry_out
+from petra.cli.verbs import Verbs
 from petra.desk import Ask, login_name
 from petra.embedded import meant_item, open_item
 from petra.engine.cache import Cache
@@ -27,7 +28,7 @@ from petra.store.rows import WorkItemFilter, WorkItemRow
 _OPEN = ("offered", "allocated", "started", "suspended")
 
 
-@click.group("task")
+@click.group("task", cls=Verbs)
 def command() -> None:
     """Work items: what people are asked to do."""
 
@@ -71,7 +72,11 @@ def list_items(
     else:
         _print(rows)
     if left:
-        click.echo(f"{left:,} more are not shown; --limit says how many are", err=True)
+        tell(f"{left:,} more are not shown; --limit says how many are", err=True)
+
+
+_LIST_WIDTH = 72
+"""Where a line is too short for a work item, it gets several."""
 
 
 def _print(rows: list[WorkItemRow]) -> None:
@@ -85,9 +90,12 @@ def _print(rows: list[WorkItemRow]) -> None:
             or ", ".join([*row.users, *(f"role:{role}" for role in row.roles)])
             or "anyone"
         )
-        click.echo(cut(f"{name}  {row.state:<9}  {who:<16}  {row.title}"))
+        if width() < _LIST_WIDTH:
+            tell(f"{name}\n  {row.state}  {who}\n  {row.title}")
+        else:
+            tell(f"{name}  {row.state:<9}  {who:<16}  {row.title}")
     if not rows:
-        click.echo("nothing to do")
+        tell("nothing to do")
 
 
 @command.command("get")
@@ -106,7 +114,7 @@ def get(target: str, home: Path, output: str) -> None:
         print_json(msgspec.to_builtins(item))
         return
     spec = item.spec
-    click.echo(f"{spec.get('title') or item.step}  ({item.state})")
+    tell(f"{spec.get('title') or item.step}  ({item.state})")
     assignees = spec.get("assignees") or {}
     rows = [
         ("asked", spec.get("description")),
@@ -120,9 +128,9 @@ def get(target: str, home: Path, output: str) -> None:
     ]
     for name, value in rows:
         if value:
-            click.echo(cut(f"  {name}: {value if isinstance(value, str) else short(value)}"))
+            tell(cut(f"  {name}: {value if isinstance(value, str) else short(value)}"))
     for comment in item.comments:
-        click.echo(cut(f"  {short(comment)}"))
+        tell(cut(f"  {short(comment)}"))
 
 
 def _verb(act: str, words: str) -> click.Command:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +10,7 @@ from time import perf_counter
 import click
 
 from petra.cli.files import library_option
-from petra.cli.output import as_json, count, print_json, width
+from petra.cli.output import as_json, count, fold, print_json, tell, width
 from petra.testing.coverage import Coverage, PlaybookCoverage
 from petra.testing.junit import junit
 from petra.testing.runner import STORY
@@ -116,20 +115,20 @@ def _line(verdict: Verdict) -> None:
     name, room = " ".join(verdict.name.split()), width() - len(f" … {verdict.result}")
     if sys.stdout.isatty() and len(name) > room:
         name = name[:room]
-    click.echo(f"{name} … {word}")
+    tell(f"{name} … {word}")
 
 
 def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> None:
     bad = [one for one in verdicts if one.result != "passed"]
     if bad:
-        click.echo()
-        click.echo(_rule("FAILURES", "="))
+        tell()
+        tell(_rule("FAILURES", "="))
     for one in bad:
         _print_block(one)
     covered = list(coverage)
     if covered:
-        click.echo()
-        click.echo(_rule("arcs", "="))
+        tell()
+        tell(_rule("arcs", "="))
     for found in covered:
         _print_coverage(found)
     _print_summary(verdicts, time_s)
@@ -138,37 +137,31 @@ def _print_text(verdicts: list[Verdict], coverage: Coverage, time_s: float) -> N
 def _print_coverage(found: PlaybookCoverage) -> None:
     never = found.never
     if len(never) <= 1:
-        click.echo(click.style(str(found), fg="yellow") if never else str(found))
+        tell(click.style(str(found), fg="yellow") if never else str(found))
         return
-    click.echo(click.style(f"{found.head}; never:", fg="yellow"))
+    tell(click.style(f"{found.head}; never:", fg="yellow"))
     for arc in never[:_ARCS_MAX]:
-        click.echo(f"    {arc}")
+        tell(f"    {arc}")
     if len(never) > _ARCS_MAX:
-        click.echo(f"    and {len(never) - _ARCS_MAX} more; '-o json' lists all")
+        tell(f"    and {len(never) - _ARCS_MAX} more; '-o json' lists all")
 
 
 def _print_block(verdict: Verdict) -> None:
-    click.echo(_rule(" ".join((verdict.case or verdict.file).split()), "_"))
-    click.echo(click.style(f"{verdict.file}:{verdict.line}", bold=True))
+    tell(_rule(" ".join((verdict.case or verdict.file).split()), "_"))
+    tell(click.style(f"{verdict.file}:{verdict.line}", bold=True))
     faults, found, story = verdict.message.partition(f"\n{STORY}\n")
     for line in faults.splitlines():
         for part in _wrapped(f"  {line}"):
-            click.echo(click.style(part, fg="red"))
+            tell(click.style(part, fg="red"))
     for line in f"{STORY}\n{story}".splitlines() if found else ():
         for part in _wrapped(line):
-            click.echo(part)
+            tell(part)
 
 
 def _wrapped(line: str) -> list[str]:
     """Fold a line, its rest further in than its beginning."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(
-        line,
-        _columns(),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return fold(line, _columns(), indent).split("\n")
 
 
 def _print_summary(verdicts: list[Verdict], time_s: float) -> None:
@@ -181,8 +174,8 @@ def _print_summary(verdicts: list[Verdict], time_s: float) -> None:
     words += [f"{numbers['passed']} passed"] if numbers["passed"] else []
     green = numbers["passed"] == len(verdicts)
     text = _rule(f"{', '.join(words)} in {time_s:.2f} s", "=")
-    click.echo()
-    click.echo(click.style(text, fg="green" if green else "red"))
+    tell()
+    tell(click.style(text, fg="green" if green else "red"))
 
 
 def _rule(text: str, sign: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from petra.cli.output import tell
 from petra.errors import ObjectError, UsageError
 from petra.wire.connection import LostError
 from petra.worker.transport import ClosedError
@@ -108,10 +109,10 @@ async def _work(
             raise
         except LostError as error:
             if not away:
-                click.echo(f"{error}; trying again", err=True)
+                tell(f"{error}; trying again", err=True)
             away = True
             raise
-        click.echo(f"{offer.name} works for {url}, pool {offer.pool}, {offer.slots} slots")
+        tell(f"{offer.name} works for {url}, pool {offer.pool}, {offer.slots} slots")
         away = False
         return found
 

@@ -1,11 +1,12 @@
 """The desk of an engine: start, ask, fork, wait, look. It decides nothing: that is the engine's.
 
-Every call says who asks (``petra.desk.principal``); what is asked is recorded under that name.
+Every call says who asks (``petra.desk.principal``); what is asked is recorded under that name, in their namespace.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 import msgspec
@@ -101,6 +102,7 @@ class Desk:
         return await self.engine.start(
             playbook, workload, execution=execution, command=command, actor=start.actor, by=start.by,
             allow_unsound=how.get("allow_unsound", False), labels=how.get("labels"), gathered=how.get("beside"),
+            namespace=who.namespace,
         )  # fmt: skip
 
     async def apply(
@@ -121,8 +123,8 @@ class Desk:
         for one in playbooks if not allow_unsound else ():
             if found := await self.engine.proofs.problems(self.engine.cache.compiled(one)):
                 raise UnsoundError(one.metadata.name, found)
-        applied = self.engine.catalogue.apply
-        return [applied_data(await applied(one, replaces=replaces)) for one in playbooks]
+        applied = partial(self.engine.catalogue.apply, replaces=replaces, namespace=who.namespace)
+        return [applied_data(await applied(one)) for one in playbooks]
 
     async def remove(
         self, who: Principal, executions: Sequence[str], *, force: bool = False
@@ -201,9 +203,10 @@ class Desk:
         cursor: str | None = None,
         limit: int = PAGE,
     ) -> Page[StoredExecution]:
-        """List executions, latest start first."""
+        """List executions of the namespace, latest start first."""
         who.must(May.SEE)
-        return await self.engine.store.executions(wanted, cursor=cursor, limit=limit)
+        within = msgspec.structs.replace(wanted, namespace=who.namespace)
+        return await self.engine.store.executions(within, cursor=cursor, limit=limit)
 
     async def work_items(
         self,
@@ -213,12 +216,12 @@ class Desk:
         cursor: str | None = None,
         limit: int = PAGE,
     ) -> Page[WorkItemRow]:
-        """List work items by priority, then age."""
+        """List work items of the namespace by priority, then age."""
         who.must_one(ITEMS)
         return await self.engine.store.work_items(narrowed(who, wanted), cursor=cursor, limit=limit)
 
     async def count_work_items(self, who: Principal, wanted: WorkItemFilter) -> dict[str, int]:
-        """Count work items by state."""
+        """Count work items of the namespace by state."""
         who.must_one(ITEMS)
         return await self.engine.store.count_work_items(narrowed(who, wanted))
 
@@ -229,7 +232,7 @@ class Desk:
         return follow(engine.feed, engine.store, engine.clock, execution, after)
 
     def watch(self, who: Principal, topic: Topic) -> Subscription:
-        """Return a queue of what lists show of a topic; to be used in a ``with``."""
+        """Return a queue of what lists show of a topic, of all namespaces; to be used in a ``with``."""
         who.must_one(ITEMS if topic is Topic.WORK_ITEMS else frozenset({May.SEE}))
         return self.engine.feed.subscribe(topic)
 

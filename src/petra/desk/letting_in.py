@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from petra.desk.principal import DEFAULT, May, Principal
+from petra.desk.principal import May, Principal
 from petra.engine.cache import UnknownExecutionError
 from petra.kernel.human import ANY_ROLE
 from petra.store.base import Store
@@ -45,9 +45,10 @@ async def namespace_of(store: Store, execution: str) -> str:
     Raises:
         UnknownExecutionError: there is none.
     """
-    if await store.execution(execution) is None:
+    stored = await store.execution(execution)
+    if stored is None:
         raise UnknownExecutionError(f"there is no execution '{execution}'")
-    return DEFAULT
+    return stored.row.namespace
 
 
 async def _concerned(store: Store, who: Principal, execution: str) -> bool:
@@ -59,13 +60,16 @@ async def _concerned(store: Store, who: Principal, execution: str) -> bool:
 
 def narrowed(who: Principal, wanted: WorkItemFilter) -> WorkItemFilter:
     """Return what of the work items that are wanted somebody may see."""
+    within = msgspec.structs.replace(wanted, namespace=who.namespace)
     if May.SEE in who.may:
-        return wanted
-    return msgspec.structs.replace(wanted, user=who.name, roles=who.roles)
+        return within
+    return msgspec.structs.replace(within, user=who.name, roles=who.roles)
 
 
 def concerns(who: Principal, row: WorkItemRow) -> bool:
     """Tell whether somebody may see a work item."""
+    if row.namespace != who.namespace:
+        return False
     if May.SEE in who.may:
         return True
     if May.DECIDE not in who.may or who.name in row.excluded:

@@ -20,6 +20,7 @@ import msgspec
 from petra.errors import PetraError
 from petra.kernel import commands as c
 from petra.kernel.human import ANY_ROLE
+from petra.namespaces import DEFAULT
 
 A = TypeVar("A", bound=c.Asked)
 
@@ -47,8 +48,6 @@ class May(enum.Enum):
     WORK = "work for this server"
 
 
-DEFAULT: Final = "default"
-"""The namespace of whatever names none."""
 EVERYWHERE: Final = "*"
 """In a grant: every namespace."""
 POWERS: Final[Mapping[str, frozenset[May]]] = {

@@ -29,11 +29,11 @@ class Batches:
         self._wakes = wakes
         self._courier = courier
         self._clock = clock
-        self._stored: set[str] = set()
+        self._stored: set[tuple[str, str]] = set()
 
     def forget(self, playbooks: Iterable[rows.PlaybookRow]) -> None:
         """Playbooks were perhaps not stored: they go along with the next start of theirs."""
-        self._stored.difference_update(playbook.digest for playbook in playbooks)
+        self._stored.difference_update((one.digest, one.namespace) for one in playbooks)
 
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
@@ -94,7 +94,8 @@ class Batches:
         found = {}
         for draft in drafts:
             program = draft.entry.program
-            if (draft.created or draft.moved) and program.digest not in self._stored:
-                self._stored.add(program.digest)
-                found[program.digest] = playbook_row(program.playbook, program.digest)
+            key = program.digest, draft.entry.state.namespace
+            if (draft.created or draft.moved) and key not in self._stored:
+                self._stored.add(key)
+                found[key] = playbook_row(program.playbook, key[0], namespace=key[1])
         return tuple(found.values())

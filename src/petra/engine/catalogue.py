@@ -16,6 +16,7 @@ from petra.engine.codec import playbook_row
 from petra.errors import UsageError
 from petra.kernel.program import digest_of
 from petra.library import Gathered
+from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, read
 from petra.playbook.company import Company
 from petra.store.base import Store
@@ -53,14 +54,16 @@ class Catalogue:
         self._store = store
         self._clock = clock
 
-    async def apply(self, playbook: Playbook, *, replaces: str | None = None) -> Applied:
+    async def apply(
+        self, playbook: Playbook, *, replaces: str | None = None, namespace: str = DEFAULT
+    ) -> Applied:
         """Make a playbook the current one of its path; one that is already stays as it is.
 
         Raises:
             StaleError: the current one is not the one that it ``replaces``.
         """
-        row = playbook_row(playbook, applied=self._clock.now())
-        current = await self._current(row.path)
+        row = playbook_row(playbook, applied=self._clock.now(), namespace=namespace)
+        current = await self._current(row)
         if replaces == ANY:
             if current is None:
                 raise _stale(row, None)
@@ -71,11 +74,12 @@ class Catalogue:
             return Applied(current, unchanged=True)
         row = msgspec.structs.replace(row, replaces=replaces)
         if (await self._store.commit(Batch(playbooks=(row,)))).stale:
-            raise _stale(row, await self._current(row.path))
+            raise _stale(row, await self._current(row))
         return Applied(row, unchanged=False)
 
-    async def _current(self, path: str) -> Row | None:
-        return next(iter(await self._store.playbook_versions(path, limit=1)), None)
+    async def _current(self, row: Row) -> Row | None:
+        known = self._store.playbook_versions(row.path, limit=1, namespace=row.namespace)
+        return next(iter(await known), None)
 
     async def sent(self, text: str) -> Playbook:
         """Read a definition that somebody sent.
@@ -88,16 +92,16 @@ class Catalogue:
             return unchecked
         return read(text, "the playbook").checked()
 
-    async def keep(self, gathered: Gathered) -> Company | None:
+    async def keep(self, gathered: Gathered, namespace: str = DEFAULT) -> Company | None:
         """Keep what was gathered around a playbook, and return it as company; None where there is none."""
         company = gathered.company()
         if company is None:
             return None
         books = {one.digest: gathered.playbooks[one.place] for one in company.members}
         new = [
-            playbook_row(book, digest)
+            playbook_row(book, digest, namespace=namespace)
             for digest, book in books.items()
-            if await self._store.playbook(digest) is None
+            if await self._store.playbook(digest, namespace) is None
         ]
         if new:
             await self._store.commit(Batch(playbooks=tuple(new)))

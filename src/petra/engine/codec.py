@@ -19,6 +19,7 @@ from petra.kernel.program import Program, digest_of
 from petra.kernel.replay import EventReceipt, encode_body
 from petra.kernel.rest import rest_of
 from petra.kernel.waiting import WorkItem
+from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 
@@ -145,6 +146,7 @@ def execution_row(
         ended=state.now if state.terminal else None,
         parent=state.parent,
         labels=labels,
+        namespace=state.namespace,
     )
 
 
@@ -175,6 +177,7 @@ def item_row(state: State, item: WorkItem) -> rows.WorkItemRow:
                 "decision": item.decision,
             }
         ),
+        namespace=state.namespace,
     )
 
 
@@ -189,11 +192,13 @@ def _names(given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def playbook_row(playbook: Playbook, digest: str = "", applied: float = 0.0) -> rows.PlaybookRow:
+def playbook_row(
+    playbook: Playbook, digest: str = "", applied: float = 0.0, namespace: str = DEFAULT
+) -> rows.PlaybookRow:
     """Return a playbook as the store keeps it: for its executions alone, or since when it is applied."""
     meta = playbook.metadata
     return rows.PlaybookRow(
         digest=digest or digest_of(playbook), name=meta.name, path=meta.path or meta.name,
         version="" if meta.version is None else str(meta.version),
-        source=to_yaml(playbook).encode(), applied=applied,
+        source=to_yaml(playbook).encode(), applied=applied, namespace=namespace,
     )  # fmt: skip

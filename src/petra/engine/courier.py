@@ -29,6 +29,8 @@ from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.kernel import events as e
+from petra.namespaces import DEFAULT
 from petra.store.base import READ_LIMIT, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
 from petra.store.rows import Batch, Letter, PlaybookRow, shard_of
@@ -175,7 +177,9 @@ class Courier:
     async def _program(self, message: Message) -> Program | None:
         digest = message.digest
         if not digest:
-            stored = await self._store.find_playbook(message.path, message.version)
+            stored = await self._store.find_playbook(
+                message.path, message.version, _namespace(message.command)
+            )
             if stored is None:
                 return None
             digest = stored.digest
@@ -196,7 +200,7 @@ class Courier:
 
     async def _send(self, requests: Sequence[Submission]) -> None:
         letters: list[Letter] = []
-        playbooks: dict[str, PlaybookRow] = {}
+        playbooks: dict[tuple[str, str], PlaybookRow] = {}
         sent: list[Submission] = []
         for request in requests:
             command = request.make(0.0)
@@ -206,8 +210,9 @@ class Courier:
                 request.reply(Answered(request.execution, "another engine acts for it"))
                 continue
             if (brings := request.program or request.target) is not None:
-                row = playbook_row(brings.playbook, brings.digest)
-                playbooks[row.digest] = row
+                place = await self._place(request.execution, command)
+                row = playbook_row(brings.playbook, brings.digest, namespace=place)
+                playbooks[row.digest, place] = row
             letters.append(self._letter(request, command))
             sent.append(request)
         if not letters:
@@ -232,6 +237,13 @@ class Courier:
             return
         for request in requests:
             await self._send([request])
+
+    async def _place(self, execution: str, command: c.AnyCommand) -> str:
+        """Return the namespace of an execution that a command begins or moves."""
+        if isinstance(command, c.Start | c.Fork):
+            return _namespace(command)
+        stored = await self._store.execution(execution)
+        return stored.row.namespace if stored is not None else DEFAULT
 
     def _letter(self, request: Submission, command: c.AnyCommand) -> Letter:
         if request.answer is not None and not request.command:
@@ -307,3 +319,13 @@ class Courier:
                 return False
             else:
                 return True
+
+
+def _namespace(command: c.AnyCommand) -> str:
+    """Return the namespace of what a command begins."""
+    if isinstance(command, c.Start):
+        return command.namespace
+    if isinstance(command, c.Fork) and command.past:
+        _, first = command.past[0]
+        return first.namespace if isinstance(first, e.ExecutionStarted) else DEFAULT
+    return DEFAULT

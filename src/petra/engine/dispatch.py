@@ -30,7 +30,6 @@ from petra.engine.limits import (
     FRAME_BYTES,
     FRAME_SPARE,
     LEASE_S,
-    OFFERS_MAX,
     RETRY_S,
     SHARED_MIN,
     STALE_S,
@@ -112,15 +111,17 @@ class Dispatcher:
 
     async def pump(self) -> None:
         """Send what workers have room for, unless our shards may be somebody else's by now."""
+        offers = self.offers
+        if not (offers.more or any(offers.waiting.values())):
+            return  # which is so most times
         if not (self._shards.sure and self._life.goes_on()):
             return
-        offers = self.offers
         for pool, waiting in tuple(offers.waiting.items()):
             while waiting or pool in offers.more:
                 worker = self._free(pool)
                 if worker is None:
                     break
-                if pool in offers.more and len(waiting) < OFFERS_MAX // 2:
+                if pool in offers.more:
                     await offers.refill(pool, waiting)
                 if not waiting or not await self._fill(worker, waiting):
                     break

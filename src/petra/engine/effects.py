@@ -55,6 +55,7 @@ def _start(state: State, effect: f.StartChild) -> Message:
         inherits=effect.inherit_artifacts,
         company=effect.company,
         allow_unsound=state.allow_unsound,
+        namespace=state.namespace,
     )
     wanted = None if effect.version is None else str(effect.version)
     return Message(command=start, path=effect.path, version=wanted, digest=effect.digest)

@@ -62,6 +62,7 @@ from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.library import Gathered
+from petra.namespaces import DEFAULT
 from petra.objects import Objects
 from petra.playbook import Playbook
 from petra.store.base import Store
@@ -204,6 +205,7 @@ class Engine:
         allow_unsound: bool = False,
         labels: dict[str, str] | None = None,
         gathered: Gathered | None = None,
+        namespace: str = DEFAULT,
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -213,12 +215,14 @@ class Engine:
         program = self.cache.compiled(playbook)
         start = c.Start(
             now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
-            allow_unsound=allow_unsound,
-            company=await self.catalogue.keep(gathered) if gathered is not None else None,
+            allow_unsound=allow_unsound, namespace=namespace,
+            company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
         asked: list[Any] = ["start", program.digest, start.workload]
         if start.labels or start.company is not None:
             asked += [start.labels, msgspec.to_builtins(start.company)]
+        if namespace != DEFAULT:
+            asked.append({"namespace": namespace})
         return await self._ask(
             execution, lambda now: msgspec.structs.replace(start, now=now), command=command,
             request=request_hash(asked), program=program,

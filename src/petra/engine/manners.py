@@ -63,7 +63,7 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - 
 
 
 def _name(frame: f.AnyFrame) -> str:
-    return type(frame).__name__.lower()
+    return str(type(frame).__struct_config__.tag)
 
 
 def _hello(frame: f.Hello) -> None:

@@ -70,7 +70,12 @@ class Offers:
         self._by_run.setdefault((row.execution, row.pending.run), []).append(offer)
 
     async def refill(self, pool: str, waiting: deque[Queued]) -> None:
-        """Take up rows that there was no room for; those who look meanwhile do with what there is."""
+        """Take up rows that there was no room for, if half of what waited is gone.
+
+        Those who look meanwhile do with what there is.
+        """
+        if len(waiting) >= OFFERS_MAX // 2:
+            return
         self.more.discard(pool)
         after = ("", "", "")
         try:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from petra.kernel.events import AnyEvent
+from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error, Report
 
@@ -46,6 +47,7 @@ class Start(Asked, frozen=True, kw_only=True, tag="start"):
     allow_unsound: bool = False
     company: Company | None = None
     labels: dict[str, str] = {}
+    namespace: str = DEFAULT
 
 
 class Fork(Asked, frozen=True, kw_only=True, tag="fork"):

@@ -259,6 +259,7 @@ def _start(turn: Turn, command: c.Start) -> None:
             by=command.by,
             company=command.company if program.calls_others else None,
             labels=command.labels,
+            namespace=command.namespace,
         )
     )
     turn.agenda.add(turn.state.ready[entry.id])

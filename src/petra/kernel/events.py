@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Attempt, Error, LeftOut, Write
 
@@ -122,6 +123,7 @@ class ExecutionStarted(Event, frozen=True, tag="execution.started"):
     by: str = ""
     company: Company | None = None
     labels: dict[str, str] = {}
+    namespace: str = DEFAULT
 
 
 class StepStarted(Event, frozen=True, tag="step.started"):

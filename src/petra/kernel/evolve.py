@@ -52,6 +52,7 @@ def _execution_started(state: State, event: e.ExecutionStarted) -> None:
     state.depth = event.depth
     state.company = event.company
     state.labels = event.labels
+    state.namespace = event.namespace
     timers(state, event.timers)
     add(state, event.entry, (), {}, None, None, "")
 

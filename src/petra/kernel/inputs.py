@@ -43,6 +43,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
             yield c.Start(
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
                 allow_unsound=event.allow_unsound, actor=event.actor, by=event.by, company=event.company, labels=event.labels,
+                namespace=event.namespace,
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)

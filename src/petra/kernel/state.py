@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct, field
 
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
+from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
 from petra.wire import Error
 
@@ -336,6 +337,7 @@ class State(Struct, gc=False):
     """The playbooks that it may call because they lay beside it when it started."""
     labels: dict[str, str] = {}
     """Those that it was started with, beside those of its playbook."""
+    namespace: str = DEFAULT
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}

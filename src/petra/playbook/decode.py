@@ -303,6 +303,11 @@ def _advice(wanted: str, node: Tree) -> str:
         return "start each entry with '- '"
     if wanted.startswith("a mapping with 'rules'") and isinstance(node, list):
         return "put the list under 'rules:'"
+    if (
+        wanted.startswith("a mapping with '") and isinstance(node, list) and node
+        and not any(isinstance(entry, dict) for entry in node)
+    ):  # fmt: skip
+        return f"write {{{wanted.split(chr(39))[1]}: […]}}"
     if wanted.startswith("a mapping") and isinstance(node, list):
         return "remove the '- ' in front of the keys"
     if isinstance(node, str) and "{{" in node:

@@ -259,7 +259,14 @@ class Legacy:
             return
         mark = key_mark(step, "next")
         if not told:
-            self.notes.legacy(mark, "next as a list", "next.spec and next.arcs")
+            how = (
+                "text"
+                if isinstance(target, str)
+                else "a list"
+                if as_seq(target)
+                else "a mapping with 'step'"
+            )
+            self.notes.legacy(mark, f"next as {how}", "next.spec and next.arcs")
         guarded = False
         listed = self._branches(listed, mark, like=step)
         for index, item in enumerate(listed):

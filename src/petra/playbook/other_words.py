@@ -25,6 +25,14 @@ _INPUTS = "inputs and their defaults go under 'workload'"
 _STARTS = "what starts a playbook is not written in it; start it with 'petra run', or with a schedule of its own"
 _STATE = "keep state with 'set_ctx' of a task or step"
 _CONTAINER = "there is no kind for containers: run the program with 'kind: shell', or write a tool of your own"
+_AT_ONCE = "write 'spec: {mode: parallel, max_in_flight: 8}' in the loop"
+_GOES_ON_WORDS = (
+    "on_error on_failure continue_on_error ignore_errors fail_fast failure max_failures"
+)
+_GOES_ON = (
+    "to go on after a failed item, write spec.policy.failure: {mode: best_effort} in the step"
+)
+_FIRST_OF = "wait for the first of several: any_of: [{signal: …}, {for_s: 3600}]"
 _BY_API = "call its API with 'kind: http'"
 
 
@@ -67,6 +75,17 @@ KEYS: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
             "register": "the result has the step's name already: {{ step_name }}",
             "image": _CONTAINER,
         },
+        model.Loop: {
+            **_each("items over list values each foreach for_each with_items sequence", "say 'in'"),
+            **_each("as item var variable name index_var alias", "say 'iterator'"),
+            **_each("parallel concurrency max_parallel max_concurrency parallelism workers batch_size", _AT_ONCE),
+            **_each(_GOES_ON_WORDS, _GOES_ON),
+        },
+        model.LoopSpec: {
+            **_each("parallel concurrency max_parallel max_concurrency parallelism workers batch_size", _AT_ONCE),
+            **_each(_GOES_ON_WORDS, _GOES_ON),
+        },
+        model.LoopPolicy: _each(_GOES_ON_WORDS, _GOES_ON),
         model.Task: {
             **_each("task job id", "say 'name'"),
             **_each("with inputs parameters op_kwargs", "say 'args'"),
@@ -125,6 +144,8 @@ TASK_KEYS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             **_each("seconds duration sleep delay time", "say 'for_s'"),
             **_each("event message", "say 'signal'"),
             **_each("at date", "say 'until'"),
+            **_each("timeout timeout_s deadline expires due_s", _FIRST_OF),
+            **_each("key delivery correlation_id correlation", "it belongs to the signal: 'signal: {name: …, key: …}'"),
         },
         "playbook": {
             **_each("playbook workflow flow name id ref", "say 'path'"),

@@ -183,6 +183,10 @@ def _not_a_playbook(tree: Tree, problems: Problems) -> None:
     hint = "a playbook has 'apiVersion: petra/v1', 'kind: Playbook', 'metadata' and 'workflow'; see 'petra init'"
     if tree is None:
         problems.error("P008", START, "the file is empty", hint)
+    elif isinstance(tree, Map) and tree.get("kind") == "Playbook":
+        lacks = [f"'{key}'" for key in ("apiVersion", "metadata", "workflow") if key not in tree]
+        words = f"this playbook has no {', '.join(lacks[:-1])} and no {lacks[-1]}"
+        problems.error("P008", tree.key_at("kind"), words, hint)
     elif isinstance(tree, Map) and isinstance(tree.get("kind"), str):
         problems.error("P008", tree.key_at("kind"), f"'{tree['kind']}' is no playbook", hint)
     elif isinstance(tree, Map):

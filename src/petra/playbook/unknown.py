@@ -67,6 +67,13 @@ _MEANT: Mapping[type[msgspec.Struct], Mapping[str, str]] = MappingProxyType(
         model.Playbook: {"steps": "workflow"},
         model.Step: {"name": "step", "id": "step"},
         model.Arc: {"cond": "when", "condition": "when", "if": "when", "data": "args"},
+        model.Loop: {
+            **dict.fromkeys(
+                ("items", "over", "list", "values", "each", "foreach", "for_each", "with_items"),
+                "in",
+            ),
+            **dict.fromkeys(("as", "item", "var", "variable", "name", "alias"), "iterator"),
+        },
         model.MOfN: {"n_of_m": "m_of_n"},
         model.PolicyRule: {"if": "when", "expr": "when"},
         model.AdmitRule: {"if": "when", "expr": "when"},
@@ -124,6 +131,8 @@ class UnknownKeys:
             if isinstance(step, Map):
                 self.mend(model.Step, step, ("workflow", index))
                 spec = step.get("spec")
+                if isinstance(spec, Map):
+                    self.mend(model.StepSpec, spec, ("workflow", index, "spec"))
                 undo = spec.get("compensate") if isinstance(spec, Map) else None
                 if isinstance(undo, Map):
                     self.mend(model.Compensate, undo, ("workflow", index, "spec", "compensate"))

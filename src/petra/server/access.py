@@ -11,6 +11,7 @@ from litestar.routes import HTTPRoute
 from petra.desk.principal import POWERS, powers_of
 from petra.server.describe import nowhere
 from petra.server.needs import Need, Where, need_of
+from petra.server.parameters import known
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 GROUP = "finance"
@@ -23,6 +24,8 @@ class Call(NamedTuple):
     method: str
     path: str
     need: Need | None
+    spaced: bool = False
+    """Whether it is about the namespace that its address names, if not the default one."""
 
 
 def calls(app: Litestar | None = None) -> list[Call]:
@@ -35,7 +38,8 @@ def calls(app: Litestar | None = None) -> list[Call]:
         for handler in route.route_handlers:
             methods = {str(method) for method in handler.http_methods} & set(_METHODS)
             if "/api/openapi" not in path:
-                found += [Call(method, path, need_of(handler)) for method in methods]
+                spaced = "namespace" in known(handler)
+                found += [Call(method, path, need_of(handler), spaced) for method in methods]
     return sorted(found, key=lambda call: (call.path, _METHODS.index(call.method)))
 
 
@@ -60,9 +64,8 @@ def access_page() -> str:
         if call.need is not None and call.need.where is Where.EVERYWHERE:
             needed = call.need.one_of
             cells = [f"{role}@*" if needed & powers_of([role]) else "" for role in (*roles, GROUP)]
-        lines.append(
-            f"| `{call.method} {call.path}` | {'✓' if is_open else ''} | {' | '.join(cells)} |"
-        )
+        about = f"{call.method} {call.path}" + ("?namespace=" if call.spaced else "")
+        lines.append(f"| `{about}` | {'✓' if is_open else ''} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -70,9 +73,11 @@ _INTRODUCTION = """\
 # Who may call what
 
 Roles are granted in a namespace, `operator@default`, or in all of them, `operator@*`; this table says what each lets
-call about its own namespace. About any other one, it lets nothing. `anybody` needs no token and no session. A role that
+call about its own namespace: the one of the execution, or the one that `?namespace=` names, or `default`. About any
+other one, it lets nothing. `anybody` needs no token and no session. A role that
 Petra does not know, such as `finance`, is a group that playbooks name in `assignees`.
 
+- A namespace in which one has no role is 404 too, whether it is there or not.
 - Whoever may not see something gets 404, as if it were not there; whoever sees it and may not do that gets 403. Both come
   before anything of the body is looked at.
 - `approver`, and groups, see the work items that concern them, and the executions of those: ✓ means of these only where

@@ -11,6 +11,7 @@ from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
+from litestar.params import FromQuery
 
 from petra.desk import Principal
 from petra.server.needs import admit
@@ -20,13 +21,22 @@ from petra.server.resources import (
     acts,
     authoring,
     branches,
+    comparing,
+    definitions,
     docs,
     executions,
+    explaining,
+    iterations,
+    moments,
     objects,
+    operations,
+    overview,
     people,
     playbooks,
+    stories,
     streams,
     system,
+    workbench,
     workers,
 )
 from petra.server.service import Service
@@ -34,9 +44,18 @@ from petra.server.service import Service
 AnyHttpRequest = Request[Any, Any, Any]
 _RESOURCES = (
     authoring,
+    workbench,
     playbooks,
+    definitions,
+    overview,
     executions,
+    explaining,
+    stories,
+    iterations,
+    moments,
+    comparing,
     acts,
+    operations,
     branches,
     people,
     streams,
@@ -57,6 +76,7 @@ def build(service: Service) -> Litestar:
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False),
             "who": Provide(_who, sync_to_thread=False),
+            "here": Provide(_here, sync_to_thread=False),
         },
         exception_handlers={Exception: told, HTTPException: told},
         before_request=admit,
@@ -73,6 +93,12 @@ def _who(request: AnyHttpRequest) -> Principal:
     who = request.state.who
     assert isinstance(who, Principal)
     return who
+
+
+def _here(request: AnyHttpRequest, namespace: FromQuery[str | None] = None) -> Principal:
+    """Return who asks, as they stand in the namespace that the address names."""
+    del namespace  # it was looked at when they were let in
+    return _who(request)
 
 
 def _openapi(prefix: str, version: str) -> OpenAPIConfig:

@@ -12,8 +12,10 @@ from typing import Any, Final, NamedTuple, assert_never
 from litestar import Request
 from litestar.handlers import BaseRouteHandler
 
-from petra.desk.principal import DEFAULT, EVERYWHERE, ForbiddenError, May, Principal
+from petra.desk.principal import EVERYWHERE, ForbiddenError, May, Principal
+from petra.namespaces import DEFAULT
 from petra.server.parameters import presented_by, refuse_unknown
+from petra.server.problems import ProblemError
 from petra.server.service import Service
 
 NEED: Final = "need"
@@ -74,13 +76,27 @@ async def admit(request: Request[Any, Any, Any]) -> None:
     refuse_unknown(request)
 
 
+async def within(service: Service, who: Principal, namespace: str) -> Principal:
+    """Return somebody as they stand in a namespace.
+
+    Raises:
+        ProblemError: there is none, or none that they may know of.
+    """
+    there = who.within(namespace)
+    if namespace != DEFAULT and not (
+        there.may - {May.ACT_AS} and await service.register.has_namespace(namespace)
+    ):
+        raise ProblemError("not-found", f"there is no namespace '{namespace[:100]}'")
+    return there
+
+
 async def _admitted(
     service: Service, who: Principal, need: Need, request: Request[Any, Any, Any]
 ) -> Principal:
     execution = request.path_params.get("execution")
     if isinstance(execution, str) and need.one_of and May.WORK not in need.one_of:
         return await service.desk.admitted(who, need.one_of, execution)
-    there = who.within(request.query_params.get("namespace") or DEFAULT)
+    there = await within(service, who, request.query_params.get("namespace") or DEFAULT)
     if not need.one_of:
         return there
     match need.where:

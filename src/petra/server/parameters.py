@@ -15,7 +15,7 @@ from petra.server.problems import ProblemError
 
 LIMIT_MAX = 500
 WAIT_MAX_S = 60
-_NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "body", "socket"})
+_NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "here", "body", "socket"})
 
 
 def refuse_unknown(request: Request[Any, Any, Any]) -> None:
@@ -23,21 +23,24 @@ def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     given = request.query_params
     if not given:
         return
-    known = _known(request.route_handler)
+    names = known(request.route_handler)
     for name in given:
-        if name not in known:
-            hint = did_you_mean(name, sorted(known)) if known else "this call has none"
+        if name not in names:
+            hint = did_you_mean(name, sorted(names)) if names else "this call has none"
             raise ProblemError("unknown-parameter", f"there is no parameter '{name[:100]}'; {hint}")
 
 
 @cache
-def _known(handler: BaseRouteHandler) -> frozenset[str]:
+def known(handler: BaseRouteHandler) -> frozenset[str]:
+    """Return the parameters that the address of a call may have."""
     found = set()
     for name, field in handler.parsed_fn_signature.parameters.items():
         definition = field.kwarg_definition
         if name not in _NOT_IN_ADDRESS and not isinstance(definition, HeaderParameter):
             alias = definition.name if isinstance(definition, QueryParameter) else None
             found.add(alias or name)
+    if "here" in handler.parsed_fn_signature.parameters:
+        found.add("namespace")
     return frozenset(found)
 
 

@@ -36,6 +36,7 @@ class ExecutionItem(Shape, frozen=True):
     ended: str | None
     parent: str
     labels: dict[str, str]
+    namespace: str
     version: int
 
 
@@ -67,6 +68,7 @@ class WorkItem(Shape, frozen=True):
     users: list[str]
     roles: list[str]
     holder: str | None
+    namespace: str
     body: Any
 
 
@@ -78,6 +80,7 @@ class PlaybookItem(Shape, frozen=True):
     version: str
     digest: str
     applied: str | None
+    namespace: str
 
 
 def execution_item(stored: StoredExecution) -> ExecutionItem:
@@ -90,7 +93,7 @@ def row_data(row: ExecutionRow) -> dict[str, Any]:
     return {
         "id": row.id, "playbook": row.playbook, "digest": row.digest, "status": row.status, "reason": row.reason,
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
-        "parent": row.parent, "labels": row.labels,
+        "parent": row.parent, "labels": row.labels, "namespace": row.namespace,
     }  # fmt: skip
 
 
@@ -99,7 +102,7 @@ def work_item(row: WorkItemRow) -> WorkItem:
     return WorkItem(
         id=row.id, execution=row.execution, step=row.step, title=row.title, state=row.state,
         created=moment(row.created), updated=moment(row.updated), due=moment(row.due), priority=row.priority,
-        users=list(row.users), roles=list(row.roles), holder=row.holder,
+        users=list(row.users), roles=list(row.roles), holder=row.holder, namespace=row.namespace,
         body=msgspec.json.decode(row.body) if row.body else None,
     )  # fmt: skip
 
@@ -107,5 +110,6 @@ def work_item(row: WorkItemRow) -> WorkItem:
 def playbook_item(row: PlaybookRow) -> PlaybookItem:
     """Return a playbook as a list shows it."""
     return PlaybookItem(
-        path=row.path, name=row.name, version=row.version, digest=row.digest, applied=moment(row.applied)
+        path=row.path, name=row.name, version=row.version, digest=row.digest, applied=moment(row.applied),
+        namespace=row.namespace,
     )  # fmt: skip

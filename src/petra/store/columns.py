@@ -24,6 +24,7 @@ def execution_of(row: Sequence[Any]) -> StoredExecution:
             ended=row[7],
             parent=row[8],
             labels=msgspec.json.decode(row[9], type=dict[str, str]),
+            namespace=row[12],
         ),
         version=row[10],
         head=row[11],

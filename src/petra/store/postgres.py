@@ -21,8 +21,9 @@ import asyncpg  # type: ignore[import-untyped]
 import msgspec
 
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT
 from petra.store import postgres_write as writing
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
@@ -32,7 +33,7 @@ from petra.store.queries import load_migrations, load_queries, missing_migration
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -313,7 +314,7 @@ class PostgresStore:
         streams: dict[int, list[RecordRow]] = {}
         for row in await self._fetch("executions_of", names, most):
             stored = execution_of(row)
-            found[stored.row.id] = stored, streams.setdefault(row[12], [])
+            found[stored.row.id] = stored, streams.setdefault(row[13], [])
         for row in await self._fetch("records_of", list(streams)):
             streams[row[0]].append(
                 RecordRow(
@@ -337,23 +338,11 @@ class PostgresStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         started, name = (None, None) if cursor is None else read_cursor(cursor, tuple[float, str])
-        labels = dict(wanted.labels)
-        if any(labels[key] != value for key, value in wanted.labels):
-            return Page(rows=())  # a label has one value
-        found = await self._fetch(
-            "executions",
-            list(wanted.statuses) or None,
-            wanted.playbook,
-            wanted.parent,
-            wanted.text.casefold() or None,
-            wanted.since,
-            wanted.until,
-            wanted.ended_until,
-            msgspec.json.encode(labels).decode() if labels else None,
-            started,
-            name,
-            limit + 1,
-        )
+        narrowed = _narrowed(wanted)
+        if narrowed is None:
+            return Page(rows=())
+        query = "executions_upwards" if wanted.oldest_first else "executions"
+        found = await self._fetch(query, *narrowed, started, name, limit + 1)
         rows = [execution_of(row) for row in found]
         last = rows[limit - 1].row if len(rows) > limit else None
         return Page(
@@ -369,9 +358,19 @@ class PostgresStore:
             execution_of(row) for row in await self._fetch("live", after, _shards(shards), limit)
         ]
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        narrowed = _narrowed(wanted)
+        if narrowed is None:
+            return []
+        rows = await self._fetch(f"count_executions_{by}", *narrowed)
+        return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        row = await self._one("snapshot", execution)
+        row = await self._one("snapshot", execution, upto)
         return None if row is None else Snapshot(version=row[0], body=row[1])
 
     async def due(
@@ -380,11 +379,6 @@ class PostgresStore:
         """List wake-ups that are due."""
         rows = await self._fetch("due", until, _shards(shards), limit)
         return [WakeUp(execution=name, due=due) for name, due in rows]
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        row = await self._one("next_due", _shards(shards))
-        return None if row is None else row[0]
 
     async def pending(
         self,
@@ -444,32 +438,31 @@ class PostgresStore:
         row = await self._one("answer", command)
         return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
 
-    async def playbook(self, digest: str) -> PlaybookRow | None:
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
-        row = await self._one("playbook", digest)
+        row = await self._one("playbook", digest, namespace)
         return None if row is None else _playbook(row)
 
-    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = DEFAULT
+    ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        row = await self._one("find_playbook", path, version)
+        row = await self._one("find_playbook", path, version, namespace)
         return None if row is None else _playbook(row)
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the current playbook of every path."""
-        return [_playbook(row) for row in await self._fetch("playbooks", after, limit)]
+        rows = await self._fetch("playbooks", after, limit, namespace)
+        return [_playbook(row) for row in rows]
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-        return [_playbook(row) for row in await self._fetch("playbook_versions", path, limit)]
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        row = await self._one("credential", name)
-        return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return [row[0] for row in await self._fetch("credentials")]
+        rows = await self._fetch("playbook_versions", path, limit, namespace)
+        return [_playbook(row) for row in rows]
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""
@@ -527,6 +520,7 @@ def _items_wanted(wanted: WorkItemFilter) -> tuple[object, ...]:
         wanted.execution,
         None if words is None else list(words),
         wanted.user,
+        wanted.namespace,
     )
 
 
@@ -546,13 +540,27 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
         priority=row[11],
         due=row[12],
         body=row[13],
+        namespace=row[14],
     )
 
 
 def _playbook(row: Sequence[Any]) -> PlaybookRow:
     return PlaybookRow(
-        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
-    )
+        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
+        namespace=row[6],
+    )  # fmt: skip
+
+
+def _narrowed(wanted: ExecutionFilter) -> tuple[object, ...] | None:
+    """Return the values of a filter as queries take them; None where nothing can fit: a label has one value."""
+    labels = dict(wanted.labels)
+    if any(labels[key] != value for key, value in wanted.labels):
+        return None
+    return (
+        list(wanted.statuses) or None, wanted.playbook, wanted.parent, wanted.text.casefold() or None, wanted.since,
+        wanted.until, wanted.ended_until, msgspec.json.encode(labels).decode() if labels else None, wanted.digest,
+        wanted.namespace,
+    )  # fmt: skip
 
 
 def _shards(shards: Collection[int] | None) -> list[int] | None:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from petra.namespaces import DEFAULT
 from petra.store.base import ChangeFate, Committed
 from petra.store.judge import (
     NOTHING,
@@ -30,7 +31,6 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
     ExecutionRow,
     PlaybookRow,
     WorkItemRow,
@@ -110,7 +110,6 @@ class BatchWriter:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
         stale = await self._playbooks(batch.playbooks)
-        await self._credentials(batch.credentials)
         return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused, stale=stale)
 
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
@@ -168,7 +167,14 @@ class BatchWriter:
 
     async def _insert(self, changes: Sequence[Change]) -> None:
         rows = [
-            (c.row.id, shard_of(c.row.id), c.version, c.records[-1].hash, *_columns(c.row))
+            (
+                c.row.id,
+                shard_of(c.row.id),
+                c.version,
+                c.records[-1].hash,
+                *_columns(c.row),
+                c.row.namespace,
+            )
             for c in changes
             if c.row is not None
         ]
@@ -219,23 +225,28 @@ class BatchWriter:
         stale = []
         for p in sorted(playbooks, key=lambda one: one.path):
             if p.applied:
-                await self._connection.execute(_SQL["lock_path"], p.path)
-            current = await self._connection.fetchrow(_SQL["playbook_versions"], p.path, 1)
+                await self._connection.execute(_SQL["lock_path"], f"{p.namespace} {p.path}")
+            current = await self._connection.fetchrow(
+                _SQL["playbook_versions"], p.path, 1, p.namespace
+            )
             if not replaces(p, current[0] if current is not None else ""):
                 stale.append(p.digest)
                 continue
-            if p.applied:  # else one that was applied stays
-                await self._connection.execute(_SQL["delete_playbook"], p.digest)
-            values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
-            await self._connection.execute(_SQL["insert_playbook"], *values)
+            await self._playbook(p)
         return tuple(stale)
 
-    async def _credentials(self, credentials: Iterable[Credential]) -> None:
-        for c in credentials:
-            if c.body is None:
-                await self._connection.execute(_SQL["delete_credential"], c.name)
-            else:
-                await self._connection.execute(_SQL["set_credential"], c.name, c.body, c.updated)
+    async def _playbook(self, p: PlaybookRow) -> None:
+        """Write a playbook: its text, which the version before this one finds by path too, and where it is."""
+        execute = self._connection.execute
+        known = p.applied if p.namespace == DEFAULT else 0.0
+        if known:
+            await execute(_SQL["delete_playbook"], p.digest)
+        text = (p.digest, p.name, p.path, p.version, p.source, known)
+        await execute(_SQL["insert_playbook"], *text)
+        if p.applied:  # else one that was applied stays
+            await execute(_SQL["delete_catalogued"], p.namespace, p.digest)
+        place = (p.namespace, p.digest, p.name, p.path, p.version, p.applied)
+        await execute(_SQL["insert_catalogued"], *place)
 
 
 async def expire_streams(
@@ -289,7 +300,7 @@ def _work_item(item: WorkItemRow, stream: int) -> tuple[Any, ...]:
     return (
         stream, item.id, item.execution, item.step, item.state, _text(item.title), item.users, item.roles,
         item.excluded, offers(item), item.holder, item.priority, item.due, item.created, item.updated,
-        item.body,
+        item.body, item.namespace,
     )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from petra.namespaces import DEFAULT
+
 SHARDS = 64
 
 T = TypeVar("T")
@@ -51,6 +53,8 @@ class ExecutionRow(Row, frozen=True):
     ended: float | None = None
     parent: str = ""
     labels: dict[str, str] = {}
+    namespace: str = DEFAULT
+    """It stays what it was when the execution was made."""
 
 
 class StoredExecution(Row, frozen=True):
@@ -78,6 +82,7 @@ class WorkItemRow(Row, frozen=True):
     priority: int = 0
     due: float | None = None
     body: bytes = b""
+    namespace: str = DEFAULT
 
 
 class Pending(Row, frozen=True):
@@ -142,7 +147,7 @@ class ShardRow(Row, frozen=True):
 
 
 class PlaybookRow(Row, frozen=True):
-    """A playbook's text under its digest; the one applied last is the current one of its path.
+    """A playbook's text under its digest; the one applied last is the current one of its path in its namespace.
 
     One that was only run is kept for its executions, with ``applied`` 0: nobody finds it by path or name. With
     ``replaces`` it is stored only if that digest, or none where that is empty, is the current one of its path.
@@ -155,14 +160,7 @@ class PlaybookRow(Row, frozen=True):
     source: bytes
     applied: float
     replaces: str | None = None
-
-
-class Credential(Row, frozen=True):
-    """A secret that was encrypted before it came here; ``body=None`` deletes it."""
-
-    name: str
-    body: bytes | None
-    updated: float
+    namespace: str = DEFAULT
 
 
 class Change(Row, frozen=True):
@@ -207,7 +205,6 @@ class Batch(Row, frozen=True):
     epochs: Mapping[int, int] | None = None
     answers: tuple[Answer, ...] = ()
     playbooks: tuple[PlaybookRow, ...] = ()
-    credentials: tuple[Credential, ...] = ()
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -235,6 +232,19 @@ class ExecutionFilter(Row, frozen=True):
     until: float | None = None
     ended_until: float | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    digest: str | None = None
+    oldest_first: bool = False
+    """The order of the list: by their start, the latest first unless this is said."""
+    namespace: str | None = None
+    """None: of all namespaces, for who looks after the store itself."""
+
+
+class ExecutionCount(Row, frozen=True):
+    """How many executions there are of a kind: of a status, of a playbook, or of a status that started in an hour."""
+
+    key: str
+    count: int
+    status: str = ""
 
 
 class WorkItemFilter(Row, frozen=True):
@@ -250,6 +260,7 @@ class WorkItemFilter(Row, frozen=True):
     states: tuple[str, ...] = ()
     step: str | None = None
     execution: str | None = None
+    namespace: str | None = None
 
 
 class Expired(Row, frozen=True):

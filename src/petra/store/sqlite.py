@@ -14,17 +14,19 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from petra.errors import UsageError
+from petra.namespaces import DEFAULT
 from petra.private import make_file, make_folder
 from petra.store import losses
 from petra.store import sqlite_read as reading
+from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -35,11 +37,11 @@ from petra.store.errors import (
 )
 from petra.store.judge import check_batch
 from petra.store.owner import Ownership
-from petra.store.queries import load_migrations, load_queries, missing_migrations
+from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -127,10 +129,7 @@ class SqliteStore:
             if not self.path.exists():
                 raise UsageError(f"there is no store at {self.path}")
             connection = self._reader()
-            if _applied(connection) != [
-                (m.number, m.name, m.checksum) for m in load_migrations("sqlite")
-            ]:
-                missing_migrations(load_migrations("sqlite"), _applied(connection))
+            if schema.missing(connection):
                 raise SchemaError(f"{self.path} has an older schema; open it for writing once")
             return
         make_folder(self.path.parent)
@@ -163,7 +162,7 @@ class SqliteStore:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # keep it for who mends it
             raise LossError(losses.words(self.path, found))
         self._writing = connection
-        _migrate(connection)
+        schema.migrate(connection)
         connection.set_busy_timeout(0)  # the loop never waits for a lock
 
     def _count_pages(self, connection: apsw.Connection, name: str, pages: int) -> int:
@@ -449,19 +448,21 @@ class SqliteStore:
         """List executions that have not ended."""
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        return await self._read(lambda c: reading.snapshot(c, execution))
+        return await self._read(lambda c: reading.snapshot(c, execution, upto))
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[WakeUp]:
         """List wake-ups that are due."""
         return await self._read(lambda c: reading.due(c, until, shards, limit))
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        return await self._read(lambda c: reading.next_due(c, shards))
 
     async def pending(
         self,
@@ -497,29 +498,27 @@ class SqliteStore:
         """Return what a command was answered, or None."""
         return await self._read(lambda c: reading.answer(c, command))
 
-    async def playbook(self, digest: str) -> PlaybookRow | None:
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
         """Return a playbook by its digest, or None."""
-        return await self._read(lambda c: reading.playbook(c, digest))
+        return await self._read(lambda c: reading.playbook(c, digest, namespace))
 
-    async def find_playbook(self, path: str, version: str | None = None) -> PlaybookRow | None:
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = DEFAULT
+    ) -> PlaybookRow | None:
         """Return the playbook applied last under a path, else under a name, or None."""
-        return await self._read(lambda c: reading.find_playbook(c, path, version))
+        return await self._read(lambda c: reading.find_playbook(c, path, version, namespace))
 
-    async def playbooks(self, *, after: str = "", limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the current playbook of every path."""
-        return await self._read(lambda c: reading.playbooks(c, after, limit))
+        return await self._read(lambda c: reading.playbooks(c, after, limit, namespace))
 
-    async def playbook_versions(self, path: str, *, limit: int = PAGE) -> list[PlaybookRow]:
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
+    ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-        return await self._read(lambda c: reading.playbook_versions(c, path, limit))
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        return await self._read(lambda c: reading.credential(c, name))
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return await self._read(reading.credentials)
+        return await self._read(lambda c: reading.playbook_versions(c, path, limit, namespace))
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""
@@ -572,28 +571,3 @@ def _release(anchor: Anchor, deleted: Collection[str]) -> None:
         raise FullError(
             f"{anchor.path} cannot be written ({error}); nothing was deleted"
         ) from error
-
-
-def _applied(connection: apsw.Connection) -> list[tuple[int, str, str]]:
-    sql = load_queries("sqlite")
-    if not connection.execute(sql["has_migrations"]).get:
-        return []
-    rows: list[Any] = connection.execute(sql["applied_migrations"]).fetchall()
-    return rows
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    """Bring the schema up to date, each migration in its own transaction."""
-    sql = load_queries("sqlite")
-    for migration in missing_migrations(load_migrations("sqlite"), _applied(connection)):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            connection.execute(sql["make_migrations"])
-            connection.execute(migration.sql)
-            values = (migration.number, migration.name, migration.checksum)
-            connection.execute(sql["record_migration"], values)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise

@@ -11,13 +11,14 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.private import make_file
+from petra.store.base import CountedBy
 from petra.store.columns import execution_of
 from petra.store.errors import StoreError
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Letter,
     Page,
@@ -36,6 +37,11 @@ from petra.store.rows import (
 from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
 
 BACKUP_PAGES = 1_000
+COUNTED_BY = {
+    "status": ("status", "''"),
+    "playbook": ("playbook", "''"),
+    "hour": ("cast(started / 3600 AS INTEGER) * 3600", "status"),
+}
 
 _SQL = load_queries("sqlite")
 
@@ -79,10 +85,12 @@ def executions(
     values["limit"] = limit + 1
     if cursor is not None:
         started, name = read_cursor(cursor, tuple[float, str])
-        where.append(_SQL["executions_behind"])
+        where.append(_SQL["executions_before" if wanted.oldest_first else "executions_behind"])
         values |= {"started": started, "id": name}
     query = _SQL["executions_labelled" if wanted.labels else "executions"]
-    sql = query.format(where=" AND ".join(where) or "true")
+    space = _SQL["executions_space"] if wanted.namespace is not None else "true"
+    order = "ASC" if wanted.oldest_first else "DESC"
+    sql = query.format(where=" AND ".join(where) or "true", space=space, order=order)
     rows = [execution_of(row) for row in connection.execute(sql, values)]
     more = len(rows) > limit
     last = rows[limit - 1].row if more else None
@@ -96,9 +104,11 @@ def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
     """Return the conditions of a filter, and the values that they name."""
     one_status = len(wanted.statuses) == 1
     asked: dict[str, Any] = {
+        "namespace": wanted.namespace,
         "status": wanted.statuses[0] if one_status else None,
         "statuses": _json(wanted.statuses) if wanted.statuses and not one_status else None,
         "playbook": wanted.playbook,
+        "digest": wanted.digest,
         "child": wanted.parent or None,
         "parent": wanted.parent,
         "text": wanted.text.casefold() or None,
@@ -123,9 +133,22 @@ def live(
     return [execution_of(row) for row in connection.execute(_SQL["live"], values)]
 
 
-def snapshot(connection: apsw.Connection, name: str) -> Snapshot | None:
+def count_executions(
+    connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
+) -> list[ExecutionCount]:
+    """Count executions by something; without a filter an index alone has it all."""
+    where, values = _narrowed(wanted)
+    key, status = COUNTED_BY[by]
+    query = _SQL["count_executions_labelled" if wanted.labels else "count_executions"]
+    space = _SQL["executions_space"] if wanted.namespace is not None else "true"
+    sql = query.format(where=" AND ".join(where) or "true", space=space, key=key, status=status)
+    rows = connection.execute(sql, values)
+    return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
+
+
+def snapshot(connection: apsw.Connection, name: str, upto: int | None) -> Snapshot | None:
     """Return the latest snapshot, or None."""
-    row = connection.execute(_SQL["snapshot"], (name,)).get
+    row = connection.execute(_SQL["snapshot"], {"id": name, "upto": upto}).get
     return None if row is None else Snapshot(version=row[0], body=row[1])
 
 
@@ -153,12 +176,6 @@ def shards(connection: apsw.Connection) -> dict[int, ShardRow]:
         shard: ShardRow(holder=holder, epoch=epoch, held=bool(held))
         for shard, holder, epoch, held in rows
     }
-
-
-def next_due(connection: apsw.Connection, shards: Collection[int] | None) -> float | None:
-    """Return the earliest wake-up's time, or None."""
-    at: float | None = connection.execute(_SQL["next_due"], {"shards": _shards(shards)}).get
-    return at
 
 
 def pending(
@@ -227,41 +244,36 @@ def answer(connection: apsw.Connection, command: str) -> Answer | None:
     return row and Answer(command=row[0], request=row[1], body=row[2], at=row[3])
 
 
-def playbook(connection: apsw.Connection, digest: str) -> PlaybookRow | None:
+def playbook(connection: apsw.Connection, digest: str, namespace: str | None) -> PlaybookRow | None:
     """Return a playbook by its digest, or None."""
+    if namespace is not None:
+        return _playbook(connection.execute(_SQL["playbook_within"], (digest, namespace)).get)
     return _playbook(connection.execute(_SQL["playbook"], (digest,)).get)
 
 
 def find_playbook(
-    connection: apsw.Connection, path: str, version: str | None
+    connection: apsw.Connection, path: str, version: str | None, namespace: str
 ) -> PlaybookRow | None:
     """Return the playbook applied last under a path, else under a name, or None."""
-    values = {"path": path, "version": version}
+    values = {"path": path, "version": version, "namespace": namespace}
     by_path = _playbook(connection.execute(_SQL["playbook_by_path"], values).get)
     return by_path or _playbook(connection.execute(_SQL["playbook_by_name"], values).get)
 
 
-def playbooks(connection: apsw.Connection, after: str, limit: int) -> list[PlaybookRow]:
+def playbooks(
+    connection: apsw.Connection, after: str, limit: int, namespace: str
+) -> list[PlaybookRow]:
     """List the current playbook of every path."""
-    rows = connection.execute(_SQL["playbooks"], (after, limit))
+    rows = connection.execute(_SQL["playbooks"], (namespace, after, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
 
 
-def playbook_versions(connection: apsw.Connection, path: str, limit: int) -> list[PlaybookRow]:
+def playbook_versions(
+    connection: apsw.Connection, path: str, limit: int, namespace: str
+) -> list[PlaybookRow]:
     """List the playbooks that were applied under a path."""
-    rows = connection.execute(_SQL["playbook_versions"], (path, limit))
+    rows = connection.execute(_SQL["playbook_versions"], (namespace, path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
-
-
-def credential(connection: apsw.Connection, name: str) -> Credential | None:
-    """Return a credential, still encrypted, or None."""
-    row = connection.execute(_SQL["credential"], (name,)).get
-    return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-
-def credentials(connection: apsw.Connection) -> list[str]:
-    """List the names of all credentials."""
-    return [name for (name,) in connection.execute(_SQL["credentials"])]
 
 
 def refers_to(connection: apsw.Connection, prefix: str) -> bool:
@@ -354,6 +366,8 @@ def _items_wanted(wanted: WorkItemFilter) -> tuple[list[str], dict[str, Any]]:
 
     if wanted.states:
         narrow("states", states=_json(wanted.states))
+    if wanted.namespace is not None:
+        narrow("namespace", namespace=wanted.namespace)
     if wanted.step is not None:
         narrow("step", step=wanted.step)
     if wanted.execution is not None:
@@ -380,6 +394,7 @@ def _work_item(row: Sequence[Any]) -> WorkItemRow:
         priority=row[11],
         due=row[12],
         body=row[13],
+        namespace=row[14],
     )
 
 
@@ -387,8 +402,9 @@ def _playbook(row: Sequence[Any] | None) -> PlaybookRow | None:
     if row is None:
         return None
     return PlaybookRow(
-        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5]
-    )
+        digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
+        namespace=row[6],
+    )  # fmt: skip
 
 
 def _shards(shards: Collection[int] | None) -> str | None:

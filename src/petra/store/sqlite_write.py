@@ -14,6 +14,7 @@ import apsw
 import msgspec
 from msgspec import UNSET
 
+from petra.namespaces import DEFAULT
 from petra.store.anchor import Head as Anchored
 from petra.store.anchor import head_of
 from petra.store.base import ChangeFate, Committed
@@ -33,7 +34,6 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
     ExecutionRow,
     PendingRow,
     PlaybookRow,
@@ -129,7 +129,6 @@ class BatchWriter:
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
-        self._credentials(batch.credentials)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
@@ -182,6 +181,7 @@ class BatchWriter:
             change.version,
             change.records[-1].hash,
             *_columns(row),
+            row.namespace,
         )
         self._connection.execute(self._sql["insert_execution"], values)
         return self._connection.last_insert_rowid()
@@ -235,7 +235,7 @@ class BatchWriter:
         values = (
             stream, item.id, item.execution, item.step, item.state, item.title, _json(item.users),
             _json(item.roles), _json(item.excluded), item.holder, item.priority, item.due, item.created,
-            item.updated, item.body,
+            item.updated, item.body, item.namespace,
         )  # fmt: skip
         number = self._connection.execute(self._sql["set_work_item"], values).get
         self._connection.execute(self._sql["delete_offers"], (number,))
@@ -246,22 +246,27 @@ class BatchWriter:
         """Write playbooks; return the digests of those that would replace another one than they were to."""
         stale = []
         for p in playbooks:
-            current = self._connection.execute(self._sql["playbook_versions"], (p.path, 1)).get
+            place = p.namespace, p.path, 1
+            current = self._connection.execute(self._sql["playbook_versions"], place).get
             if not replaces(p, current[0] if current is not None else ""):
                 stale.append(p.digest)
                 continue
-            if p.applied:  # else one that was applied stays
-                self._connection.execute(self._sql["delete_playbook"], (p.digest,))
-            values = (p.digest, p.name, p.path, p.version, p.source, p.applied)
-            self._connection.execute(self._sql["insert_playbook"], values)
+            self._playbook(p)
         return tuple(stale)
 
-    def _credentials(self, credentials: Iterable[Credential]) -> None:
-        for c in credentials:
-            if c.body is None:
-                self._connection.execute(self._sql["delete_credential"], (c.name,))
-            else:
-                self._connection.execute(self._sql["set_credential"], (c.name, c.body, c.updated))
+    def _playbook(self, p: PlaybookRow) -> None:
+        """Write a playbook: its text, which the version before this one finds by path too, and where it is."""
+        execute, sql = self._connection.execute, self._sql
+        known = p.applied if p.namespace == DEFAULT else 0.0
+        if known:
+            execute(sql["delete_playbook"], (p.digest,))
+        execute(sql["insert_playbook"], (p.digest, p.name, p.path, p.version, p.source, known))
+        if p.applied:  # else one that was applied stays
+            execute(sql["delete_catalogued"], (p.namespace, p.digest))
+        execute(
+            sql["insert_catalogued"],
+            (p.namespace, p.digest, p.name, p.path, p.version, p.applied),
+        )
 
 
 def _moved(head: Head, change: Change, version: int) -> Head:

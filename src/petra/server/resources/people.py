@@ -15,7 +15,7 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import Key, Prefer, command_id, found, waited
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
 from petra.store.rows import WorkItemFilter
 
@@ -40,7 +40,7 @@ class ActBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 @get("/work-items", opt=needs(May.SEE, May.DECIDE))
 async def listed(
     service: TheService,
-    who: Who,
+    here: Here,
     box: FromQuery[Literal["mine", "open", "done", "all"]] = "open",
     execution: FromQuery[str | None] = None,
     step: FromQuery[str | None] = None,
@@ -51,17 +51,17 @@ async def listed(
     states = {"mine": OPEN, "open": OPEN, "done": DONE, "all": ()}[box]
     mine = box == "mine"
     wanted = WorkItemFilter(
-        user=who.name if mine else None, roles=who.roles if mine else (), states=states,
+        user=here.name if mine else None, roles=here.roles if mine else (), states=states,
         execution=execution, step=step,
     )  # fmt: skip
-    page = await service.desk.work_items(who, wanted, cursor=cursor, limit=bounded(limit))
+    page = await service.desk.work_items(here, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[work_item(row) for row in page.rows], next=page.cursor)
 
 
 @get("/work-items/counts", opt=needs(May.SEE, May.DECIDE))
-async def counts(service: TheService, who: Who) -> dict[str, int]:
+async def counts(service: TheService, here: Here) -> dict[str, int]:
     """Count work items by state."""
-    return await service.desk.count_work_items(who, WorkItemFilter())
+    return await service.desk.count_work_items(here, WorkItemFilter())
 
 
 @get("/work-items/{execution:str}/{item:str}", opt=needs(May.SEE, May.DECIDE))

@@ -13,7 +13,8 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
-from petra.server.service import TheService, Who
+from petra.server.resources.definitions import heat_of, versions_of
+from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
@@ -22,21 +23,32 @@ AnyHttpRequest = Request[Any, Any, Any]
 
 @get("/playbooks", opt=needs(May.SEE))
 async def listed(
-    service: TheService, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
+    service: TheService, here: Here, limit: FromQuery[int] = 100, cursor: FromQuery[str] = ""
 ) -> Page[PlaybookItem]:
     """List the playbooks that were applied, by path."""
-    rows = await service.engine.store.playbooks(after=cursor, limit=bounded(limit))
+    rows = await service.engine.store.playbooks(
+        after=cursor, limit=bounded(limit), namespace=here.namespace
+    )
     more = rows[-1].path if len(rows) == limit else None
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
 @get("/playbooks/{path:path}", opt=needs(May.SEE))
 async def one(
-    service: TheService, path: FromPath[str], version: FromQuery[str | None] = None
-) -> Response[dict[str, Any]]:
-    """Return a playbook with its text."""
+    service: TheService,
+    here: Here,
+    path: FromPath[str],
+    version: FromQuery[str | None] = None,
+    last: FromQuery[int] = 100,
+    limit: FromQuery[int] = 100,
+) -> Response[Any]:
+    """Return a playbook with its text; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")
-    row = await service.engine.store.find_playbook(name, version)
+    row = await service.engine.store.find_playbook(name, version, here.namespace)
+    if row is None and name.endswith("/versions"):
+        return Response(await versions_of(service, here, name.removesuffix("/versions"), limit))
+    if row is None and name.endswith("/heat"):
+        return Response(await heat_of(service, here, name.removesuffix("/heat"), last))
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
@@ -46,7 +58,7 @@ async def one(
 @put("/playbooks/{path:path}", status_code=200, opt=needs(May.APPLY))
 async def replaced(
     service: TheService,
-    who: Who,
+    here: Here,
     request: AnyHttpRequest,
     path: FromPath[str],
     *,
@@ -63,39 +75,34 @@ async def replaced(
     own = playbook.metadata.path or playbook.metadata.name
     if own != name:
         raise ProblemError("invalid-input", f"the text says it is '{own}', the address '{name}'")
-    return await _applied(service, who, playbook, if_match, allow_unsound=allow_unsound)
+    return await _applied(service, here, playbook, if_match, allow_unsound=allow_unsound)
 
 
 @post("/playbooks", status_code=201, opt=needs(May.APPLY))
 async def applied(
     service: TheService,
-    who: Who,
+    here: Here,
     request: AnyHttpRequest,
     *,
     allow_unsound: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
     """Apply a playbook under the path that its text names; ``allow_unsound`` as for the other."""
     playbook = await service.texts.read(await text_of(request), "the playbook")
-    return await _applied(service, who, playbook, None, allow_unsound=allow_unsound)
+    return await _applied(service, here, playbook, None, allow_unsound=allow_unsound)
 
 
 async def _applied(
-    service: TheService, who: Who, playbook: Playbook, if_match: str | None, *, allow_unsound: bool
+    service: TheService,
+    here: Here,
+    playbook: Playbook,
+    if_match: str | None,
+    *,
+    allow_unsound: bool,
 ) -> Response[dict[str, Any]]:
     seen = if_match.strip().strip('"') if if_match is not None else None
-    (made,) = await service.desk.apply(who, [playbook], allow_unsound=allow_unsound, replaces=seen)
+    (made,) = await service.desk.apply(here, [playbook], allow_unsound=allow_unsound, replaces=seen)
     status = 200 if made["unchanged"] else 201
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
-
-
-@get("/definitions/{digest:str}", opt=needs(May.SEE))
-async def definition(service: TheService, digest: FromPath[str]) -> Response[dict[str, Any]]:
-    """Return a playbook by its digest: what an execution runs; it never changes."""
-    row = await service.engine.store.playbook(digest)
-    if row is None:
-        raise ProblemError("not-found", f"there is no definition {digest[:80]}")
-    body = {**_data(playbook_item(row)), "text": row.source.decode()}
-    return Response(body, headers={"Cache-Control": "private, max-age=31536000, immutable"})
 
 
 def _data(item: PlaybookItem) -> dict[str, Any]:
@@ -104,5 +111,5 @@ def _data(item: PlaybookItem) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of playbooks."""
-    handlers = [listed, one, replaced, applied, definition]
+    handlers = [listed, one, replaced, applied]
     return Router(path=base, route_handlers=handlers, tags=["playbooks"])

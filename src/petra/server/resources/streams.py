@@ -18,7 +18,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 from litestar.response import Stream
 
 from petra.desk.letting_in import concerns
-from petra.desk.principal import May, Principal
+from petra.desk.principal import EVERYWHERE, May, Principal
 from petra.engine.news import (
     Appended,
     Ended,
@@ -37,7 +37,7 @@ from petra.server.identity import AGAIN_S, Presented
 from petra.server.needs import needs
 from petra.server.parameters import presented_by
 from petra.server.problems import ProblemError
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService, Who
 from petra.server.shapes import row_data, work_item
 from petra.store.rows import ExecutionRow, WorkItemRow
 
@@ -125,22 +125,22 @@ def _head(head: Head) -> dict[str, Any]:
 @get("/stream", media_type="text/event-stream", opt=needs(May.SEE, May.DECIDE))
 async def listened(
     service: TheService,
-    who: Who,
+    here: Here,
     request: AnyHttpRequest,
     topics: FromQuery[str | None] = None,
 ) -> Stream:
     """Stream what lists show: executions, work-items, workers."""
     wanted = []
-    usual = "executions" if May.SEE in who.may else "work-items"
+    usual = "executions" if May.SEE in here.may else "work-items"
     for name in (topics or usual).split(","):
         if name not in _TOPICS:
             raise ProblemError(
                 "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
             )
         if name != Topic.WORK_ITEMS.value:
-            who.must(May.SEE)
+            here.must(May.SEE)
         wanted.append(_TOPICS[name])
-    rows = _rows(service, who, wanted)
+    rows = _rows(service, here, wanted)
     parts = _quietly(rows, service, presented_by(request))
     return Stream(parts, media_type="text/event-stream", headers=_HEADERS)
 
@@ -157,6 +157,8 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                     return
                 if isinstance(message, Listed) and not _is_for(who, message.row):
                     continue
+                if isinstance(message, Gone) and not await _may_know(service, who):
+                    message = Lagged(lost=1)
                 for part in _row(message):
                     await heard.put(part)
 
@@ -172,8 +174,13 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                 task.cancel()
 
 
-def _is_for(who: Principal, row: object) -> bool:
-    return concerns(who, row) if isinstance(row, WorkItemRow) else True
+def _is_for(who: Principal, row: ExecutionRow | WorkItemRow) -> bool:
+    return concerns(who, row) if isinstance(row, WorkItemRow) else row.namespace == who.namespace
+
+
+async def _may_know(service: TheService, who: Principal) -> bool:
+    """Tell whether somebody may know of whatever is deleted: of what namespace it was, nobody knows any more."""
+    return May.SEE in who.within(EVERYWHERE).may or not await service.register.is_divided()
 
 
 def _row(message: News) -> list[bytes]:

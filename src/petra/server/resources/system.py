@@ -18,7 +18,7 @@ from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, Where, needs
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
-from petra.server.service import API, TheService, Who
+from petra.server.service import API, Here, TheService, Who
 from petra.store.errors import StoreError
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -61,7 +61,7 @@ async def version(service: TheService) -> dict[str, str]:
 async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page."""
     secret = await service.identity.begin(code, presented_by(request), _address(request))
-    cookie = _cookie(service, secret)
+    cookie = _cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
@@ -75,23 +75,26 @@ def _address(request: AnyHttpRequest) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def _cookie(service: TheService, value: str, seconds: int = int(SESSION_S)) -> Cookie:
+def _cookie(
+    service: TheService, request: AnyHttpRequest, value: str, seconds: int = int(SESSION_S)
+) -> Cookie:
     return Cookie(
-        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds
+        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds,
+        secure=request.scope["scheme"] == "https",
     )  # fmt: skip
 
 
 @get("/me", tags=["server"], opt=KNOWN)
-async def me(who: Who, request: AnyHttpRequest) -> dict[str, Any]:
+async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
     return {
-        "name": who.name,
-        "kind": who.kind.value,
-        "roles": list(who.roles),
-        "may": sorted(power.name.lower() for power in who.may),
-        "namespace": who.namespace,
-        "grants": [str(grant) for grant in who.grants],
+        "name": here.name,
+        "kind": here.kind.value,
+        "roles": list(here.roles),
+        "may": sorted(power.name.lower() for power in here.may),
+        "namespace": here.namespace,
+        "grants": [str(grant) for grant in here.grants],
         "csrf": csrf(session) if session else None,
     }
 
@@ -126,7 +129,7 @@ async def begin(
         secret = await service.identity.begin(data.code, asked, address)
     else:
         secret = await service.identity.log_in(data.name, data.password, asked, address)
-    cookie = _cookie(service, secret)
+    cookie = _cookie(service, request, secret)
     return Response({"csrf": csrf(secret)}, status_code=201, cookies=[cookie])
 
 
@@ -136,7 +139,7 @@ async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Respons
     del who  # anybody may leave
     if request.state.session:
         await service.register.end_session(request.state.session)
-    return Response(None, status_code=204, cookies=[_cookie(service, "", 0)])
+    return Response(None, status_code=204, cookies=[_cookie(service, request, "", 0)])
 
 
 def routes(prefix: str) -> list[Router]:

@@ -71,10 +71,12 @@ SELECT command, request, body, at FROM answers WHERE command = ANY($1::text[])
 
 -- name: insert_executions
 INSERT INTO executions
-  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search)
+  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search,
+   namespace)
 SELECT * FROM unnest(
   $1::text[], $2::smallint[], $3::bigint[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[],
-  $9::double precision[], $10::double precision[], $11::double precision[], $12::text[], $13::text[], $14::text[]
+  $9::double precision[], $10::double precision[], $11::double precision[], $12::text[], $13::text[], $14::text[],
+  $15::text[]
 )
 RETURNING id, stream
 
@@ -107,8 +109,8 @@ DELETE FROM orphans WHERE key = ANY($1::text[])
 -- name: set_work_item
 INSERT INTO work_items
   (stream, id, execution, step, state, title, users, roles, excluded, offers, holder, priority, due, created,
-   updated, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+   updated, body, namespace)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 ON CONFLICT (stream, id) DO UPDATE SET
   step = excluded.step, state = excluded.state, title = excluded.title, users = excluded.users,
   roles = excluded.roles, excluded = excluded.excluded, offers = excluded.offers, holder = excluded.holder,
@@ -125,19 +127,19 @@ SELECT pg_advisory_xact_lock(hashtextextended('petra playbook ' || $1, 0))
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES ($1, $2, $3)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
+-- name: delete_catalogued
+DELETE FROM catalogue WHERE namespace = $1 AND digest = $2
 
--- name: delete_credential
-DELETE FROM credentials WHERE name = $1
+-- name: insert_catalogued
+INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (digest, namespace) DO NOTHING
 
 -- name: read
 SELECT seq, type, at, hash, previous, body FROM records
 WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT $3
 
 -- name: executions_of
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, stream
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace, stream
 FROM executions WHERE id = ANY($1::text[]) AND version <= $2
 
 -- name: records_of
@@ -145,11 +147,11 @@ SELECT stream, seq, type, at, hash, previous, body FROM records WHERE stream = A
 ORDER BY stream, seq
 
 -- name: execution
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions WHERE id = $1
 
 -- name: executions
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions
 WHERE ($1::text[] IS NULL OR status = ANY($1))
   AND ($2::text IS NULL OR playbook = $2)
@@ -159,24 +161,88 @@ WHERE ($1::text[] IS NULL OR status = ANY($1))
   AND ($6::double precision IS NULL OR started < $6)
   AND ($7::double precision IS NULL OR ended < $7)
   AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::double precision IS NULL OR (started, id) < ($9, $10::text))
-ORDER BY started DESC, id DESC LIMIT $11
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+  AND ($11::double precision IS NULL OR (started, id) < ($11, $12::text))
+ORDER BY started DESC, id DESC LIMIT $13
+
+-- name: executions_upwards
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
+FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+  AND ($11::double precision IS NULL OR (started, id) > ($11, $12::text))
+ORDER BY started, id LIMIT $13
+
+-- name: count_executions_status
+SELECT status, '', count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_playbook
+SELECT playbook COLLATE "C", '', count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_hour
+SELECT floor(started / 3600)::bigint * 3600, status, count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
 
 -- name: live
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions
 WHERE ended IS NULL AND id > $1 AND ($2::smallint[] IS NULL OR shard = ANY($2))
 ORDER BY id LIMIT $3
 
 -- name: snapshot
-SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = $1)
+SELECT version, body FROM (
+  SELECT s.version, s.body FROM executions e JOIN snapshots s ON s.stream = e.stream
+  WHERE e.id = $1 AND ($2::bigint IS NULL OR s.version <= $2)
+  UNION ALL (
+    SELECT o.version, o.body FROM executions e JOIN earlier_snapshots o ON o.stream = e.stream
+    WHERE e.id = $1 AND o.version <= $2 ORDER BY o.version DESC LIMIT 1
+  )
+) found ORDER BY version DESC LIMIT 1
 
 -- name: due
 SELECT id, due FROM wake_ups
 WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
-
--- name: next_due
-SELECT due FROM wake_ups WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY due LIMIT 1
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
@@ -185,19 +251,22 @@ WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.sha
 ORDER BY e.id, p.run, p.chunk LIMIT $5
 
 -- name: work_item
-SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
 FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND id = $2
 
 -- name: work_items
-SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
 FROM work_items
 WHERE ($1::text[] IS NULL OR state = ANY($1))
   AND ($2::text IS NULL OR step = $2)
   AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
   AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
        AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
-  AND ($6::bigint IS NULL OR (priority, created, execution, id) > ($6, $7::double precision, $8::text, $9::text))
-ORDER BY priority, created, execution, id LIMIT $10
+  AND ($6::text IS NULL OR namespace = $6)
+  AND ($7::bigint IS NULL OR (priority, created, execution, id) > ($7, $8::double precision, $9::text, $10::text))
+ORDER BY priority, created, execution, id LIMIT $11
 
 -- name: count_work_items
 SELECT state, count(*) FROM work_items
@@ -206,32 +275,33 @@ WHERE ($1::text[] IS NULL OR state = ANY($1))
   AND ($3::text IS NULL OR stream = (SELECT stream FROM executions WHERE id = $3))
   AND ($4::text[] IS NULL OR ((holder = $5 OR (holder IS NULL AND offers && $4))
        AND ($5::text IS NULL OR NOT $5 = ANY(excluded))))
+  AND ($6::text IS NULL OR namespace = $6)
 GROUP BY state
 
 -- name: answer
 SELECT command, request, body, at FROM answers WHERE command = $1
 
 -- name: playbook
-SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest = $1
+SELECT p.digest, coalesce(c.name, p.name), coalesce(c.path, p.path), coalesce(c.version, p.version), p.source,
+  coalesce(c.applied, p.applied), coalesce(c.namespace, 'default')
+FROM playbooks p LEFT JOIN catalogue c ON c.digest = p.digest
+WHERE p.digest = $1 AND ($2::text IS NULL OR c.namespace = $2) ORDER BY c.number LIMIT 1
 
 -- name: find_playbook
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE (path = $1 OR name = $1) AND applied > 0 AND ($2::text IS NULL OR version = $2)
-ORDER BY path = $1 DESC, number DESC LIMIT 1
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = $3 AND (c.path = $1 OR c.name = $1) AND c.applied > 0 AND ($2::text IS NULL OR c.version = $2)
+ORDER BY c.path = $1 DESC, c.number DESC LIMIT 1
 
 -- name: playbooks
-SELECT DISTINCT ON (path) digest, name, path, version, source, applied FROM playbooks
-WHERE path > $1 AND applied > 0 ORDER BY path, number DESC LIMIT $2
+SELECT DISTINCT ON (c.path) c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = $3 AND c.path > $1 AND c.applied > 0 ORDER BY c.path, c.number DESC LIMIT $2
 
 -- name: playbook_versions
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE path = $1 AND applied > 0 ORDER BY number DESC LIMIT $2
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = $1
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = $3 AND c.path = $1 AND c.applied > 0 ORDER BY c.number DESC LIMIT $2
 
 -- name: claim_shards
 INSERT INTO shards AS s (shard, holder, epoch, until)

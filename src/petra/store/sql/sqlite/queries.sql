@@ -30,8 +30,9 @@ SELECT hash FROM records WHERE place = ?
 
 -- name: insert_execution
 INSERT INTO executions
-  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (id, shard, version, head, playbook, digest, status, reason, started, updated, ended, parent, labels, search,
+   namespace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: update_execution
 UPDATE executions
@@ -71,8 +72,9 @@ DELETE FROM pending WHERE stream = ? AND run = ? AND chunk = ?
 
 -- name: set_work_item
 INSERT INTO work_items
-  (stream, id, execution, step, state, title, users, roles, excluded, holder, priority, due, created, updated, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  (stream, id, execution, step, state, title, users, roles, excluded, holder, priority, due, created, updated, body,
+   namespace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (stream, id) DO UPDATE SET
   step = excluded.step, state = excluded.state, title = excluded.title, users = excluded.users,
   roles = excluded.roles, excluded = excluded.excluded, holder = excluded.holder,
@@ -105,12 +107,12 @@ DELETE FROM playbooks WHERE digest = ?
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (digest) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES (?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
+-- name: delete_catalogued
+DELETE FROM catalogue WHERE namespace = ? AND digest = ?
 
--- name: delete_credential
-DELETE FROM credentials WHERE name = ?
+-- name: insert_catalogued
+INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (digest, namespace) DO NOTHING
 
 -- name: epochs
 SELECT shard, epoch FROM shards
@@ -123,20 +125,33 @@ WHERE place > ? AND place <= ? ORDER BY place LIMIT ?
 SELECT stream FROM executions WHERE id = ?
 
 -- name: execution
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions WHERE id = ?
 
 -- name: executions
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
-FROM executions WHERE {where} ORDER BY started DESC, id DESC LIMIT :limit
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
+FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
 
 -- name: executions_labelled
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE l.key = :key AND l.value = :value AND {where} ORDER BY l.begun DESC, l.name DESC LIMIT :limit
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun {order}, l.name {order} LIMIT :limit
+
+-- name: count_executions
+SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_labelled
+SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: executions_space
+l.space = :namespace
+
+-- name: executions_namespace
+namespace = :namespace
 
 -- name: executions_label
-EXISTS (SELECT 1 FROM labels o WHERE o.key = :key{n} AND o.value = :value{n} AND o.begun = started AND o.name = id)
+EXISTS (SELECT 1 FROM labels o WHERE o.space = namespace AND o.key = :key{n} AND o.value = :value{n} AND o.begun = started AND o.name = id)
 
 -- name: executions_statuses
 status IN (SELECT value FROM json_each(:statuses))
@@ -146,6 +161,9 @@ status = :status
 
 -- name: executions_playbook
 playbook = :playbook
+
+-- name: executions_digest
+digest = :digest
 
 -- name: executions_parent
 parent = :parent
@@ -168,24 +186,30 @@ ended < :ended_until
 -- name: executions_behind
 (started, id) < (:started, :id)
 
+-- name: executions_before
+(started, id) > (:started, :id)
+
 -- name: live
-SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions
 WHERE ended IS NULL AND id > :after AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY id LIMIT :limit
 
 -- name: snapshot
-SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = ?)
+SELECT version, body FROM (
+  SELECT s.version, s.body FROM executions e JOIN snapshots s ON s.stream = e.stream
+  WHERE e.id = :id AND (:upto IS NULL OR s.version <= :upto)
+  UNION ALL
+  SELECT version, body FROM (
+    SELECT o.version, o.body FROM executions e JOIN earlier_snapshots o ON o.stream = e.stream
+    WHERE e.id = :id AND o.version <= :upto ORDER BY o.version DESC LIMIT 1
+  )
+) ORDER BY version DESC LIMIT 1
 
 -- name: due
 SELECT id, due FROM wake_ups
 WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY due, id LIMIT :limit
-
--- name: next_due
-SELECT due FROM wake_ups
-WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
-ORDER BY due LIMIT 1
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
@@ -195,11 +219,13 @@ WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
 ORDER BY e.id, p.run, p.chunk LIMIT :limit
 
 -- name: work_item
-SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
 FROM work_items WHERE stream = (SELECT stream FROM executions WHERE id = ?) AND id = ?
 
 -- name: work_items
-SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body
+SELECT id, execution, step, state, created, updated, title, users, roles, excluded, holder, priority, due, body,
+  namespace
 FROM work_items WHERE {where} ORDER BY priority, created, execution, id LIMIT :limit
 
 -- name: count_work_items
@@ -207,6 +233,9 @@ SELECT state, count(*) FROM work_items WHERE {where} GROUP BY state
 
 -- name: work_items_states
 state IN (SELECT value FROM json_each(:states))
+
+-- name: work_items_namespace
+namespace = :namespace
 
 -- name: work_items_step
 step = :step
@@ -223,30 +252,38 @@ stream = (SELECT stream FROM executions WHERE id = :execution)
 (priority, created, execution, id) > (:priority, :created, :at_execution, :id)
 
 -- name: playbook
-SELECT digest, name, path, version, source, applied FROM playbooks WHERE digest = ?
+SELECT p.digest, ifnull(c.name, p.name), ifnull(c.path, p.path), ifnull(c.version, p.version), p.source,
+  ifnull(c.applied, p.applied), ifnull(c.namespace, 'default')
+FROM playbooks p LEFT JOIN catalogue c ON c.digest = p.digest WHERE p.digest = ? ORDER BY c.number LIMIT 1
+
+-- name: playbook_within
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest WHERE c.digest = ? AND c.namespace = ?
 
 -- name: playbook_by_path
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE path = :path AND applied > 0 AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = :namespace AND c.path = :path AND c.applied > 0 AND (:version IS NULL OR c.version = :version)
+ORDER BY c.number DESC LIMIT 1
 
 -- name: playbook_by_name
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE name = :path AND applied > 0 AND (:version IS NULL OR version = :version) ORDER BY number DESC LIMIT 1
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = :namespace AND c.name = :path AND c.applied > 0 AND (:version IS NULL OR c.version = :version)
+ORDER BY c.number DESC LIMIT 1
 
 -- name: playbook_versions
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE path = ? AND applied > 0 ORDER BY number DESC LIMIT ?
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
+WHERE c.namespace = ? AND c.path = ? AND c.applied > 0 ORDER BY c.number DESC LIMIT ?
 
 -- name: playbooks
-SELECT digest, name, path, version, source, applied FROM playbooks
-WHERE number IN (SELECT max(number) FROM playbooks WHERE path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?)
-ORDER BY path
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = ?
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
+SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
+FROM catalogue c CROSS JOIN playbooks p ON p.digest = c.digest
+WHERE c.number IN (
+  SELECT max(number) FROM catalogue WHERE namespace = ? AND path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?
+)
+ORDER BY c.path
 
 -- name: shard
 SELECT holder, epoch, until FROM shards WHERE shard = ?
