@@ -8,7 +8,6 @@ Rule 2: the one that was idle for longest leaves first; one of which something i
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
@@ -18,7 +17,6 @@ from petra.engine.codec import from_row
 from petra.engine.limits import (
     CACHE_BYTES,
     ENTRY_BYTES,
-    PROGRAMS_MAX,
     READ_BATCH,
     RESTING_BYTES,
     SNAPSHOT_EVERY,
@@ -26,11 +24,12 @@ from petra.engine.limits import (
     WARM_MAX,
     WARM_RECORDS,
 )
+from petra.engine.programs import Programs
+from petra.engine.room import Room
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
-from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
 from petra.store.rows import RecordRow as StoredRecord
 from petra.store.rows import Snapshot, shard_of
@@ -95,36 +94,8 @@ class Entry(msgspec.Struct, eq=False):
         return Snapshot(version=version, body=body)
 
 
-class _Kept:
-    """Executions in memory, in the order in which they were needed last, with at most so many bytes."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.entries: OrderedDict[str, Entry] = OrderedDict()
-        self._bytes = 0
-
-    def put(self, execution: str, entry: Entry) -> None:
-        """Keep an execution, and count what it takes by now; idle ones make room."""
-        known = self.entries.get(execution)
-        self._bytes += entry.weight - (known.counted if known is not None else 0)
-        entry.counted = entry.weight
-        self.entries[execution] = entry
-        while self._bytes > self.most:
-            idle = next((key for key, one in self.entries.items() if not one.busy), None)
-            if idle is None or idle == execution:
-                break
-            self.pop(idle)
-
-    def pop(self, execution: str) -> Entry | None:
-        """Forget an execution."""
-        entry = self.entries.pop(execution, None)
-        if entry is not None:
-            self._bytes -= entry.counted
-        return entry
-
-
-class Cache:
-    """A cache of executions over a store."""
+class Cache(Programs):
+    """A cache of executions, and of their playbooks, over a store."""
 
     def __init__(
         self,
@@ -133,12 +104,10 @@ class Cache:
         owns: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; executions that are not owned change without us and are never kept."""
-        self._store = store
+        super().__init__(store)
         self.owns = owns
-        self._running = _Kept(most)
-        self._resting = _Kept(min(most, RESTING_BYTES))
-        self._programs: OrderedDict[str, Program] = OrderedDict()
-        self._compiled: dict[int, tuple[Playbook, Program]] = {}
+        self._running = Room[Entry](most)
+        self._resting = Room[Entry](min(most, RESTING_BYTES))
 
     def busy(self) -> list[str]:
         """Return the executions of which something is decided and not durable."""
@@ -294,7 +263,7 @@ class Cache:
             return
         place.put(execution, entry)
 
-    def _place(self, entry: Entry) -> _Kept:
+    def _place(self, entry: Entry) -> Room[Entry]:
         return self._running if entry.out else self._resting
 
     def drop(self, execution: str) -> None:
@@ -307,44 +276,6 @@ class Cache:
         """Forget the executions of some shards."""
         for execution in [key for key, _ in self._all() if shard_of(key) in shards]:
             self.drop(execution)
-
-    async def program(self, digest: str) -> Program:
-        """Return the compiled playbook of a digest.
-
-        Raises:
-            PetraError: the store does not have it.
-        """
-        known = self._programs.get(digest)
-        if known is not None:
-            return known
-        stored = await self._store.playbook(digest)
-        if stored is None:
-            raise PetraError(f"the store has no playbook with digest {digest}")
-        return self.remember(Program(read_stored(stored.source.decode(), stored.name)))
-
-    def latest(self, digest: str, known: Program | None) -> Program:
-        """Return the playbook of a digest as it was read last: its lines are those its author sees."""
-        found = self._programs.get(digest, known)
-        assert found is not None, "an assignment is made with its playbook at hand"
-        return found
-
-    def compiled(self, playbook: Playbook) -> Program:
-        """Return the compiled form of a playbook; the same object is compiled once."""
-        known = self._compiled.get(id(playbook))
-        if known is not None:
-            return known[1]
-        program = self.remember(Program(playbook))
-        self._compiled[id(playbook)] = playbook, program  # held, so that its id stays its own
-        if len(self._compiled) > PROGRAMS_MAX:
-            del self._compiled[next(iter(self._compiled))]
-        return program
-
-    def remember(self, program: Program) -> Program:
-        """Keep a compiled playbook."""
-        self._programs[program.digest] = program
-        while len(self._programs) > PROGRAMS_MAX:
-            self._programs.popitem(last=False)
-        return program
 
 
 def _can_be(execution: str) -> bool:
