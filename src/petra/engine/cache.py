@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from petra.engine.by_weight import ByWeight
 from petra.engine.codec import from_row
 from petra.engine.limits import (
     CACHE_BYTES,
@@ -25,7 +26,6 @@ from petra.engine.limits import (
     WARM_RECORDS,
 )
 from petra.engine.programs import Programs
-from petra.engine.room import Room
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
@@ -106,8 +106,8 @@ class Cache(Programs):
         """Make one; executions that are not owned change without us and are never kept."""
         super().__init__(store)
         self.owns = owns
-        self._running = Room[Entry](most)
-        self._resting = Room[Entry](min(most, RESTING_BYTES))
+        self._running = ByWeight[Entry](most)
+        self._resting = ByWeight[Entry](min(most, RESTING_BYTES))
 
     def busy(self) -> list[str]:
         """Return the executions of which something is decided and not durable."""
@@ -263,7 +263,7 @@ class Cache(Programs):
             return
         place.put(execution, entry)
 
-    def _place(self, entry: Entry) -> Room[Entry]:
+    def _place(self, entry: Entry) -> ByWeight[Entry]:
         return self._running if entry.out else self._resting
 
     def drop(self, execution: str) -> None:

@@ -17,7 +17,7 @@ class Weighed(Protocol):
 T = TypeVar("T", bound=Weighed)
 
 
-class Room(Generic[T]):
+class ByWeight(Generic[T]):
     """Executions in memory, in the order in which they were needed last, with at most so many bytes."""
 
     def __init__(self, most: int) -> None:
