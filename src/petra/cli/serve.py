@@ -32,6 +32,15 @@ ADDRESS = "petra.address"
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=7777, show_default=True, help="0 takes a free one."
 )  # fmt: skip
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    help="The certificate, with those it rests on (PEM); read again when it changes.",
+)
+@click.option("--tls-key", type=click.Path(path_type=Path), help="Its private key (PEM).")
+@click.option(
+    "--behind-proxy", multiple=True, metavar="CIDR", help="Addresses of the proxies in front of it; what they say of where a request came from is believed."
+)  # fmt: skip
 @click.option("--prefix", default="", help="A path before all others, e.g. /petra.")
 @click.option(
     "--slots", type=click.IntRange(1), default=64, show_default=True, help="Runs at once."
@@ -52,6 +61,9 @@ def command(
     port: int,
     prefix: str,
     *,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    behind_proxy: tuple[str, ...],
     slots: int,
     workers: int,
     lease: float,
@@ -63,7 +75,15 @@ def command(
     how = {"slots": slots, "workers": workers, "lease_s": lease}
     serve(
         Serving(
-            host=host, port=port, prefix=prefix, home=home, output=output, grace_s=grace, how=how
+            host=host,
+            port=port,
+            prefix=prefix,
+            home=home,
+            output=output,
+            grace_s=grace,
+            how=how,
+            tls=(tls_cert, tls_key),
+            proxies=behind_proxy,
         )
     )
 
@@ -78,6 +98,8 @@ class Serving:
     port: int
     prefix: str = ""
     grace_s: float = 30.0
+    tls: tuple[Path | None, Path | None] = (None, None)
+    proxies: tuple[str, ...] = ()
     how: Mapping[str, Any] = field(default_factory=dict)
     beside: Callable[[Home, str], Coroutine[Any, Any, None]] | None = None
 
@@ -105,7 +127,7 @@ def serve(wanted: Serving) -> None:
 async def _serve(wanted: Serving) -> None:
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
-    from petra.server import Address, Identity, Service, serving  # noqa: PLC0415
+    from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
 
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -118,8 +140,12 @@ async def _serve(wanted: Serving) -> None:
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
-        address = Address(wanted.host, wanted.port)
-        async with serving(service, address, grace_s=wanted.grace_s) as got:
+        certificate, key = wanted.tls
+        reach = Reach(
+            host=wanted.host, port=wanted.port, certificate=certificate, key=key,
+            proxies=networks(wanted.proxies),
+        )  # fmt: skip
+        async with serving(service, reach, grace_s=wanted.grace_s) as got:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             code = identity.new_code() if is_open else ""
             url = f"{got.url}{prefix}"

@@ -10,7 +10,8 @@ Rule 4: the web framework is imported by this package alone.
 
 from petra.server.app import build
 from petra.server.identity import Identity
-from petra.server.listen import Address, serving
+from petra.server.listen import serving
+from petra.server.reach import Reach, networks
 from petra.server.service import Service
 
-__all__ = ["Address", "Identity", "Service", "build", "serving"]
+__all__ = ["Identity", "Reach", "Service", "build", "networks", "serving"]

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Container, MutableMapping
 from typing import Any, Final
 
 import msgspec
@@ -37,6 +37,10 @@ OBJECT_MAX: Final = 1024 * 1024 * 1024
 OBJECT_S: Final = 600.0
 """What a worker stores of a large result is bounded by itself: it never is in memory."""
 _OBJECTS: Final = "/api/v1/objects/"
+PAST: Final = "petra.past-the-proxy"
+"""Set in the scope of a request that came from elsewhere, and not through a proxy (``petra.server.proxies``)."""
+PROXIED: Final = "petra.proxied"
+"""Set in the scope of a request that a proxy sent on: it knows which names are ours."""
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 _access = logging.getLogger("petra.access")
 _log = logging.getLogger(__name__)
@@ -49,11 +53,11 @@ class _TooLargeError(Exception):
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, inner: App, hosts: Collection[str], clock: Clock, noting: Noting) -> None:
-        """Make one; ``hosts`` are the names, with port, that this server answers to; none means any."""
+    def __init__(self, inner: App, hosts: Container[str], clock: Clock, noting: Noting) -> None:
+        """Make one; ``hosts`` are the names, with port, that this server answers to."""
         self._inner = inner
         self._noting = noting
-        self._hosts = frozenset(hosts)
+        self._hosts = hosts
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +75,7 @@ class Gate:
         try:
             stores = scope["method"] == "PUT" and _OBJECTS in str(scope["path"])
             most, within_s = (OBJECT_MAX, OBJECT_S) if stores else (BODY_MAX, BODY_S)
-            wrong = self._wrong(str(scope["method"]), headers, most)
+            wrong = self._wrong(str(scope["method"]), scope, headers, most)
             if wrong is not None:
                 await _turn_away(answer, str(scope["path"]), *wrong)
                 return
@@ -86,7 +90,7 @@ class Gate:
         self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str]
     ) -> None:
         """Let a worker knock: no page of a browser, which would say where it is from, nor under another name."""
-        if self._wrong("CONNECT", headers, 0) is not None or "origin" in headers:
+        if self._wrong("CONNECT", scope, headers, 0) is not None or "origin" in headers:
             _access.info("CONNECT %s refused", scope["path"])
             await send(
                 {"type": "websocket.close", "code": 1008}
@@ -95,9 +99,13 @@ class Gate:
         _access.info("CONNECT %s", scope["path"])
         await self._inner(scope, receive, send)
 
-    def _wrong(self, method: str, headers: dict[str, str], most: int) -> tuple[str, str] | None:
+    def _wrong(
+        self, method: str, scope: Scope, headers: dict[str, str], most: int
+    ) -> tuple[str, str] | None:
         host = headers.get("host", "").lower()
-        if self._hosts and host not in self._hosts:
+        if PAST in scope:
+            return "host", "it answers to its proxies, and this did not come through one"
+        if PROXIED not in scope and host not in self._hosts:
             return "host", f"'{host[:100]}' is not a name of this server"
         origin = headers.get("origin", "")
         if origin and method not in SAFE and origin.partition("://")[2].lower() != host:

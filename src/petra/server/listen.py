@@ -19,10 +19,12 @@ from petra.errors import UsageError
 from petra.server.app import build
 from petra.server.gate import Gate
 from petra.server.noting import Noting
+from petra.server.proxies import Proxies
+from petra.server.reach import Names, Reach, refuse
 from petra.server.service import Service
+from petra.server.tls import Certificate
 from petra.wire.frames import MAX_FRAME
 
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 GRACE_S = 30.0
 PING_S = 10.0
 PONG_S = 20.0
@@ -35,53 +37,46 @@ AHEAD_MAX = 4
 class Address:
     """Where a server listens."""
 
-    host: str = "127.0.0.1"
-    port: int = 7777
-
-    @property
-    def url(self) -> str:
-        """Its address for a browser."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names that requests may call it by."""
-        hosts = {self.host, "localhost", "127.0.0.1", "[::1]"}
-        return frozenset(f"{host}:{self.port}" for host in hosts)
+    url: str
 
 
 @asynccontextmanager
 async def serving(
-    service: Service, address: Address, *, grace_s: float = GRACE_S
+    service: Service, reach: Reach, *, grace_s: float = GRACE_S
 ) -> AsyncIterator[Address]:
     """Answer requests; give the address it got.
 
     Raises:
         UsageError: it may not, or cannot, listen there.
     """
-    if address.host not in LOOPBACK:
-        raise UsageError(
-            f"{address.host} can be reached by others, and this server knows no users yet; use 127.0.0.1"
-        )
-    listener = _bound(address)
-    got = Address(address.host, listener.getsockname()[1])
+    refuse(reach, has_users=await service.register.has_users())
+    tls = Certificate(reach.certificate, reach.key) if reach.certificate and reach.key else None
+    listener = _bound(reach)
+    port = listener.getsockname()[1]
+
+    def certified() -> frozenset[str]:
+        return tls.names if tls is not None else frozenset()
+
+    names = Names(reach, port, certified)
     noting = Noting(service.audit, service.clock, service.base)
-    gate = Gate(build(service), got.names, service.clock, noting)
+    gate = Gate(build(service), names, service.clock, noting)
     config = uvicorn.Config(
-        gate, log_config=None, access_log=False, lifespan="off", server_header=False,
+        Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
         ws="websockets-sansio", ws_max_size=MAX_FRAME, ws_max_queue=AHEAD_MAX, ws_ping_interval=PING_S,
         ws_ping_timeout=PONG_S, ws_per_message_deflate=False,
+        ssl_context_factory=(lambda *_: tls.context) if tls is not None else None,
     )  # fmt: skip
     logging.getLogger("uvicorn.error").addFilter(_is_news)
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.up.wait()
-        yield got
+        service.operations.look_after()
+        yield Address(reach.url(port, certified()))
     finally:
         service.closing.set()
+        await service.operations.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
@@ -110,7 +105,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _bound(address: Address) -> socket.socket:
+def _bound(address: Reach) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -61,7 +61,7 @@ async def version(service: TheService) -> dict[str, str]:
 async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
     """Begin a session with the code that 'petra serve' printed, and go to the first page."""
     secret = await service.identity.begin(code, presented_by(request), _address(request))
-    cookie = _cookie(service, secret)
+    cookie = _cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
 
 
@@ -75,9 +75,12 @@ def _address(request: AnyHttpRequest) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def _cookie(service: TheService, value: str, seconds: int = int(SESSION_S)) -> Cookie:
+def _cookie(
+    service: TheService, request: AnyHttpRequest, value: str, seconds: int = int(SESSION_S)
+) -> Cookie:
     return Cookie(
-        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds
+        key=COOKIE, value=value, path=service.prefix or "/", httponly=True, samesite="lax", max_age=seconds,
+        secure=request.scope["scheme"] == "https",
     )  # fmt: skip
 
 
@@ -126,7 +129,7 @@ async def begin(
         secret = await service.identity.begin(data.code, asked, address)
     else:
         secret = await service.identity.log_in(data.name, data.password, asked, address)
-    cookie = _cookie(service, secret)
+    cookie = _cookie(service, request, secret)
     return Response({"csrf": csrf(secret)}, status_code=201, cookies=[cookie])
 
 
@@ -136,7 +139,7 @@ async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Respons
     del who  # anybody may leave
     if request.state.session:
         await service.register.end_session(request.state.session)
-    return Response(None, status_code=204, cookies=[_cookie(service, "", 0)])
+    return Response(None, status_code=204, cookies=[_cookie(service, request, "", 0)])
 
 
 def routes(prefix: str) -> list[Router]:
