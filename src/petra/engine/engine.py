@@ -137,9 +137,8 @@ class Engine:
         self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock),
+            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
             porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self.dispatcher,
-            meters=self.meters,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
