@@ -65,7 +65,10 @@ class Committer:
         self._dispatcher = dispatcher
 
     def prepare(self, drafts: dict[str, Draft]) -> tuple[dict[str, Draft], rows.Batch | None]:
-        """Return the drafts whose execution is still as it was, and the transaction that makes them durable."""
+        """Return the drafts whose execution is still as it was, and the transaction that makes them durable.
+
+        It waits for nothing: rows show the states as this batch left them, and nobody may decide on in between.
+        """
         usable = {key: draft for key, draft in drafts.items() if not draft.entry.stale}
         for key in drafts.keys() - usable.keys():
             self._again(drafts[key])

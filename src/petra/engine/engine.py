@@ -1,6 +1,7 @@
-"""The engine: whom callers and workers speak to, and everything that runs for ever behind it.
+"""The engine: its parts, whom callers speak to, and everything that runs for ever behind it.
 
-What arrives goes into an inbox; the decider makes it durable, and what comes of it goes out.
+What callers ask and what workers say (``petra.engine.connections``) goes into one inbox. From there it goes one way: it is
+decided (``decider``), committed (``committer``) and released (``release``).
 
 Rule 1: nothing is visible before it is durable: no answer, no assignment, no event on a stream.
 Rule 2: there is no special way back after a crash: what is out is handed out again, timers are due again,
