@@ -100,16 +100,8 @@ def command(
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
     starting = Starting(
-        home,
-        begin,
-        playbook,
-        proof,
-        detach=detach,
-        waits=waits,
-        only=only,
-        output=output,
-        file=file,
-    )
+        home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output, file=file
+    )  # fmt: skip
     start_and_follow(starting)
 
 
