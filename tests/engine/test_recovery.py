@@ -11,7 +11,7 @@ from engine_support import chain, local, playbook, until
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
-from petra.engine.limits import AGAIN_S, DUE_MAX, RECOVER_MAX
+from petra.engine.limits import AGAIN_S, DUE_MAX, ENTRY_BYTES, RECOVER_MAX
 from petra.engine.shards import Shards
 from petra.engine.submissions import of_time
 from petra.engine.wakes import Wakes
@@ -182,7 +182,7 @@ def test_an_execution_that_left_memory_goes_on_when_it_is_needed(tmp_path: Path)
         )
         store = await SqliteStore.open(tmp_path / "petra.db")
         async with local(store) as petra:
-            petra.engine.cache._most = 10
+            petra.engine.cache.limit(10 * ENTRY_BYTES)
             for number in range(50):
                 await petra.run(book, execution=f"e{number}")
             assert len(petra.engine.cache) <= 10

@@ -9,6 +9,7 @@ Rule 2: a state may be ahead of what is stored by one batch.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 
@@ -77,16 +78,17 @@ class Decider:
                 await self._porter.rest()  # what waits for a large value was taken too
                 continue
             drafts = await self._decide_all(requests)
-            if committing is not None:
+            if (
+                committing is not None
+            ):  # one batch at a time: this one was decided on what that one wrote
                 await committing
                 committing = None
             if drafts:
                 # the rows are made now, before the next decisions change the states they show
                 commit = self._committer.commit(*self._committer.prepare(drafts))
                 if not self._inbox and _is_small(drafts):
-                    await (
-                        commit
-                    )  # nothing can be decided meanwhile: a task would only take turns of the loop
+                    # nothing can be decided meanwhile: a task would only take turns of the loop
+                    await commit
                 else:
                     committing = self._life.errand("commit", commit)
                     await asyncio.sleep(0)  # it is under way while we decide on
@@ -102,9 +104,11 @@ class Decider:
         await asyncio.gather(*answers, return_exceptions=True)
 
     async def _decide_all(self, requests: list[Submission]) -> dict[str, Draft]:
+        """Decide a batch, in order. Where this waits (for a log to be read), the batch before it is being committed."""
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)
+        await self._read_together(requests)
         for request in requests:
             if self._porter.held and self._porter.holds(request):
                 continue
@@ -119,6 +123,14 @@ class Decider:
             except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
                 self._undecidable(drafts, request, error)
         return drafts
+
+    async def _read_together(self, requests: Sequence[Submission]) -> None:
+        """Read the executions that left memory at once: one by one costs many times as much."""
+        cache = self._cache
+        away = [one.execution for one in requests if one.execution not in cache and not one.program]
+        if len(away) > 1:
+            with contextlib.suppress(UnavailableError):  # whoever needs one meets that again
+                await cache.warm(away)
 
     def _decide_at_once(self, drafts: dict[str, Draft], request: Submission) -> bool:
         """Decide what needs nothing but its execution, which is in memory: what most requests are."""

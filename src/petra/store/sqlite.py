@@ -130,7 +130,9 @@ class SqliteStore:
                 raise UsageError(f"there is no store at {self.path}")
             connection = self._reader()
             if schema.missing(connection):
-                raise SchemaError(f"{self.path} has an older schema; open it for writing once")
+                raise SchemaError(
+                    f"{self.path} has an older schema; 'petra db migrate' brings it up to date"
+                )
             return
         make_folder(self.path.parent)
         self._owner = Ownership(self.path)
