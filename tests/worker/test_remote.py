@@ -7,8 +7,10 @@ import socket
 import threading
 
 import pytest
+from websockets.exceptions import ConnectionClosedError
 
 from petra.wire.connection import LostError
+from petra.worker import remote
 from petra.worker.remote import connected
 from petra.worker.transport import ClosedError
 
@@ -39,3 +41,14 @@ def test_a_server_that_dies_before_it_answered_is_asked_again() -> None:
 
 def test_who_answers_something_else_is_no_server() -> None:
     assert answered(b"SSH-2.0-OpenSSH_9.9\r\n\r\n") is ClosedError
+
+
+def test_a_server_that_dies_before_it_was_asked_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise ConnectionClosedError(None, None)
+
+    monkeypatch.setattr(remote, "connect", dies)
+    with pytest.raises(LostError, match="cannot be reached"):
+        asyncio.run(connected("http://127.0.0.1:1", "petra_x"))

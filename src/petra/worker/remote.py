@@ -162,7 +162,7 @@ def _open(address: str, token: str) -> ClientConnection:
         if isinstance(error.__cause__, EOFError):  # it died, or was not up yet, before it answered
             raise LostError("the server hung up before it answered") from None
         raise ClosedError(f"there is no Petra server, or one of another version: {error}") from None
-    except (OSError, TimeoutError, EOFError) as error:
+    except (OSError, TimeoutError, EOFError, ConnectionClosed) as error:
         raise LostError(f"the server cannot be reached: {error}") from None
     if connection.subprotocol != SUBPROTOCOL:
         connection.close()
