@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from petra.cli.home import act, home_option, look
+from petra.cli.home import act, folder_option, look
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.verbs import Verbs
 from petra.embedded import CLOSED, DATABASE, STORE
@@ -30,7 +30,7 @@ def command() -> None:
 
 
 @command.command("migrate")
-@home_option
+@folder_option
 @as_json
 def migrate(home: Path, output: str) -> None:
     """Bring the store up to date; make it if it is not there."""
@@ -55,7 +55,7 @@ def migrate(home: Path, output: str) -> None:
 
 
 @command.command("accept-loss")
-@home_option
+@folder_option
 @as_json
 def accept_loss(home: Path, output: str) -> None:
     """Go on from what is there after records were lost that had been stored.
@@ -89,7 +89,7 @@ def accept_loss(home: Path, output: str) -> None:
 
 
 @command.command("stats")
-@home_option
+@folder_option
 @as_json
 def stats(home: Path, output: str) -> None:
     """Count what is in the store."""
@@ -121,7 +121,7 @@ def _counts(numbers: dict[str, int]) -> str:
 
 @command.command("backup")
 @click.argument("target", type=click.Path(path_type=Path))
-@home_option
+@folder_option
 @as_json
 def backup(target: Path, home: Path, output: str) -> None:
     """Copy the store into a new file, as of one moment, while others use it.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from petra.cli.home import home_option
+from petra.cli.home import folder_option
 from petra.cli.output import as_json, tell
 from petra.cli.serve import Serving, serve
 from petra.embedded import Home, read_file
@@ -32,7 +32,7 @@ Stamp = tuple[int, int]
     "--port", type=click.IntRange(0, 65535), default=7777, show_default=True, help="0 takes a free one."
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the address in a browser.")
-@home_option
+@folder_option
 @as_json
 def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) -> None:
     """Serve a folder of playbooks on this machine: each is applied, and again when its file changes."""

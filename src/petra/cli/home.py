@@ -14,16 +14,18 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
+from petra.cli.place import remote, remote_options
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
 from petra.embedded import BUCKET, DATABASE, STORE, Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
+from petra.objects import Objects
 from petra.private import refuse_foreign
 from petra.store.address import open_store
 from petra.store.base import Store
@@ -66,9 +68,14 @@ _bucket = click.option(
 )  # fmt: skip
 
 
-def home_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Let a verb be told where executions are: in a folder, or in a database."""
+def folder_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told where the folder is, or the database, that it looks after."""
     return _home(_store(_bucket(command)))
+
+
+def home_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told where executions are: in a folder, in a database, or at a server."""
+    return remote_options(folder_option(command))
 
 
 def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
@@ -82,6 +89,9 @@ def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
 
 async def reading(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
+    if (where := remote(home)) is not None:
+        async with where.store() as far:
+            return await ask(far, Cache(cast("Store", far)))
     address = os.environ.get(STORE)
     if not address:
         refuse_foreign(home)
@@ -99,8 +109,10 @@ async def writing(
 ) -> T:
     """Change something in the store that concerns no live execution: nothing is taken up, and no worker started.
 
-    While another process has the home open, that one is asked.
+    While another process has the home open, that one is asked; so is a server that was named.
     """
+    if remote(home) is not None:
+        return await there()
     folder = Folder(home)
     folder.make()
 
@@ -172,7 +184,17 @@ async def requested(home: Path, given: AnyRequest) -> Reply:
             return Reply(error=str(error))
 
     only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
-    return await either(home, here, lambda: call(home, given), only=only)
+    return await either(home, here, lambda: called(home, given), only=only)
+
+
+async def called(home: Path, given: AnyRequest) -> Reply:
+    """Have a request carried out by whoever has the executions: the server that was named, or a process with the home open.
+
+    Raises:
+        GoneError: nobody has.
+    """
+    where = remote(home)
+    return await (where.request(given) if where is not None else call(home, given))
 
 
 async def either(
@@ -184,9 +206,11 @@ async def either(
 ) -> T:
     """Do something with the home open; while another process has it, ask that one.
 
-    With ``only``, nothing else that was left in the home goes on meanwhile.
+    A server that was named is asked. With ``only``, nothing else that was left in the home goes on meanwhile.
     A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
     """
+    if remote(home) is not None:
+        return await there()
     return await _either(home, lambda: Home.open(home, only=only), here, there)
 
 
@@ -280,9 +304,15 @@ def whole_result(home: Path, result: Result) -> Result:
 
     async def asking(store: Store, cache: Cache) -> Result:
         entry = await cache.read(result.id)
-        return await whole(result, entry.state, store, home_objects(home))
+        return await whole(result, entry.state, store, objects_for(home, result.id))
 
     return look(home, asking)
+
+
+def objects_for(home: Path, execution: str) -> Objects:
+    """Return the large values that an execution has."""
+    where = remote(home)
+    return home_objects(home) if where is None else cast("Objects", where.objects(execution))
 
 
 def shown_data(result: Result) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from petra import __version__
-from petra.cli.home import home_option
+from petra.cli.home import folder_option
 from petra.cli.output import as_json, print_text, tell
 from petra.embedded import Home
 from petra.engine import Engine
@@ -54,7 +54,7 @@ ADDRESS = "petra.address"
 @click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
-@home_option
+@folder_option
 @as_json
 def command(
     host: str,

@@ -26,6 +26,7 @@ from petra.server.resources import (
     objects,
     people,
     playbooks,
+    requests,
     streams,
     system,
     workers,
@@ -44,6 +45,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    requests,
 )
 
 

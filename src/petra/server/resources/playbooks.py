@@ -18,6 +18,7 @@ from petra.server.shapes import Page, PlaybookItem, playbook_item
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
+VERSIONS = "/versions"
 
 
 @get("/playbooks", opt=needs(May.SEE))
@@ -36,8 +37,14 @@ async def listed(
 async def one(
     service: TheService, here: Here, path: FromPath[str], version: FromQuery[str | None] = None
 ) -> Response[dict[str, Any]]:
-    """Return a playbook with its text."""
+    """Return a playbook with its text; with ``/versions`` behind its path, all that were applied, the current one first."""
     name = path.lstrip("/")
+    if name.endswith(VERSIONS):
+        known = await service.engine.store.playbook_versions(
+            name.removesuffix(VERSIONS), namespace=here.namespace
+        )
+        items = [{**_data(playbook_item(one)), "text": one.source.decode()} for one in known]
+        return Response({"items": items, "next": None})
     row = await service.engine.store.find_playbook(name, version, here.namespace)
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")

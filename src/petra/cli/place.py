@@ -1,0 +1,70 @@
+"""Where a verb does its work: in a folder, or at a server that was named, in a namespace there.
+
+What speaks to servers (``petra.cli.remote``) is loaded only where one was named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from petra.errors import UsageError
+from petra.namespaces import DEFAULT, namespace_name
+
+if TYPE_CHECKING:
+    from petra.cli.remote import Remote
+
+T = TypeVar("T")
+_SERVER, _SPACE = "petra.server", "petra.namespace"
+
+
+def _noted(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
+    def note(context: click.Context, _option: click.Parameter, given: str | None) -> None:
+        if given:
+            context.meta[name] = namespace_name(given) if name == _SPACE else given.rstrip("/")
+
+    return note
+
+
+_server = click.option(
+    "--server", metavar="URL", envvar="PETRA_SERVER", show_envvar=True, expose_value=False, callback=_noted(_SERVER),
+    help="Ask a server instead of the folder.",
+)  # fmt: skip
+_namespace = click.option(
+    "--namespace", metavar="NAME", envvar="PETRA_NAMESPACE", show_envvar=True, expose_value=False,
+    callback=_noted(_SPACE), help="The namespace, at a server.",
+)  # fmt: skip
+
+
+def remote_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told which server to ask, and about which namespace."""
+    return _server(_namespace(command))
+
+
+def remote(home: Path) -> Remote | None:
+    """Return the server that the verb at hand was told to ask; None: the folder.
+
+    Raises:
+        UsageError: no token is known for it, or a namespace was given without a server.
+    """
+    context = click.get_current_context(silent=True)
+    meta: Mapping[str, Any] = context.meta if context is not None else {}
+    url = meta.get(_SERVER)
+    if url is None:
+        if meta.get(_SPACE):
+            raise UsageError("a folder has no namespaces; --namespace goes with --server")
+        return None
+    from petra.cli.calling import token_for  # noqa: PLC0415 - a folder needs nothing of it
+    from petra.cli.remote import Remote  # noqa: PLC0415
+
+    return Remote(url, token_for(url, home), meta.get(_SPACE, DEFAULT))
+
+
+async def forever() -> bytes:
+    """Wait: a server that goes away says so itself."""
+    await asyncio.Event().wait()
+    return b""
