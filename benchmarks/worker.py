@@ -90,7 +90,7 @@ class Server:
 
     def __init__(self, transport: Any, playbook: Playbook) -> None:
         self.transport, self.digest = transport, digest(to_plain(playbook))
-        transport.send(f.Playbook(digest=self.digest, text=to_yaml(playbook)))
+        transport.send(f.PlaybookText(digest=self.digest, text=to_yaml(playbook)))
         self.given = self.done = self.credit = 0
 
     def assignment(self, **more: Any) -> Assignment:

@@ -11,7 +11,6 @@ SOURCES = Path(__file__).parents[2] / "src" / "petra"
 
 NODE = "a node of a syntax tree, which never leaves petra.expr"
 SHAPE = "a shape of the API, whose name stands in its schema"
-FRAME = "always said with its module: frames."
 COMMAND = "always said with its module: c."
 NET = "petra.net is a library of its own, in the words of Petri nets"
 SCREEN = "what the terminal shows, seen by no other package"
@@ -24,30 +23,22 @@ SHARED = {
     "Board": SCREEN,
     "Body": SHAPE,
     "Call": NODE,
-    "Cancel": FRAME,
     "Change": "of a text that is migrated, and of an execution by a batch: texts know no store",
-    "Checked": FRAME,
     "Choice": NODE,
     "Client": "of the API, and of OAuth2, which says client itself",
     "Compiled": NET,
-    "Credential": "what a playbook asks for, and the row that holds it sealed",
-    "Credentials": "where they are found, and what they add to a request: the second stays in tools/http",
     "Document": "what is open in an editor, and what is checked",
     "Edge": NET,
-    "Ended": "news of an engine, and how a process ended: processes know no engine",
     "Entry": "an execution in memory, and a key in a text that is typed",
     "Execution": SHAPE,
-    "Failure": "what a playbook says, and why code gave no result: the second stays in tools",
     "Fault": "of a key, of a text and of a store in a test: none of them sees another",
     "Finding": "of verify on the screen, and of a proof",
     "Firing": NET,
     "Frame": "between server and worker; one evaluation inside of petra.expr",
     "Group": SHAPE,
     "Head": "where a log stands, for the store, for the feed and in the first lines of a file",
-    "IterationReport": "the same thing on the wire and in a command, which has no lease",
     "Keys": "that templates read, and that no grammar knows: both inside of petra.playbook",
     "Limits": NET,
-    "Line": "to a worker elsewhere, and of an anchor file: the store knows no worker",
     "Listed": "news of an engine, and a list as recorded: the kernel hears no news",
     "LogIn": SHAPE,
     "Migration": "of a playbook's text, and of a database's schema",
@@ -64,18 +55,13 @@ SHARED = {
     "Part": "of a grammar, of a syntax tree and of a past",
     "Place": NET,
     "Places": NET,
-    "Plain": SCREEN,
-    "Playbook": FRAME,
     "Produced": NET,
     "Reply": "to a request, and of a person in a walk",
     "Reason": SHAPE,
     "Resting": NET,
     "Retry": f"on the screen, by a policy, and by an operator; {COMMAND}",
     "Row": SCREEN,
-    "Scope": "of an engine, and of writes inside of fold",
-    "Sent": "a parcel of an engine, and a word of test files",
     "Shape": SHAPE,
-    "Shelf": "the protocol that decisions know, and the one that engines have",
     "Signal": "kept in a mailbox, and waited for in a playbook",
     "Start": SHAPE,
     "Task": NET,
@@ -85,7 +71,6 @@ SHARED = {
     "Verdict": NET,
     "View": SCREEN,
     "WorkItem": SHAPE,
-    "Write": "of ctx, and a statement of one store",
     "Written": "where a text was written, and what a ledger wrote",
 }
 

@@ -48,6 +48,7 @@ def output(done: Result) -> object:
     return json.loads(done.stdout)["output"]
 
 
+@pytest.mark.slow
 def test_the_current_version_is_started_by_path_or_name_without_any_file(shop: Command) -> None:
     assert output(shop("start", "shop/bill", "-o", "json")) == 21
     assert output(shop("start", "bill", "--set", "amount=3", "-o", "json")) == 23
@@ -58,6 +59,7 @@ def test_an_older_version_is_started_when_it_is_named(shop: Command) -> None:
     assert output(shop("start", "shop/bill", "--version", "1", "-o", "json")) == 11
 
 
+@pytest.mark.slow
 def test_it_is_listed_labelled_and_left_alone_as_with_run(shop: Command) -> None:
     done = shop("start", "shop/bill", "--detach", "--label", "team=a", "-o", "json")
     assert done.exit_code == 0, done.output

@@ -58,7 +58,8 @@ def test_a_signal_that_nobody_waits_for_says_who_waits_for_what(tmp_path: Path, 
     )
     other = CliRunner().invoke(command, ["signal", execution, "payment", "--key", "B-8", *home])
     assert "nobody waits for 'payment' with key 'B-8' now" in other.stderr
-    right = [*shlex.split(suggested)[1:], "--payload", '{"amount": 1}', *home]
+    (tmp_path / "paid.json").write_text('{"amount": 1}')
+    right = [*shlex.split(suggested)[1:], "--payload", f"@{tmp_path / 'paid.json'}", *home]
     done = CliRunner().invoke(command, right)
     assert "✓ completed" in done.stdout
     assert "nobody waits" not in done.stderr

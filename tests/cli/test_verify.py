@@ -14,7 +14,7 @@ import pytest
 from cli.conftest import Command
 from engine_support import local, playbook
 
-from petra.cli.verify import prove
+from petra.desk.proving import prove
 from petra.store.rows import RecordRow
 from petra.store.sqlite import SqliteStore
 

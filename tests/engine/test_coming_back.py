@@ -30,7 +30,7 @@ class Line:
     def send(self, frame: frames.AnyFrame) -> None:
         if isinstance(frame, frames.Assignments):
             self.given += frame.assignments
-        elif isinstance(frame, frames.Cancel):
+        elif isinstance(frame, frames.CancelRuns):
             self.cancelled += frame.leases
 
     async def some(self, count: int = 1) -> None:

@@ -23,10 +23,10 @@ from petra.kernel import Program, State, decide
 from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.lists import READ_BYTES
-from petra.kernel.objects import CutNeededError, Plain
+from petra.kernel.objects import CutNeededError, PlainShelf
 from petra.objects import LocalObjects
 from petra.store.sqlite import SqliteStore
-from petra.wire import Report
+from petra.wire import IterationReport, Report
 
 ITEMS = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(max_size=8) | st.floats(allow_nan=False, allow_infinity=False),
@@ -128,7 +128,7 @@ def test_cutting_ten_times_as_many_rows_needs_no_more_memory() -> None:
     assert large < 1.3 * small
 
 
-class Far(Plain):
+class Far(PlainShelf):
     """A shelf of which the list is not at hand: somebody has cut it."""
 
     def __init__(self, count: int) -> None:
@@ -162,7 +162,7 @@ def drive(count: int) -> State:
             now=0.0,
             run=run.id,
             chunk=chunk.id,
-            reports=[c.IterationReport(path=path, report=done) for path in chunk.paths],
+            reports=[IterationReport(path=path, report=done) for path in chunk.paths],
             gathered=stored if chunk.gather else None,
         )
         decide(program, state, report, shelf)

@@ -14,7 +14,7 @@ from petra.errors import UsageError
 from petra.kernel import events as e
 from petra.kernel import verify
 from petra.playbook import InvalidPlaybookError, read_stored, to_yaml
-from petra.store.rows import Batch, ExecutionFilter
+from petra.store.rows import Batch, ExecutionFilter, WorkItemFilter
 
 pytestmark = pytest.mark.spec("S23")
 
@@ -99,6 +99,20 @@ def test_a_refusal_names_the_token_and_changes_nothing(kind: str, tmp_path: Path
             assert len(await petra.records("e1")) == before
             mapped = await petra.carry_out(move("m2", playbook=other, renamed={"ask": "other"}))
             assert mapped.refused == ""
+
+    asyncio.run(scenario())
+
+
+def test_a_work_item_is_listed_under_the_new_name_of_its_step(kind: str, tmp_path: Path) -> None:
+    renamed = to_yaml(playbook(BEFORE.replace("ask", "approve")))
+
+    async def scenario() -> None:
+        async with opened(kind, tmp_path) as store, local(store) as petra:
+            await petra.run(playbook(BEFORE), execution="e1")
+            reply = await petra.carry_out(move(playbook=renamed, renamed={"ask": "approve"}))
+            assert reply.refused == ""
+            rows = (await store.work_items(WorkItemFilter())).rows
+            assert [row.step for row in rows] == ["approve"]
 
     asyncio.run(scenario())
 

@@ -12,7 +12,7 @@ from engine_support import playbook
 from petra.embedded import Home
 from petra.engine import dispatch
 from petra.engine.limits import SHARED_MIN
-from petra.engine.parcels import Parcels, Sent, batches, size_of, unfit
+from petra.engine.parcels import Parcels, SentValues, batches, size_of, unfit
 from petra.wire import Assignment, Iteration, frames
 
 pytestmark = pytest.mark.spec("S18")
@@ -25,19 +25,19 @@ def given(lease: str = "l", **scope: Any) -> Assignment:
 
 
 def test_a_large_workload_goes_once_and_a_small_ctx_with_every_assignment() -> None:
-    parcels, sent = Parcels(), Sent()
+    parcels, sent = Parcels(), SentValues()
     first, news = parcels.lean(given(workload=LARGE, ctx={"n": 1}, args={}), sent)
     assert first.scope == {"ctx": {"n": 1}, "args": {}}
     (frame,) = news
     assert (frame.value, first.shared) == (LARGE, {"workload": frame.key})
     again, news = parcels.lean(given(workload=LARGE, ctx={"n": 2}), sent)
     assert (again.shared, news) == (first.shared, [])
-    _, other = parcels.lean(given(workload=LARGE), Sent())
+    _, other = parcels.lean(given(workload=LARGE), SentValues())
     assert other == [frame]
 
 
 def test_a_new_version_of_ctx_goes_by_itself_and_an_equal_one_is_the_same() -> None:
-    parcels, sent = Parcels(), Sent()
+    parcels, sent = Parcels(), SentValues()
     _, (one,) = parcels.lean(given(ctx=LARGE), sent)
     _, (two,) = parcels.lean(given(ctx={**LARGE, "n": 1}), sent)
     assert one.key != two.key
@@ -46,7 +46,7 @@ def test_a_new_version_of_ctx_goes_by_itself_and_an_equal_one_is_the_same() -> N
 
 def test_what_a_worker_forgot_is_sent_again_while_it_has_work_that_needs_it() -> None:
     parcels = Parcels()
-    _, (frame,) = parcels.lean(given(lease="l1", ctx=LARGE), Sent())
+    _, (frame,) = parcels.lean(given(lease="l1", ctx=LARGE), SentValues())
     assert list(parcels.again({"l1"}, [frame.key])) == [frame]
     assert list(parcels.again({"l2"}, [frame.key])) == []
     parcels.end("l1")

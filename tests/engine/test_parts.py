@@ -12,7 +12,7 @@ from engine_support import playbook
 from petra.clock import SystemClock
 from petra.engine import Engine
 from petra.store.memory import MemoryStore
-from petra.wire import Assignment, Report
+from petra.wire import Assignment, IterationReport, Report
 from petra.wire import frames as f
 
 T = TypeVar("T", bound=f.AnyFrame)
@@ -44,7 +44,7 @@ class Link:
 
 
 def part(given: Assignment, number: int, indices: range, *, more: bool = True) -> f.Reports:
-    ended = [f.IterationReport(path=(n,), report=Report(status="ok", result=n)) for n in indices]
+    ended = [IterationReport(path=(n,), report=Report(status="ok", result=n)) for n in indices]
     report = f.RunReport(
         execution=given.execution, run=given.run, chunk=given.chunk, delivery=given.delivery, lease=given.lease,
         iterations=ended, part=number, more=more,

@@ -11,7 +11,8 @@ from engine_support import chain, local, playbook, until
 from petra.clock import FakeClock, SystemClock, settle
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
-from petra.engine.limits import AGAIN_S, DUE_MAX, RECOVER_MAX
+from petra.engine.limits import AGAIN_S, DUE_MAX, ENTRY_BYTES, RECOVER_MAX
+from petra.engine.shards import Shards
 from petra.engine.submissions import of_time
 from petra.engine.wakes import Wakes
 from petra.kernel import commands as c
@@ -102,7 +103,7 @@ def test_timers_that_are_due_at_once_each_fire_once(tmp_path: Path) -> None:
             assert wanted == count
 
         async def fired() -> bool:
-            return await store.next_due() is None
+            return not await store.due(1e12, limit=1)
 
         most = 0
         async with Engine(store) as engine:
@@ -130,7 +131,7 @@ def test_wake_ups_that_are_far_away_are_rows_only() -> None:
         await applied(
             store, *(make_start(f"e{n}", wake=clock.now() + 60 * n) for n in range(1, 100))
         )
-        found = Wakes(store, clock, lambda: None)
+        found = Wakes(store, clock, Shards(store, clock, ""))
         found.set("far", clock.now() + 3600)
         ticked: list[str] = []
 
@@ -156,7 +157,7 @@ def test_a_wake_up_whose_tick_comes_to_nothing_is_not_tried_again_at_once() -> N
         clock = FakeClock()
         store = MemoryStore(clock=clock.now)
         await applied(store, *(make_start(f"e{n}", wake=clock.now()) for n in range(DUE_MAX)))
-        found = Wakes(store, clock, lambda: None)
+        found = Wakes(store, clock, Shards(store, clock, ""))
         ticked: list[str] = []
 
         async def tick() -> None:
@@ -181,7 +182,7 @@ def test_an_execution_that_left_memory_goes_on_when_it_is_needed(tmp_path: Path)
         )
         store = await SqliteStore.open(tmp_path / "petra.db")
         async with local(store) as petra:
-            petra.engine.cache._most = 10
+            petra.engine.cache.limit(10 * ENTRY_BYTES)
             for number in range(50):
                 await petra.run(book, execution=f"e{number}")
             assert len(petra.engine.cache) <= 10

@@ -278,3 +278,35 @@ def test_who_decided_what_in_a_loop_over_people_is_in_the_trace() -> None:
     text = activities_xes(_answered_by_people())
     assert text.count('key="petra:action" value="approve"') == 4
     assert {f'value="person-{n}"' in text for n in range(4)} == {True}
+
+
+def test_the_tries_and_the_people_of_a_loop_are_in_the_table_and_the_trace() -> None:
+    log = _answered_by_people()
+    rows = [row for row in csv.DictReader(io.StringIO(table(log))) if row["activity"] == "each"]
+    assert [row["attempts"] for row in rows] == ["2", "2"]
+    people = {name for row in rows for name in row["resource"].split(", ")}
+    assert people == {f"person-{number}" for number in range(4)}
+    assert activities_xes(log).count('key="petra:attempts" value="2"') == 2
+
+
+RETRIED = """
+- step: many
+  loop: {in: "{{ [1, 2] }}", iterator: i}
+  tool: {kind: python, code: x, spec: {policy: {rules: [{when: "{{ outcome.status == 'error' }}", then: {do: retry, delay: 0}}]}}}
+  next: {arcs: [{step: asked}]}
+- step: asked
+  tool: {kind: human, title: x, due_s: 5, spec: {policy: {rules: [{when: "{{ outcome.status == 'error' }}", then: {do: retry, attempts: 2, delay: 0}}]}}}
+  next: {arcs: [{step: end, when: "{{ event.status == 'error' }}"}]}
+- step: end
+  tool: {kind: noop}
+"""
+
+
+def test_every_try_counts_wherever_it_was_made() -> None:
+    script = {"many": [{"error": "no"}, {"ok": 1}]}
+    world = Simulation(model(workflow(RETRIED)), tools=script)
+    world.start({})
+    world.run()
+    log = ExportedLog(world.root.id, world.root.program.playbook, world.root.log, "completed")
+    found = {row["activity"]: row["attempts"] for row in csv.DictReader(io.StringIO(table(log)))}
+    assert found == {"many": "3", "asked": "2", "end": "0"}

@@ -85,7 +85,7 @@ def test_a_worker_that_was_told_to_stop_does_not_fail_the_run() -> None:
             await engine.connections.receive(
                 second, f.Hello(worker="w", slots=1000, credit=1, leases=[given.lease])
             )
-            assert any(isinstance(frame, f.Cancel) for frame in second.sent)
+            assert any(isinstance(frame, f.CancelRuns) for frame in second.sent)
             stopped = Report(status="error", error=Error(kind="cancelled", message="told to stop"))
             await engine.connections.receive(second, _reports(given, stopped))
             await settle()

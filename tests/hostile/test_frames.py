@@ -14,7 +14,7 @@ from engine_support import playbook, until
 from hostile.harness import HOSTILE, Fake, Scene, fake, play
 
 from petra.engine.logs import file_of
-from petra.wire import Assignment, Report
+from petra.wire import Assignment, IterationReport, Report
 from petra.wire import frames as f
 
 BOOK = playbook(
@@ -114,7 +114,7 @@ BREACHES: dict[str, tuple[Act, str]] = {
     "-1 dropped lines": (_data(frame="log", lines=[], dropped={HOSTILE: -1}), "a count"),
     "a report without any": (_reports(report=None), "neither"),
     "a report of iterations that are none": (
-        _reports(iterations=[f.IterationReport(path=(0,), report=Report(status="ok"))]),
+        _reports(iterations=[IterationReport(path=(0,), report=Report(status="ok"))]),
         "neither",
     ),
     "a report in parts that has none": (_reports(more=True), "neither"),
@@ -358,7 +358,7 @@ def test_a_lease_of_an_engine_that_is_gone_counts_for_nothing(kind: str, tmp_pat
         async with fake(scene) as one:
             old = leases[0]
             await one.hello(leases=[old.lease], credit=0)
-            cancel = await one.heard(f.Cancel)
+            cancel = await one.heard(f.CancelRuns)
             assert cancel.leases == [old.lease]
             await _report(one, old, report=Report(status="ok", result="old"))
             assert (await one.heard(f.Ack)).parts == [(old.lease, 1)]

@@ -63,10 +63,22 @@ def busy(processes: int) -> Iterator[None]:
             one.wait()
 
 
+BUSY = (
+    "a regular expression",
+    "a sleep that keeps the interpreter",
+    "a sleep on its loop",
+    "work on its loop",
+)
+"""With others on the processors: of each way to be judged one that works, and one that sleeps."""
+
+
 @pytest.mark.slow
 @pytest.mark.spec("S11")
-@pytest.mark.parametrize("others", [0, 2], ids=["on a quiet machine", "on a busy machine"])
-@pytest.mark.parametrize("name", [*HOLDS, *BLOCKS])
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [*((name, 0) for name in (*HOLDS, *BLOCKS)), *((name, 2) for name in BUSY)],
+    ids=lambda value: {0: "on a quiet machine", 2: "on a busy machine"}.get(value, value),
+)
 def test_a_run_beside_one_that_hangs_its_worker_does_not_wait_for_the_lease(
     name: str, others: int, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.crowds import whole
 from petra.kernel.fork import fork, rerun
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.kernel.snapshot import restore, snapshot
 from petra.net import compile as compile_net
 from petra.playbook import Playbook, read
@@ -213,9 +213,9 @@ def test_readers_get_each_firing_as_a_whole() -> None:
     assert any(line.startswith("tokens.added split → work") for line in said)
 
 
-def _driven(mode: str, rows: list[Any], ends: str) -> tuple[State, list[Record], Plain]:
+def _driven(mode: str, rows: list[Any], ends: str) -> tuple[State, list[Record], PlainShelf]:
     """Live through a fan-out by hand: joined, cancelled, or with one branch overridden."""
-    program, state, shelf, ledger = Program(book(mode)), State(id="e"), Plain(), Ledger("e")
+    program, state, shelf, ledger = Program(book(mode)), State(id="e"), PlainShelf(), Ledger("e")
     log: list[Record] = []
 
     def send(command: c.AnyCommand) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from petra.kernel import Program, State, decide, replay
 from petra.kernel import commands as c
 from petra.kernel.growing import FAN, PIECES_MAX, TAIL_BYTES
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.kernel.redecide import redecide
 from petra.kernel.replay import Ledger, Record
 from petra.kernel.snapshot import restore, snapshot
@@ -43,7 +43,7 @@ class Growing:
     def __init__(self, reducer: str, store: bool = True) -> None:  # noqa: FBT001, FBT002
         self.program = Program(read(BOOK.format(reducer=reducer), "growing").checked())
         self.state, self.ledger = State(id="e"), Ledger("e")
-        self.shelf = Plain() if store else None
+        self.shelf = PlainShelf() if store else None
         self.log: list[Record] = []
         self.stored: dict[str, int] = {}
         self.run = ""

@@ -15,10 +15,10 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import events as e
 from petra.kernel.evolve import evolve
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.playbook import read
 from petra.testing import Simulation
-from petra.wire import Assignment, Error, Report
+from petra.wire import Assignment, Error, IterationReport, Report
 
 EVENT_MAX = 256 * 1024
 HEAD = "apiVersion: petra/v1\nkind: Playbook\nmetadata: {name: p}\n"
@@ -38,7 +38,7 @@ class Loop:
     ) -> None:
         self.program = Program(read(HEAD + STEP + loop + more, "p").checked(), window=window)
         self.state = State(id="e")
-        self.shelf = Plain()
+        self.shelf = PlainShelf()
         self.events: list[e.AnyEvent] = []
         self.effects: list[f.AnyEffect] = []
         self.send(c.Start(now=0.0, workload=workload))
@@ -61,9 +61,7 @@ class Loop:
     ) -> Decision:
         run, chunk = self.out[0]
         reports = [
-            c.IterationReport(
-                path=path, report=Report(status="ok", **{"result": path[0], **result})
-            )
+            IterationReport(path=path, report=Report(status="ok", **{"result": path[0], **result}))
             for path in paths
         ]
         return self.send(

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
 import pytest
-from moto.server import ThreadedMotoServer
 
 from petra.keychain import Keychain, KeychainError
 from petra.keychain.providers import plug_ins
@@ -32,6 +30,8 @@ def snippet(root: Path, info: str) -> str:
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - it takes a second
+
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -77,6 +77,8 @@ def test_it_has_25_lines_of_code(root: Path) -> None:
 @pytest.mark.spec("S20")
 @pytest.mark.usefixtures("aws", "installed")
 def test_it_reads_what_is_there_and_says_what_is_not(root: Path) -> None:
+    import boto3  # type: ignore[import-untyped]  # noqa: PLC0415 - it takes a second
+
     book = read(HEAD + snippet(root, "yaml") + "workflow: [{step: s, tool: {kind: noop}}]")
     assert book.problems == ()
     (entry,) = book.checked().keychain

@@ -253,6 +253,7 @@ for strategy in (Fifo(), Priority(), ByName(), ByHash(3), Random(4)):
 HASH_SEEDS = ("0", "1") if QUICK else ("0", "1", "2", "42", "4294967295")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S17", "003§7.3.1-1", "003§7.3.1-5")
 def test_receipts_are_the_same_bytes_under_any_hash_seed() -> None:
     outputs = {

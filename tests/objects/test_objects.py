@@ -13,7 +13,6 @@ import obstore
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 from support.attempts import bad, good, run
 
@@ -46,6 +45,8 @@ class Place:
 
 @pytest.fixture(scope="session")
 def s3_address() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - it takes a second
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -82,7 +83,7 @@ def s3(address: str, bucket: str) -> Place:
     )
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "local":
         return local(tmp_path)

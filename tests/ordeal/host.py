@@ -24,6 +24,7 @@ from ordeal.objects import Disk, DiskFaults
 from ordeal.plan import Plan, StoreFaults
 from ordeal.scenes import Scene
 from petra.engine import Engine
+from petra.engine.limits import ENTRY_BYTES
 from petra.engine.news import Appended, News, Topic
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -124,7 +125,7 @@ class Host:
             objects=self._disk(unreachable=True),
         )
         self._handed_back = False
-        engine.cache._most = self._plan.entries_most
+        engine.cache.limit(self._plan.entries_most * ENTRY_BYTES)
         engine.feed.attach(Topic.RECORDS, Ear(taken=self._heard))
         try:
             await engine.__aenter__()

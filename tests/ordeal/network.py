@@ -25,9 +25,9 @@ REPEATABLE = (
     f.Checked,
     f.Assignments,
     f.Further,
-    f.Cancel,
+    f.CancelRuns,
     f.Ack,
-    f.Playbook,
+    f.PlaybookText,
 )
 """What may arrive twice. Hello and credit are counted, so a transport must not repeat them."""
 

@@ -488,6 +488,12 @@ WARNINGS = [
         "keychain: [{name: x, kind: oauth2, token_url: 'http://x', data: {client_secret: ☞s3cr3t}}]\n" + A),
     row("P129", "S20", "nor in the URL of a database", "the password in url of 'x' is written as plain text",
         "keychain: [{name: x, kind: postgres_credential, url: ☞'postgresql://ada:s3cr3t@db/x'}]\n" + A),
+    *(row("P129", "S20", f"nor in {place} of a task", f"{what} of task 'a_task' is written as plain text", task(fields))
+      for place, what, fields in (
+          ("a header", "the header 'Authorization'", "kind: http, url: 'http://x', headers: {Authorization: ☞Bearer s3cr3t}"),
+          ("the URL", "the password in url", "kind: http, url: ☞'https://ada:s3cr3t@x/'"))),
+    row("P129", "S20", "in other engines' files it is told", "the header 'x-api-key' of task 'a_task' is written as plain text",
+        "apiVersion: noetl.io/v2\n" + task("kind: http, url: 'http://x', headers: {x-api-key: ☞s3cr3t}"), warns=True),
     *(row("P206", "S6", f"a step called {name} is hidden", f"in templates '{name}' is the built-in name, not this step; rename",
           f"workflow: [{{step: ☞{name}, tool: {{kind: noop}}}}]\n") for name in ("ctx", "event", "done", "results")),
     *(row("P207", ledger, f"{old} is older", f"'{old}' is an older way of writing", fragment)

@@ -144,7 +144,7 @@ REST = """
             marks=pytest.mark.spec("002§13-5", "002§0-6", "004§7-8", "004§8.1-6"),
         ),
         pytest.param(
-            "- {step: a, tool: {kind: http, url: 'http://x', result: {pick: '{{ response.data }}', sink: [{kind: shell, argv: ['{{ this.status }}']}, {kind: noop}]}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
+            "- {step: a, tool: {kind: http, url: 'http://x', result: {pick: '{{ response.data }}', sink: [{tool: {kind: shell, argv: ['{{ this.status }}']}}, {kind: noop}]}}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}",
             """
             - step: a
               tool:

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import stat
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from server.conftest import PETRA, serve
+from server.conftest import serve
+from support import forks
 
 pytestmark = pytest.mark.slow
 WORD = "correct horse battery"
@@ -27,10 +27,8 @@ class Shell:
 
     def __call__(self, *words: str, given: str = "", code: int = 0, **env: str) -> str:
         place = [] if words[0] in ("login", "logout") else ["--home", str(self.home)]
-        done = subprocess.run(
-            [PETRA, *words, *place], input=given, capture_output=True, text=True, check=False,
-            env={**os.environ, "XDG_CONFIG_HOME": str(self.folder / "config"), **env},
-        )  # fmt: skip
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(self.folder / "config"), **env}
+        done = forks.PETRA.run(self.folder, *words, *place, typed=given, environment=environment)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 

@@ -38,6 +38,7 @@ def test_a_user_logs_in_acts_and_leaves(server: Served, api: httpx2.Client) -> N
         assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=cookies))[0] == 401
 
 
+@pytest.mark.slow
 def test_a_session_that_was_planted_is_over_after_the_log_in(
     server: Served, api: httpx2.Client
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_session_that_was_planted_is_over_after_the_log_in(
         assert code_of(httpx2.get(f"{server.url}/api/v1/me", headers=made_up))[0] == 401
 
 
+@pytest.mark.slow
 def test_sessions_are_listed_and_ended_by_whose_they_are(
     server: Served, api: httpx2.Client
 ) -> None:
@@ -74,6 +76,7 @@ def test_sessions_are_listed_and_ended_by_whose_they_are(
         assert stranger.get("/me").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_new_password_ends_sessions_and_a_disabled_user_is_out(
     server: Served, api: httpx2.Client
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_new_password_ends_sessions_and_a_disabled_user_is_out(
         assert code_of(said) == (401, "no-credentials")
 
 
+@pytest.mark.slow
 def test_who_tries_too_often_waits_whatever_they_try(server: Served, api: httpx2.Client) -> None:
     name = user(api, "viewer")
     with browser(server) as page:
@@ -124,14 +128,19 @@ def test_a_token_is_shown_once_and_revoked_at_once(server: Served, api: httpx2.C
 @pytest.mark.parametrize(
     ("role", "statuses"),  # seeing, starting, steering, applying, administering
     [
-        ("viewer", (200, 403, 403, 403, 403)),
         ("operator", (200, 201, 200, 403, 403)),
-        ("author", (200, 403, 403, 201, 403)),
-        ("approver", (404, 403, 404, 403, 403)),
-        ("finance", (404, 403, 404, 403, 403)),
-        ("worker", (404, 403, 404, 403, 403)),
-        ("admin", (200, 201, 200, 201, 200)),
-        ("admin@other", (404, 403, 404, 403, 200)),
+        *(
+            pytest.param(role, statuses, marks=pytest.mark.slow)
+            for role, statuses in {
+                "viewer": (200, 403, 403, 403, 403),
+                "author": (200, 403, 403, 201, 403),
+                "approver": (404, 403, 404, 403, 403),
+                "finance": (404, 403, 404, 403, 403),
+                "worker": (404, 403, 404, 403, 403),
+                "admin": (200, 201, 200, 201, 200),
+                "admin@other": (404, 403, 404, 403, 200),
+            }.items()
+        ),
     ],
 )
 def test_a_role_lets_do_what_it_says(
@@ -214,6 +223,7 @@ def test_acts_log_ins_and_refusals_are_noted(server: Served, api: httpx2.Client)
     assert api.post("/audit/verify").json()["ok"]
 
 
+@pytest.mark.slow
 def test_whoever_reads_a_stream_is_shown_out_when_their_token_is_over(
     server: Served, api: httpx2.Client
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from server.books import ADDS, ASKS, WAITS
 from server.conftest import Served, serve
+from support.processes import port_to_come_back_to
 
 from petra.client import Client, ServerError, connect
 
@@ -81,8 +82,8 @@ def test_a_server_that_is_killed_costs_time_and_nothing_else(tmp_path: Path) -> 
     path.write_text(WAITS)
 
     async def scenario() -> None:
-        with serve(tmp_path / ".petra") as served:
-            port = served.url.rpartition(":")[2]
+        there = ("--port", str(port_to_come_back_to()))
+        with serve(tmp_path / ".petra", *there) as served:
             async with connect(served.url, served.said["token"]) as client:
                 execution = await client.start(path)
                 seen: list[int] = []
@@ -97,7 +98,7 @@ def test_a_server_that_is_killed_costs_time_and_nothing_else(tmp_path: Path) -> 
                 await begun.wait()
                 served.end(signal.SIGKILL)
                 signalled = asyncio.create_task(client.signal(execution, "go"))
-                with serve(tmp_path / ".petra", "--port", port):
+                with serve(tmp_path / ".petra", *there):
                     assert await signalled
                     await following
                     done = await client.get(execution)

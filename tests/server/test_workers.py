@@ -73,10 +73,11 @@ def worker(served: Served, *more: str, token: str = "") -> Iterator[subprocess.P
 
 def heard(process: subprocess.Popen[str], words: str) -> str:
     assert process.stdout is not None
+    assert process.stderr is not None
     for line in process.stdout:
         if words in line:
             return line
-    raise AssertionError(f"it never said '{words}'")
+    raise AssertionError(f"it never said '{words}', but:\n{process.stderr.read()}")
 
 
 def begun(tell: Path) -> bool:

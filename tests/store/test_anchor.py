@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from petra.store import Batch, LossError, anchor, sqlite
-from petra.store.anchor import Anchor, Line, Lost, read_anchor
+from petra.store.anchor import Anchor, AnchorLine, Lost, read_anchor
 from petra.store.errors import FullError
 from petra.store.sqlite import SqliteStore, anchor_of
 from petra.testing.store_rows import make_next, make_row, make_start
@@ -320,7 +320,7 @@ def test_an_anchor_that_a_reader_keeps_from_settling_is_bounded(
 
 def test_a_line_says_all_there_is_to_say(tmp_path: Path) -> None:
     lost = Lost(execution="a", kept=3, version=5, at=1.0)
-    anchor.replace_anchor(tmp_path / "heads", Line(heads=[("b", 2, "ff")], accepted=[lost]))
+    anchor.replace_anchor(tmp_path / "heads", AnchorLine(heads=[("b", 2, "ff")], accepted=[lost]))
     held = read_anchor(tmp_path / "heads")
     assert (held.last, held.accepted) == ([("b", 2, "ff")], [lost])
     assert str(lost) == "records 4 to 5 had been stored, and are lost"

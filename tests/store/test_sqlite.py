@@ -179,6 +179,14 @@ def test_a_store_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
         asyncio.run(SqliteStore.open(tmp_path / "none.db", readonly=True))
 
 
+def test_a_reader_of_an_older_file_is_told_how_to_bring_it_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "petra.db"
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("CREATE TABLE old (a)")
+    with pytest.raises(SchemaError, match="'petra db migrate' brings it up to date"):
+        asyncio.run(SqliteStore.open(path, readonly=True))
+
+
 def test_a_file_that_is_no_database_is_broken(tmp_path: Path) -> None:
     (tmp_path / "petra.db").write_bytes(b"something else" * 1000)
     with pytest.raises(BrokenError, match="not a database"):

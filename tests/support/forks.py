@@ -31,7 +31,7 @@ from pathlib import Path
 
 HANG_S = 300
 ORDER_BYTES_MAX = 1 << 17
-_OUT, _ERR = 1, 2
+_IN, _OUT, _ERR = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,29 @@ class Forked:
     path: str = ""
 
     def run(
-        self, folder: Path, *arguments: str, environment: Mapping[str, str] = os.environ
+        self,
+        folder: Path,
+        *arguments: str,
+        typed: str = "",
+        environment: Mapping[str, str] = os.environ,
     ) -> subprocess.CompletedProcess[str]:
-        """Run it to its end.
+        """Run it to its end; what is ``typed`` it finds at its stdin.
 
         Raises:
             TimeoutError: it hangs; it was killed.
         """
         out, their_out = os.pipe()
         err, their_err = os.pipe()
+        told, tells = os.pipe()
+        os.write(tells, typed.encode())  # a few lines: a pipe takes them before anybody reads
+        os.close(tells)
         order = {"folder": str(folder), "arguments": arguments, "environment": dict(environment)}
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.connect(_address(self))
             connection.settimeout(HANG_S)
-            socket.send_fds(connection, [json.dumps(order).encode()], [their_out, their_err])
-            os.close(their_out)
-            os.close(their_err)
+            socket.send_fds(connection, [json.dumps(order).encode()], [told, their_out, their_err])
+            for end in (told, their_out, their_err):
+                os.close(end)
             pid = int(connection.recv(32))
             with ThreadPoolExecutor(2) as readers:
                 reading = [readers.submit(_all_of, end) for end in (out, err)]
@@ -67,11 +74,11 @@ class Forked:
                 except TimeoutError:
                     os.kill(pid, signal.SIGKILL)
                     raise
-            said, told = (one.result() for one in reading)
-        return subprocess.CompletedProcess([self.module, *arguments], code, said, told)
+            said, wrong = (one.result() for one in reading)
+        return subprocess.CompletedProcess([self.module, *arguments], code, said, wrong)
 
 
-PETRA = Forked("petra.cli", others=("petra.cli.run", "petra.cli.executions"))
+PETRA = Forked("petra.cli", others=("petra.cli.run", "petra.cli.executions", "petra.cli.accounts"))
 
 
 def _all_of(end: int) -> str:
@@ -129,7 +136,7 @@ def _bury() -> None:
 
 def become(connection: socket.socket) -> None:
     """Fork once more: the child returns as what was asked for, and its parent tells how it ended."""
-    message, files, _, _ = socket.recv_fds(connection, ORDER_BYTES_MAX, 2)
+    message, files, _, _ = socket.recv_fds(connection, ORDER_BYTES_MAX, 3)
     pid = os.fork()
     if pid:
         for file in files:
@@ -140,8 +147,7 @@ def become(connection: socket.socket) -> None:
         os._exit(0)
     connection.close()
     order = json.loads(message)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for file, place in ((nothing, 0), (files[0], _OUT), (files[1], _ERR)):
+    for file, place in zip(files, (_IN, _OUT, _ERR), strict=True):
         os.dup2(file, place)
         os.close(file)
     os.environ.clear()

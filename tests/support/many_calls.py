@@ -103,7 +103,7 @@ async def _conversation(child: Child, url: str, total: int, width: int, seen: Se
     book, send = read(TEXT).checked(), child.transport.send
     name = digest(to_plain(book))
     given = [Iteration(path=(n,), iter={"n": n, "index": n}) for n in range(total)]
-    send(f.Playbook(digest=name, text=to_yaml(book)))
+    send(f.PlaybookText(digest=name, text=to_yaml(book)))
     sent = min(WINDOW, total)
     first = Assignment(
         execution="e", run="r", step="s", playbook=name, chunk="c", lease="l", lease_s=3 * BEAT_S, width=width,

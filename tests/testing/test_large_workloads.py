@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from petra.kernel.objects import Plain
+from petra.kernel.objects import PlainShelf
 from petra.playbook import read
 from petra.testing import Simulation
 
@@ -34,7 +34,7 @@ workflow:
 """
 
 
-class Counting(Plain):
+class Counting(PlainShelf):
     """Counts how often each object is read as a whole, and how often a part of it is."""
 
     def __init__(self) -> None:

@@ -41,6 +41,7 @@ def test_each_case_of_a_test_file_is_a_test(pytester: pytest.Pytester) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_case_can_be_chosen_by_its_name(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", tiny=FILE)
     pytester.runpytest_subprocess("tiny.test.yaml::it completes").assert_outcomes(passed=1)
@@ -54,6 +55,7 @@ def test_a_file_that_cannot_be_used_is_an_error_of_collection(pytester: pytest.P
     result.stdout.fnmatch_lines(["*unknown key 'stauts'; did you mean 'status'?*"])
 
 
+@pytest.mark.slow
 def test_files_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
     pytester.makefile(".test.yaml", other="suite: something else\n")
     assert pytester.runpytest_subprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petra.wire import Assignment, Attempt, Error, Iteration, Report, Write
+from petra.wire import Assignment, Attempt, Error, Iteration, IterationReport, Report, Write
 from petra.wire import frames as f
 
 DATA = st.recursive(
@@ -35,7 +35,7 @@ PATHS = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
 FRAMES = st.one_of(
     st.builds(f.Hello, worker=NAMES, slots=st.integers(1, 9), leases=st.lists(NAMES, max_size=2)),
     st.builds(f.Credit, slots=st.integers(1, 9)),
-    st.builds(f.Playbook, digest=NAMES, text=st.text()),
+    st.builds(f.PlaybookText, digest=NAMES, text=st.text()),
     st.builds(f.Checked, digest=NAMES, problems=st.lists(NAMES, max_size=2)),
     st.builds(
         f.Assignments,
@@ -57,14 +57,14 @@ FRAMES = st.one_of(
             st.builds(
                 f.RunReport, execution=NAMES, run=NAMES, report=st.none() | REPORTS,
                 iterations=st.lists(
-                    st.builds(f.IterationReport, path=PATHS, report=REPORTS), max_size=2
+                    st.builds(IterationReport, path=PATHS, report=REPORTS), max_size=2
                 ),
             ),
             max_size=2,
         ),
     ),
     st.builds(f.Heartbeat, leases=st.lists(NAMES, max_size=2)),
-    st.builds(f.Cancel, runs=st.lists(NAMES, max_size=2), reason=NAMES),
+    st.builds(f.CancelRuns, runs=st.lists(NAMES, max_size=2), reason=NAMES),
     st.just(f.Drain()),
     st.builds(f.Bye, leases=st.lists(NAMES, max_size=2)),
 )  # fmt: skip

@@ -119,7 +119,7 @@ class Desk:
         self.end.close()
 
     def teach(self, book: Playbook) -> str:
-        self.send(f.Playbook(digest=digest_of(book), text=to_yaml(book)))
+        self.send(f.PlaybookText(digest=digest_of(book), text=to_yaml(book)))
         return digest_of(book)
 
     def assign(self, book: Playbook, **given: Any) -> Assignment:

@@ -56,7 +56,7 @@ class Line:
             execution="e", run="r", step="s", playbook=digest_of(BOOK), lease="l", scope=scope
         )
         send = self.child.transport.send
-        send(f.Playbook(digest=digest_of(BOOK), text=to_yaml(BOOK)))
+        send(f.PlaybookText(digest=digest_of(BOOK), text=to_yaml(BOOK)))
         send(f.Assignments(assignments=[given]))
 
     async def begun(self, folder: Path) -> None:

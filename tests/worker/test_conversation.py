@@ -112,7 +112,7 @@ def test_a_playbook_that_is_not_known_is_asked_for_once() -> None:
 @pytest.mark.spec("S3")
 def test_a_playbook_with_another_digest_is_refused() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
-        desk.send(f.Playbook(digest="0" * 64, text=to_yaml(playbook(FETCH))))
+        desk.send(f.PlaybookText(digest="0" * 64, text=to_yaml(playbook(FETCH))))
         await desk.until(lambda: desk.all(f.Checked))
         (checked,) = desk.all(f.Checked)
         assert "has the digest" in checked.problems[0]

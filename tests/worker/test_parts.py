@@ -135,7 +135,7 @@ def test_a_cancel_reaches_a_loop_that_waits_for_more() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         given = desk.assign(playbook(LOOP), items=["x"], more=True)
         await desk.until(lambda: sizes(desk) == [1])
-        desk.send(f.Cancel(leases=[given.lease], reason="enough"))
+        desk.send(f.CancelRuns(leases=[given.lease], reason="enough"))
         await desk.until(lambda: len(desk.reports) == 2)
         assert numbers(desk) == [(1, True), (2, False)]
 

@@ -132,7 +132,7 @@ def test_a_cancel_reaches_the_running_tool_and_is_reported(by: str) -> None:
         await clock.advance(1)
         assert events == ["begun"]
         names = {"runs": [given.run]} if by == "run" else {"leases": [given.lease]}
-        desk.send(f.Cancel(reason="enough", **names))
+        desk.send(f.CancelRuns(reason="enough", **names))
         report = await desk.single()
         assert report.error == Error(kind="cancelled", message="enough", retryable=False)
         assert [(a.task, a.action) for a in report.attempts] == [("t", "fail")]
@@ -149,7 +149,7 @@ def test_a_cancel_ends_the_wait_between_two_tries() -> None:
     async def play(desk: Desk, _worker: Worker, clock: FakeClock) -> None:
         given = desk.assign(playbook(RETRY))
         await clock.advance(1)
-        desk.send(f.Cancel(runs=[given.run], reason="enough"))
+        desk.send(f.CancelRuns(runs=[given.run], reason="enough"))
         report = await desk.single()
         assert report.error is not None
         assert report.error.kind == "cancelled"
@@ -172,7 +172,7 @@ def test_a_cancel_of_what_waits_for_a_slot_is_reported_without_running_it() -> N
         desk.assign(book, scope={"args": {"what": "endless"}})
         second = desk.assign(book, scope={"args": {"what": "endless"}})
         await clock.advance(1)
-        desk.send(f.Cancel(leases=[second.lease]))
+        desk.send(f.CancelRuns(leases=[second.lease]))
         sent = await desk.report()
         assert sent.lease == second.lease
         assert sent.report is not None
@@ -273,7 +273,7 @@ def test_a_cancelled_chunk_reports_what_it_did() -> None:
     async def play(desk: Desk, _worker: Worker, clock: FakeClock) -> None:
         given = desk.assign(playbook(LOOP), items=["a", "endless", "b"])
         await clock.advance(1)
-        desk.send(f.Cancel(runs=[given.run], reason="enough"))
+        desk.send(f.CancelRuns(runs=[given.run], reason="enough"))
         assert said(await desk.chunk()) == [(0, "ok"), (1, "error")]
 
     scenario(play, ProbeTools(endless=_endless))

@@ -67,7 +67,9 @@ def test_an_assignment_that_waits_can_be_cancelled() -> None:
     async def play(desk: Desk, _worker: Worker, _clock: FakeClock) -> None:
         desk.teach(BOOK)
         given = desk.assignment(BOOK, shared={"ctx": "e/ctx/1"})
-        desk.send(f.Assignments(assignments=[given]), f.Cancel(runs=[given.run], reason="enough"))
+        desk.send(
+            f.Assignments(assignments=[given]), f.CancelRuns(runs=[given.run], reason="enough")
+        )
         report = await desk.single()
         assert report.error is not None
         assert report.error.kind == "cancelled"

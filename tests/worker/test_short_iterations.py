@@ -111,7 +111,7 @@ def test_a_cancel_ends_tries_that_follow_each_other_without_a_pause() -> None:
         given = desk.assign(playbook(loop(task)), items=[1])
         while not python.goes:
             await settle()
-        desk.send(f.Cancel(leases=[given.lease], reason="enough"))
+        desk.send(f.CancelRuns(leases=[given.lease], reason="enough"))
         (only,) = (await desk.chunk()).iterations
         assert _kind(only.report) == "cancelled"
 
@@ -188,7 +188,7 @@ def test_a_cancel_keeps_what_has_ended_and_reports_what_runs_as_cancelled() -> N
         given = desk.assign(playbook(loop(task)), items=list(range(5)))
         while not entered.is_set():
             await settle()
-        desk.send(f.Cancel(leases=[given.lease], reason="no longer wanted"))
+        desk.send(f.CancelRuns(leases=[given.lease], reason="no longer wanted"))
         chunk = await desk.chunk()
         shown = [(one.report.status, _kind(one.report)) for one in chunk.iterations]
         assert shown == [("ok", ""), ("ok", ""), ("error", "cancelled")]

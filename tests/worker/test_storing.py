@@ -71,7 +71,7 @@ def test_a_run_that_is_stopped_waits_no_longer(tmp_path: Path) -> None:
     async def play(desk: Desk, _worker: Worker, clock: FakeClock) -> None:
         given = desk.assign(BOOK)
         await clock.advance(AGAIN_S)
-        desk.send(f.Cancel(runs=[given.run], reason="enough"))
+        desk.send(f.CancelRuns(runs=[given.run], reason="enough"))
         await settle()
         await clock.advance(2 * AGAIN_S)
         report = await desk.single()

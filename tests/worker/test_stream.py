@@ -30,7 +30,7 @@ def test_frames_of_many_threads_arrive_whole() -> None:
     async def play(one: Stream, other: Stream) -> None:
         def talk(name: str) -> None:
             for number in range(50):
-                one.send(f.Playbook(digest=f"{name}{number}", text=name * 10_000))
+                one.send(f.PlaybookText(digest=f"{name}{number}", text=name * 10_000))
 
         threads = [threading.Thread(target=talk, args=(name,)) for name in "abc"]
         for thread in threads:
@@ -40,7 +40,9 @@ def test_frames_of_many_threads_arrive_whole() -> None:
             received += await other.receive()
         for name in "abc":
             own = [frame for frame in received if frame.digest.startswith(name)]  # type: ignore[union-attr]
-            assert own == [f.Playbook(digest=f"{name}{n}", text=name * 10_000) for n in range(50)]
+            assert own == [
+                f.PlaybookText(digest=f"{name}{n}", text=name * 10_000) for n in range(50)
+            ]
 
     with_pair(play)
 
@@ -64,7 +66,7 @@ def test_a_frame_that_is_too_long_ends_the_connection_and_not_its_sender(
 
     async def play(one: Stream, other: Stream) -> None:
         one.send(f.Bye(leases=["a"]))
-        one.send(f.Playbook(digest="d", text="x" * 1_000))
+        one.send(f.PlaybookText(digest="d", text="x" * 1_000))
         assert await other.receive() == [f.Bye(leases=["a"])]
         for end in (one, other):
             with pytest.raises(LostError):
@@ -89,7 +91,7 @@ def test_sending_never_waits_and_closing_does_not_hang_on_a_peer_that_never_read
 
     async def play(one: Stream, _other: Stream) -> None:
         for _ in range(50):
-            one.send(f.Playbook(digest="d", text="x" * 1_000_000))
+            one.send(f.PlaybookText(digest="d", text="x" * 1_000_000))
         one.close()
         one._thread.join(10)
         assert not one._thread.is_alive()

@@ -16,7 +16,7 @@ from petra.kernel.chunks import goes_on
 from petra.kinds import Http
 from petra.playbook import Playbook, to_yaml
 from petra.tools.base import ToolContext, ToolError
-from petra.wire import Assignment, Outcome
+from petra.wire import Assignment, IterationReport, Outcome
 from petra.wire import frames as f
 from petra.worker import Worker
 
@@ -27,7 +27,7 @@ class Engine:
     def __init__(self, book: Playbook, desk: Desk) -> None:
         self.program, self.state, self.desk = Program(book), State(id="e"), desk
         self.assigned: list[Assignment] = []
-        desk.send(f.Playbook(digest=self.program.digest, text=to_yaml(book)))
+        desk.send(f.PlaybookText(digest=self.program.digest, text=to_yaml(book)))
 
     async def run(self) -> None:
         self._decide(c.Start(now=0.0))
@@ -44,7 +44,7 @@ class Engine:
                 c.StepReport(now=0.0, run=sent.run, report=sent.report, delivery=sent.delivery)
             )
             return
-        reports = [c.IterationReport(path=one.path, report=one.report) for one in sent.iterations]
+        reports = [IterationReport(path=one.path, report=one.report) for one in sent.iterations]
         self._decide(
             c.ChunkReport(
                 now=0.0,

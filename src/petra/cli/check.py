@@ -30,7 +30,7 @@ PATIENCE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFile:
     """A playbook, everything that was found about it, and how long the proof took."""
 
     reading: Reading
@@ -108,7 +108,7 @@ def command(
 
 def check_file(
     path: Path, effort: float = EFFORT_S, home: Path = HOME, library: Library | None = None
-) -> Checked:
+) -> CheckedFile:
     """Read a playbook and, when it has no errors, prove it sound or find out why not, with so much effort.
 
     What it calls is looked for in the library, which is its folder unless another one is given, and in the home.
@@ -118,27 +118,27 @@ def check_file(
 
 def check_reading(
     reading: Reading, library: Library, effort: float = EFFORT_S, home: Path = HOME
-) -> Checked:
+) -> CheckedFile:
     """Prove a playbook that was read sound or find out why not; of one with errors, only what it calls is looked for."""
     unfound = _missing(reading, library, home)
     if not reading.ok:
-        return Checked(reading, None, 0.0, unfound)
+        return CheckedFile(reading, None, 0.0, unfound)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
 
     begin = perf_counter()
     proof = prove(reading, budget=budget_of(effort))
-    return Checked(reading, proof, (perf_counter() - begin) * 1000, unfound)
+    return CheckedFile(reading, proof, (perf_counter() - begin) * 1000, unfound)
 
 
 def broken_callees(
-    callers: Sequence[Checked],
+    callers: Sequence[CheckedFile],
     shelves: Sequence[Path] = (),
     effort: float = EFFORT_S,
     read: Callable[[Path], Reading] = load,
-) -> list[Checked]:
+) -> list[CheckedFile]:
     """Return what is called by name, and cannot run or has an unsound net, with its errors; but none of the callers."""
     known = {Path(one.name).resolve() for one in callers}
-    found: list[Checked] = []
+    found: list[CheckedFile] = []
     for caller in callers:
         playbook = caller.reading.playbook
         if playbook is None or next(calls(playbook), None) is None:
@@ -154,18 +154,18 @@ def broken_callees(
     return [one for one in found if one.problems]
 
 
-def _errors_of(reading: Reading, effort: float) -> Checked:
+def _errors_of(reading: Reading, effort: float) -> CheckedFile:
     """Prove what a playbook calls; its warnings are not its caller's."""
     errors = tuple(one for one in reading.problems if one.severity == "error")
     reading = replace(reading, problems=errors)
     if not reading.ok:
-        return Checked(reading, None, 0.0)
+        return CheckedFile(reading, None, 0.0)
     from petra.net.proof import prove  # noqa: PLC0415 - not needed for a file with errors
 
     begin = perf_counter()
     proof = prove(reading, budget=budget_of(effort))
     wrong = tuple(one for one in proof.problems if one.severity == "error")
-    return Checked(reading, replace(proof, problems=wrong), (perf_counter() - begin) * 1000)
+    return CheckedFile(reading, replace(proof, problems=wrong), (perf_counter() - begin) * 1000)
 
 
 def _missing(reading: Reading, library: Library, home: Path) -> tuple[Problem, ...]:
@@ -201,7 +201,7 @@ def _fails(problem: Problem, *, strict: bool) -> bool:
 # JSON
 
 
-def _as_data(checked: Checked) -> dict[str, Any]:
+def _as_data(checked: CheckedFile) -> dict[str, Any]:
     found: dict[str, Any] = {
         "file": checked.name,
         "problems": [problem_data(problem) for problem in checked.problems],
@@ -252,7 +252,7 @@ def _soundness(
 
 
 def _print_all(
-    playbooks: list[Checked], nets: list[Judged], milliseconds: float, *, strict: bool
+    playbooks: list[CheckedFile], nets: list[Judged], milliseconds: float, *, strict: bool
 ) -> None:
     for checked in playbooks:
         _print(checked)
@@ -268,7 +268,7 @@ def _print_all(
             tell(summary(nets, milliseconds))
 
 
-def _print(checked: Checked) -> None:
+def _print(checked: CheckedFile) -> None:
     lines = checked.reading.lines
     problems = checked.problems
     # errors first to be shown where there are very many; the order of the text otherwise
@@ -281,7 +281,7 @@ def _print(checked: Checked) -> None:
         tell(click.style(f"{checked.name}: note: {checked.proof.note}", dim=True))
 
 
-def _summary(playbooks: list[Checked], *, strict: bool) -> None:
+def _summary(playbooks: list[CheckedFile], *, strict: bool) -> None:
     found = [problem for one in playbooks for problem in one.problems]
     errors = sum(problem.severity == "error" for problem in found)
     warnings = len(found) - errors

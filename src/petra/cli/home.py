@@ -7,7 +7,6 @@ Rule 2: acting opens the folder, or asks the process that has it open; the reque
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import secrets
 import signal
@@ -248,20 +247,6 @@ def result_from(reply: Reply) -> Result:
     """Return what a reply says about its execution."""
     assert reply.result is not None, "a reply without an error has a result"
     return Result(**{key: item for key, item in reply.result.items() if key != "waiting_on"})
-
-
-def json_value(text: str, option: str) -> Any:
-    """Read the JSON of an option.
-
-    Raises:
-        click.UsageError: it is none.
-    """
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise click.UsageError(
-            f"{option} is not JSON: {error}; write it in quotes, e.g. {option} '{{\"amount\": 20}}'"
-        ) from None
 
 
 def found_id(home: Path, execution: str) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from petra.cli.check import HOME, Checked, broken_callees, check_file
+from petra.cli.check import HOME, CheckedFile, broken_callees, check_file
 from petra.cli.files import load
 from petra.cli.home import shown_data
 from petra.cli.output import count, print_json, print_problem, tell
@@ -50,7 +50,7 @@ def checked(
     home: Path = HOME,
     allow_unsound: bool = False,
     library: Sequence[Path] = (),
-) -> Checked:
+) -> CheckedFile:
     """Read a playbook that may be started, and prove it; otherwise say why not and leave.
 
     The engine asks for a proof too: here it speaks of the lines that the author wrote, and there it holds.

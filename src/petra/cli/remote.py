@@ -260,8 +260,10 @@ class RemoteStore:
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         params = {"namespace": namespace or self._namespace}
-        found = await self._get(f"/playbooks/{quote(path)}/versions", params)
-        return [_playbook(item) for item in found["items"][:limit]]
+        found = await self._found(f"/playbooks/{quote(path)}/versions", params)
+        items = found["items"][:limit] if found is not None else []
+        rows = [await self.playbook(item["digest"], params["namespace"]) for item in items]
+        return [row for row in rows if row is not None]
 
 
 class RemoteObjects:

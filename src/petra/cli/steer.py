@@ -16,7 +16,6 @@ from petra.cli.home import (
     find,
     found_id,
     home_option,
-    json_value,
     look,
     request,
     request_id,
@@ -26,7 +25,7 @@ from petra.cli.home import (
 )
 from petra.cli.output import as_json, print_json, tell
 from petra.cli.show import hint, summary
-from petra.cli.workload import unknown_keys, workload_of
+from petra.cli.workload import json_value, unknown_keys, workload_of
 from petra.clock import SystemClock
 from petra.desk import AnyRequest, Ask, ForkRequest
 from petra.desk.result import awaited_signals
@@ -78,7 +77,7 @@ _SHOWN_MAX = 3
 @click.command("signal")
 @execution_argument
 @click.argument("name")
-@click.option("--payload", metavar="JSON", help="What comes with it.")
+@click.option("--payload", metavar="JSON|@FILE", help="What comes with it.")
 @click.option("--key", help="Whom it is for.")
 @home_option
 @as_json
@@ -162,7 +161,9 @@ def cancel(execution: str, reason: str, home: Path, output: str) -> None:
 @click.command("override")
 @execution_argument
 @click.argument("step")
-@click.option("--ok", "result", metavar="JSON", help="Let it have succeeded with this result.")
+@click.option(
+    "--ok", "result", metavar="JSON|@FILE", help="Let it have succeeded with this result."
+)
 @click.option("--error", metavar="TEXT", help="Let it have failed with this message.")
 @click.option("--reason", required=True, help="Why; it is kept in the log.")
 @home_option

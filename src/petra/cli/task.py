@@ -12,12 +12,13 @@ import click
 import msgspec
 from click.decorators import FC
 
-from petra.cli.home import find, home_option, json_value, look, request_id
+from petra.cli.home import find, home_option, look, request_id
 from petra.cli.output import as_json, cut, print_json, tell, width
 from petra.cli.place import remote
 from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.cli.verbs import Verbs
+from petra.cli.workload import json_value
 from petra.desk import Ask, login_name
 from petra.embedded import meant_item, open_item
 from petra.engine.cache import Cache
@@ -144,7 +145,7 @@ def _verb(act: str, words: str) -> click.Command:
     @_role_option("A role of who acts; may be given several times. Without it, every role.")
     @click.option("--on-behalf-of", metavar="USER", help="For whom.")
     @click.option("--to", help="delegate, reassign: to whom.")
-    @click.option("--data", metavar="JSON", help="save: the draft of the form.")
+    @click.option("--data", metavar="JSON|@FILE", help="save: the draft of the form.")
     @click.option("--reason", default="", help="Why; what a comment says.")
     @click.option("--admin", is_flag=True, help="Act as an administrator.")
     @home_option
@@ -179,7 +180,7 @@ for _act_name, _words in {
 @command.command("complete")
 @click.argument("target", metavar="ID[/STEP|/ITEM]")
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
-@click.option("--data", metavar="JSON", help="What the form holds.")
+@click.option("--data", metavar="JSON|@FILE", help="What the form holds.")
 @click.option("--as", "actor", show_default="you", help="Who decides.")
 @_role_option("A role of who decides; may be given several times. Without it, every role.")
 @click.option("--on-behalf-of", metavar="USER", help="For whom.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,15 +23,12 @@ from petra.cli.held_against import (
 )
 from petra.cli.home import full_id, home_option, look
 from petra.cli.output import as_json, count, print_json, tell
+from petra.desk.proving import Held, noting, objects_hold, prove
 from petra.embedded import home_objects
-from petra.engine.authority import may_read
-from petra.engine.cache import Cache, Entry
-from petra.engine.codec import DamagedError, proved
-from petra.engine.references import references_of
-from petra.errors import ObjectError, UsageError
-from petra.kernel import Record, verify
+from petra.engine.cache import Cache
+from petra.engine.codec import DamagedError
+from petra.errors import UsageError
 from petra.kernel.replay import BadRecord
-from petra.objects import Objects, Reference, read_reference
 from petra.store.anchor import Lost
 from petra.store.base import Store
 from petra.store.errors import StoreError
@@ -165,15 +162,15 @@ async def _proved(
 ) -> Finding:
     stored = await store.execution(chosen)
     assert stored is not None, "it was found by its id"
-    held: dict[str, tuple[int, Reference]] = {}
-    rows = _noting(_rows(asyncio.get_running_loop(), store, chosen), held)
+    held: Held = {}
+    rows = noting(_rows(asyncio.get_running_loop(), store, chosen), held)
     bad = await asyncio.to_thread(prove, chosen, rows, stored.version, stored.head)
     for one in lost:
         if bad is None and one.execution == chosen:
             bad = BadRecord(seq=min(one.kept + 1, one.version), reason=str(one))
     if bad is None and held:
         entry = await cache.read(chosen)
-        bad = await _objects(home_objects(home), store, entry, held)
+        bad = await objects_hold(home_objects(home), store, entry, held)
     accepted = await store.accepted() if isinstance(store, SqliteStore) else []
     return Finding(
         execution=chosen,
@@ -182,61 +179,6 @@ async def _proved(
         objects=len(held),
         lost=[one for one in accepted if one.execution == chosen],
     )
-
-
-def _noting(rows: Iterable[Row], held: dict[str, tuple[int, Reference]]) -> Iterator[Row]:
-    """Note which objects rows refer to, and where first, while they pass by."""
-    for row in rows:
-        for reference in references_of(row):
-            held.setdefault(reference["key"], (row.seq, read_reference(reference)))
-        yield row
-
-
-async def _objects(
-    objects: Objects, store: Store, entry: Entry, held: dict[str, tuple[int, Reference]]
-) -> BadRecord | None:
-    """Name the first record that refers to an object that is missing, broken or somebody else's."""
-    allowed: dict[str, bool] = {}
-    for seq, reference in held.values():
-        owner = reference.execution
-        if owner not in allowed:
-            allowed[owner] = await may_read(store, entry.state, owner)
-        if not allowed[owner]:
-            return BadRecord(seq=seq, reason=f"the object {reference.key} is not this execution's")
-        try:
-            await objects.check(reference)
-        except ObjectError as error:
-            return BadRecord(seq=seq, reason=f"the object {error.message}")
-    return None
-
-
-def prove(execution: str, rows: Iterable[Row], version: int, head: bytes) -> BadRecord | None:
-    """Name the first row that is not as it was written; ``version`` and ``head`` say where the log ends.
-
-    Rows are taken one by one: a log of a million records needs no more memory than one of ten.
-    """
-    seen, last = 0, b""
-
-    def records() -> Iterator[Record]:
-        nonlocal seen, last
-        for row in rows:
-            if row.seq != seen + 1:
-                raise DamagedError(seen + 1, f"it is missing; after it comes {row.seq}")
-            record = proved(row)
-            seen, last = row.seq, row.hash
-            yield record
-
-    try:
-        bad = verify(execution, records())
-    except DamagedError as error:
-        return BadRecord(seq=error.seq, reason=error.reason)
-    if bad is not None:
-        return bad
-    if version > seen:
-        return BadRecord(seq=seen + 1, reason="it is missing")
-    if version < seen or head != last:
-        return BadRecord(seq=seen, reason="it is not the last one that was stored")
-    return None
 
 
 def _rows(loop: asyncio.AbstractEventLoop, store: Store, execution: str) -> Iterator[Row]:

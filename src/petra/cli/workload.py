@@ -1,4 +1,4 @@
-"""The workload on the command line: a JSON document, and single values."""
+"""Values on the command line: JSON, or a file that has it, and the workload with its single values."""
 
 from __future__ import annotations
 
@@ -39,17 +39,33 @@ def workload_of(workload: str, sets: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _document(given: str) -> dict[str, Any]:
-    text = given
-    if given.startswith("@"):
-        try:
-            text = Path(given[1:]).read_text(encoding="utf-8")
-        except OSError as error:
-            raise click.UsageError(f"cannot read {given[1:]}: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise click.UsageError(f"cannot read {given[1:]}: it is not text in UTF-8") from None
+def json_value(given: str, option: str) -> Any:
+    """Read the JSON of an option, or of the file that it names after an ``@``.
+
+    Raises:
+        click.UsageError: it is none.
+    """
     try:
-        found = json.loads(text)
+        return json.loads(_text(given))
+    except ValueError as error:
+        hint = f"write it in quotes, e.g. {option} '{{\"amount\": 20}}', or name a file: {option} @file.json"
+        raise click.UsageError(f"{option} is not JSON: {error}; {hint}") from None
+
+
+def _text(given: str) -> str:
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot read {given[1:]}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"cannot read {given[1:]}: it is not text in UTF-8") from None
+
+
+def _document(given: str) -> dict[str, Any]:
+    try:
+        found = json.loads(_text(given))
     except ValueError as error:
         hint = "" if given.startswith("@") else "; a file is given as '@file.json'"
         raise click.UsageError(f"the workload is not JSON: {error}{hint}") from None

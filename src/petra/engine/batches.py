@@ -63,6 +63,8 @@ class Batches:
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft) if draft.mail else ()
         draft.change = change_of(draft, due)
+        draft.entry.grow(draft.lines)
+        self._cache.weigh(draft.entry)
         return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:

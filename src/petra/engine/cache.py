@@ -1,29 +1,35 @@
-"""The executions an engine has in memory: loaded when needed, dropped when idle."""
+"""The executions an engine has in memory: loaded when needed, dropped when idle.
+
+Rule 1: those with work on its way have at most ``CACHE_BYTES`` together, those that rest ``RESTING_BYTES``: what runs is
+needed again soon. What each takes is reckoned from the bytes of its records.
+Rule 2: the one that was idle for longest leaves first; one of which something is decided and not durable stays.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from petra.engine.by_weight import ByWeight
 from petra.engine.codec import from_row
 from petra.engine.limits import (
-    ENTRIES_MAX,
-    PROGRAMS_MAX,
+    CACHE_BYTES,
+    ENTRY_BYTES,
     READ_BATCH,
+    RESTING_BYTES,
     SNAPSHOT_EVERY,
     SNAPSHOT_SHARE,
     WARM_MAX,
     WARM_RECORDS,
 )
+from petra.engine.programs import Programs
 from petra.errors import PetraError
 from petra.kernel import Ledger, Program, Record, State, evolve
 from petra.kernel.replay import GENESIS
 from petra.kernel.snapshot import SnapshotError, restore, snapshot
-from petra.playbook import Playbook, read_stored
 from petra.store.base import Store
 from petra.store.rows import RecordRow as StoredRecord
 from petra.store.rows import Snapshot, shard_of
@@ -49,6 +55,15 @@ class Entry(msgspec.Struct, eq=False):
     stale: bool = False
     snapshot_version: int = 0
     snapshot_bytes: int = 0
+    weight: int = ENTRY_BYTES
+    """Bytes that it takes in memory, about."""
+    counted: int = 0
+    """What of that its cache has counted."""
+
+    def grow(self, records: Sequence[StoredRecord]) -> None:
+        """Take further records into account."""
+        for record in records:
+            self.weight += len(record.body)
 
     def find_out(self) -> None:
         """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
@@ -75,39 +90,50 @@ class Entry(msgspec.Struct, eq=False):
             return None  # it is ahead of what this change makes durable
         body = snapshot(self.state)
         self.snapshot_version, self.snapshot_bytes = version, len(body)
+        self.weight = ENTRY_BYTES + len(body)
         return Snapshot(version=version, body=body)
 
 
-class Cache:
-    """A cache of executions over a store."""
+class Cache(Programs):
+    """A cache of executions, and of their playbooks, over a store."""
 
     def __init__(
         self,
         store: Store,
-        most: int = ENTRIES_MAX,
+        most: int = CACHE_BYTES,
         owns: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """Make one; executions that are not owned change without us and are never kept."""
-        self._store = store
+        super().__init__(store)
         self.owns = owns
-        self._most = most
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
-        self._programs: OrderedDict[str, Program] = OrderedDict()
-        self._compiled: dict[int, tuple[Playbook, Program]] = {}
+        self._running = ByWeight[Entry](most)
+        self._resting = ByWeight[Entry](min(most, RESTING_BYTES))
 
     def busy(self) -> list[str]:
         """Return the executions of which something is decided and not durable."""
-        return [key for key, entry in self._entries.items() if entry.busy]
+        return [key for key, entry in self._all() if entry.busy]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._running.entries) + len(self._resting.entries)
+
+    def __contains__(self, execution: object) -> bool:
+        return execution in self._running.entries or execution in self._resting.entries
+
+    def limit(self, most: int) -> None:
+        """Keep at most so many bytes of executions."""
+        self._running.most, self._resting.most = most, min(most, RESTING_BYTES)
+
+    def _all(self) -> list[tuple[str, Entry]]:
+        return [*self._running.entries.items(), *self._resting.entries.items()]
 
     def get(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
-        entry = self._entries.get(execution)
-        if entry is not None:
-            self._entries.move_to_end(execution)
-        return entry
+        for kept in (self._running.entries, self._resting.entries):
+            entry = kept.get(execution)
+            if entry is not None:
+                kept.move_to_end(execution)
+                return entry
+        return None
 
     async def load(self, execution: str) -> Entry:
         """Return an execution, replaying its log if need be.
@@ -186,6 +212,7 @@ class Cache:
         entry.state = state
         entry.ledger = Ledger(name, state.seq, last[0].hash.hex())
         entry.snapshot_version, entry.snapshot_bytes = found.version, len(found.body)
+        entry.weight += len(found.body)
 
     async def _replay(self, entry: Entry) -> None:
         """Apply the log after what the entry has already."""
@@ -207,13 +234,13 @@ class Cache:
 
     async def warm(self, executions: Iterable[str]) -> None:
         """Load several executions at once; long ones are left to whoever needs them."""
-        missing = [key for key in dict.fromkeys(executions) if key not in self._entries]
+        missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
             some = missing[begin : begin + WARM_MAX]
             found = await self._store.logs(some, most=WARM_RECORDS)
             for name, (stored, rows) in found.items():
                 program = await self.program(stored.row.digest)
-                if name not in self._entries and self.owns(name):
+                if name not in self and self.owns(name):
                     entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
                     _apply(entry, rows)
                     await self.fit(entry)
@@ -222,62 +249,33 @@ class Cache:
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
-        self._entries[execution] = entry
-        while len(self._entries) > self._most:
-            idle = next((key for key, one in self._entries.items() if not one.busy), None)
-            if idle is None or idle == execution:
-                break
-            del self._entries[idle]
+        self._place(entry).put(execution, entry)
         return entry
+
+    def weigh(self, entry: Entry) -> None:
+        """An execution has moved on: count what it takes by now, among those that run or those that rest."""
+        execution = entry.state.id
+        place = self._place(entry)
+        other = self._resting if place is self._running else self._running
+        if other.entries.get(execution) is entry:
+            other.pop(execution)
+        elif place.entries.get(execution) is not entry:
+            return
+        place.put(execution, entry)
+
+    def _place(self, entry: Entry) -> ByWeight[Entry]:
+        return self._running if entry.out else self._resting
 
     def drop(self, execution: str) -> None:
         """Forget an execution; it will be loaded again."""
-        entry = self._entries.pop(execution, None)
+        entry = self._running.pop(execution) or self._resting.pop(execution)
         if entry is not None:
             entry.stale = True
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for execution in [key for key in self._entries if shard_of(key) in shards]:
+        for execution in [key for key, _ in self._all() if shard_of(key) in shards]:
             self.drop(execution)
-
-    async def program(self, digest: str) -> Program:
-        """Return the compiled playbook of a digest.
-
-        Raises:
-            PetraError: the store does not have it.
-        """
-        known = self._programs.get(digest)
-        if known is not None:
-            return known
-        stored = await self._store.playbook(digest)
-        if stored is None:
-            raise PetraError(f"the store has no playbook with digest {digest}")
-        return self.remember(Program(read_stored(stored.source.decode(), stored.name)))
-
-    def latest(self, digest: str, known: Program | None) -> Program:
-        """Return the playbook of a digest as it was read last: its lines are those its author sees."""
-        found = self._programs.get(digest, known)
-        assert found is not None, "an assignment is made with its playbook at hand"
-        return found
-
-    def compiled(self, playbook: Playbook) -> Program:
-        """Return the compiled form of a playbook; the same object is compiled once."""
-        known = self._compiled.get(id(playbook))
-        if known is not None:
-            return known[1]
-        program = self.remember(Program(playbook))
-        self._compiled[id(playbook)] = playbook, program  # held, so that its id stays its own
-        if len(self._compiled) > PROGRAMS_MAX:
-            del self._compiled[next(iter(self._compiled))]
-        return program
-
-    def remember(self, program: Program) -> Program:
-        """Keep a compiled playbook."""
-        self._programs[program.digest] = program
-        while len(self._programs) > PROGRAMS_MAX:
-            self._programs.popitem(last=False)
-        return program
 
 
 def _can_be(execution: str) -> bool:
@@ -290,5 +288,6 @@ def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:
     for row in rows:
         record = from_row(row)
         evolve(entry.state, record.event, seq=record.seq, at=record.at)
+    entry.grow(rows)
     if rows:
         entry.ledger = Ledger(entry.state.id, entry.state.seq, rows[-1].hash.hex())

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from petra.clock import Clock, doze
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
+from petra.engine.conditions import Conditions
 from petra.engine.inbox import Inbox
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.life import Life
@@ -54,10 +55,9 @@ class Courier:
         *,
         inbox: Inbox,
         life: Life,
-        unfit: Callable[[Program, c.AnyCommand], Awaitable[str]],
+        conditions: Conditions,
         scope: Scope | None = None,
     ) -> None:
-        """Make one; ``unfit`` says why an execution does not begin."""
         self._store = store
         self._scope = scope or Scope()
         self._cache = cache
@@ -68,7 +68,7 @@ class Courier:
         self._awaited: dict[str, asyncio.Event] = {}
         self._looking = asyncio.Event()
         self._life = life
-        self._unfit = unfit
+        self._conditions = conditions
         self._beginning: set[str] = set()  # other letters to these wait
         self._stopped = False
 
@@ -137,7 +137,7 @@ class Courier:
     async def _begin(self, request: Submission, program: Program) -> None:
         """Have an execution begun, or refuse that."""
         try:
-            why = await self._unfit(program, request.make(0.0))
+            why = await self._conditions.unmet(program, request.make(0.0))
         finally:
             self._beginning.discard(request.execution)
             self.look_soon()

@@ -9,6 +9,7 @@ Rule 2: a state may be ahead of what is stored by one batch.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 
@@ -105,6 +106,7 @@ class Decider:
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)
+        await self._read_together(requests)
         for request in requests:
             if self._porter.held and self._porter.holds(request):
                 continue
@@ -119,6 +121,14 @@ class Decider:
             except Exception as error:  # noqa: BLE001 - one execution's trouble is not the others'
                 self._undecidable(drafts, request, error)
         return drafts
+
+    async def _read_together(self, requests: Sequence[Submission]) -> None:
+        """Read the executions that left memory at once: one by one costs many times as much."""
+        cache = self._cache
+        away = [one.execution for one in requests if one.execution not in cache and not one.program]
+        if len(away) > 1:
+            with contextlib.suppress(UnavailableError):  # whoever needs one meets that again
+                await cache.warm(away)
 
     def _decide_at_once(self, drafts: dict[str, Draft], request: Submission) -> bool:
         """Decide what needs nothing but its execution, which is in memory: what most requests are."""

@@ -111,9 +111,11 @@ class Dispatcher:
 
     async def pump(self) -> None:
         """Send what workers have room for, unless our shards may be somebody else's by now."""
+        offers = self.offers
+        if not (offers.more or any(offers.waiting.values())):
+            return  # which is so most times
         if not (self._shards.sure and self._life.goes_on()):
             return
-        offers = self.offers
         for pool, waiting in tuple(offers.waiting.items()):
             while waiting or pool in offers.more:
                 worker = self._free(pool)
@@ -285,7 +287,7 @@ class Dispatcher:
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
-            worker.link.send(frames.Playbook(digest=given.playbook, text=text))
+            worker.link.send(frames.PlaybookText(digest=given.playbook, text=text))
         if execution not in worker.served:
             remember(worker.served, execution)
         expires = self._clock.monotonic() + self.lease_s
@@ -304,7 +306,7 @@ class Dispatcher:
             self._end(lease.id)
             stopped.setdefault(lease.worker.link, []).append(lease.id)
         for link, leases in stopped.items():
-            link.send(frames.Cancel(leases=leases, reason=reason))
+            link.send(frames.CancelRuns(leases=leases, reason=reason))
 
     def extend(self, row: PendingRow, further: list[Iteration], *, more: bool) -> None:
         """Send further iterations to the worker that has their chunk; one that gets it later gets them with it."""
@@ -349,7 +351,7 @@ class Dispatcher:
             self._back(worker)
         if lost:
             worker.claimed = frozenset(lost)
-            link.send(frames.Cancel(leases=lost, reason="the lease has run out"))
+            link.send(frames.CancelRuns(leases=lost, reason="the lease has run out"))
 
     def _back(self, worker: WorkerSeen) -> None:
         """Take leave of the earlier connections of a worker that is back: what it does not name never reached it."""
@@ -497,7 +499,7 @@ class Dispatcher:
                 raise
             except PetraError as error:
                 raise BreachError(f"it wants what nobody gave it: {error}") from None
-            link.send(frames.Playbook(digest=digest, text=to_yaml(program.playbook)))
+            link.send(frames.PlaybookText(digest=digest, text=to_yaml(program.playbook)))
 
     def drain(self, link: Link) -> None:
         """A worker wants nothing more."""

@@ -29,6 +29,7 @@ from petra.engine.batches import Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.committer import Committer
+from petra.engine.conditions import Conditions
 from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
 from petra.engine.decider import Decider
@@ -114,12 +115,13 @@ class Engine:
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
-        self._wakes = Wakes(store, self.clock, self.shards.mine, self.scope)
+        self._wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs = Proofs()
         self.keychains = Keychains(self.clock)
+        self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
-            unfit=self._unfit, scope=self.scope,
+            conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
         self._retention = retention
         self.logs = RunLogs(logs)
@@ -293,7 +295,7 @@ class Engine:
             known = await self.store.answer(command) if command else None
             given = known_answer(known, request) if known is not None else None
             if given is None and program is not None and self.shards.owns(execution):
-                why = await self._unfit(target or program, make(0.0))
+                why = await self._conditions.unmet(target or program, make(0.0))
                 given = Answered(execution, why) if why else None
             await self._inbox.room()
             self.check()
@@ -306,17 +308,6 @@ class Engine:
         self.scope.add(execution)
         self._inbox.push(Submission(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
-
-    async def _unfit(self, program: Program, command: c.AnyCommand) -> str:
-        """Say why an execution of a definition does not begin: its net is not sound, or a secret is not there.
-
-        A past that is taken over was proved when it began, and what it goes on with when it was asked for.
-        """
-        if isinstance(command, c.Start) and not command.allow_unsound:
-            why = await self.proofs.fault(program)
-            if why:
-                return why
-        return "; ".join(await self.keychains.missing(program))
 
     def check(self) -> None:
         """Raise a StoppedError if the engine closes or has stopped, with the reason."""

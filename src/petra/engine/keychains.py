@@ -61,7 +61,7 @@ class Keychains:
             timer = self._clock.call_later(SECRETS_S, partial(self._take, key, []))
             answer.add_done_callback(lambda _: timer.cancel())
             text = to_yaml(program.playbook)
-            link.send(frames.Playbook(digest=program.digest, text=text))
+            link.send(frames.PlaybookText(digest=program.digest, text=text))
         return answer
 
     def _take(self, key: _Question, missing: list[str]) -> None:

@@ -45,7 +45,9 @@ STRANGE_MAX = 100
 REMEMBERED_MAX = 10_000
 
 # What it keeps in memory
-ENTRIES_MAX = 5_000
+CACHE_BYTES = 768 * 1024 * 1024
+RESTING_BYTES = 64 * 1024 * 1024
+ENTRY_BYTES = 10 * 1024
 PROGRAMS_MAX = 500
 READ_BATCH = 5_000
 WARM_MAX = 250
@@ -157,10 +159,19 @@ LIMITS = (
     Limit("SHARED_MAX", SHARED_MAX, "versions", "the one unused for longest is encoded anew"),
     Limit("SENT_MAX", SENT_MAX, "versions", "the one unused for longest is sent again"),
     Limit(
-        "ENTRIES_MAX",
-        ENTRIES_MAX,
-        "executions",
-        "the one that was idle for longest leaves memory; it is read from the store when it is needed",
+        "CACHE_BYTES",
+        CACHE_BYTES,
+        "bytes",
+        "of the executions with work on its way, the one idle for longest leaves memory; it is read from the store when needed",
+    ),
+    Limit(
+        "RESTING_BYTES",
+        RESTING_BYTES,
+        "bytes",
+        "of the executions that rest or have ended, the one idle for longest leaves memory",
+    ),
+    Limit(
+        "ENTRY_BYTES", ENTRY_BYTES, "bytes", "what an execution is reckoned with beside its records"
     ),
     Limit("PROGRAMS_MAX", PROGRAMS_MAX, "playbooks", "the oldest one is compiled anew when needed"),
     Limit("READ_BATCH", READ_BATCH, "records", "the rest of a log is read in further pieces"),

@@ -17,7 +17,7 @@ import msgspec
 
 from petra.engine.limits import FRAME_BYTES, SENT_MAX, SHARED_MAX, SHARED_MIN
 from petra.values import fits
-from petra.wire import Assignment, Error, Iteration, Report, frames
+from petra.wire import Assignment, Error, Iteration, IterationReport, Report, frames
 
 _NAMES: Final = ("workload", "ctx")
 _encode = msgspec.msgpack.Encoder().encode
@@ -33,7 +33,7 @@ class _Version(msgspec.Struct, frozen=True):
     size: int
 
 
-class Sent:
+class SentValues:
     """What a worker was sent over one connection; the oldest is forgotten, and sent again when it is needed."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Parcels:
         self._versions: OrderedDict[int, _Version] = OrderedDict()
         self._out: dict[str, list[_Version]] = {}
 
-    def lean(self, given: Assignment, sent: Sent) -> tuple[Assignment, list[frames.Shared]]:
+    def lean(self, given: Assignment, sent: SentValues) -> tuple[Assignment, list[frames.Shared]]:
         """Return an assignment without what is sent by itself, and what has to be sent before it."""
         scope = given.scope
         found = [
@@ -156,5 +156,5 @@ def unfit(given: Assignment, size: int) -> frames.RunReport:
     return msgspec.structs.replace(made, iterations=_each(given.iterations, report))
 
 
-def _each(iterations: list[Iteration], report: Report) -> list[frames.IterationReport]:
-    return [frames.IterationReport(path=one.path, report=report) for one in iterations]
+def _each(iterations: list[Iteration], report: Report) -> list[IterationReport]:
+    return [IterationReport(path=one.path, report=report) for one in iterations]

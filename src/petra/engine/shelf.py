@@ -38,7 +38,7 @@ from petra.references import NeededError, read_reference, walk
 _log = logging.getLogger(__name__)
 
 
-class Shelf:
+class SharedShelf:
     """Objects that were read or made lately, for all executions."""
 
     def __init__(self, store: str, most: int = SHELF_BYTES) -> None:
@@ -76,7 +76,7 @@ class Shelf:
 class Brought:
     """What was brought for one command that waits to be decided, before the shelf."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SharedShelf) -> None:
         self.store = shelf.store
         self._shelf = shelf
         self._found: dict[str, Any] = {}
@@ -164,7 +164,7 @@ class Porter:
         self._clock = clock
         self._life = life
         self._inbox = inbox
-        self.shelf = Shelf(objects.name) if objects is not None else None
+        self.shelf = SharedShelf(objects.name) if objects is not None else None
         self.held: dict[str, list[Submission]] = {}
         """By execution: what waits for an object, or behind what does."""
         self._rested = asyncio.Event()

@@ -75,14 +75,11 @@ def of_report(
                 delivery=delivery,
             )
         if given.chunk:
-            reports = [
-                c.IterationReport(path=one.path, report=one.report) for one in given.iterations
-            ]
             return c.ChunkReport(
                 now=now,
                 run=given.run,
                 chunk=given.chunk,
-                reports=reports,
+                reports=given.iterations,
                 delivery=delivery,
                 more=given.more,
                 gathered=given.report,

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator
 
 from petra.clock import Clock, doze
 from petra.engine.limits import AGAIN_S, DUE_MAX, NEAR_S, POLL_S
 from petra.engine.scope import Scope
+from petra.engine.shards import Shards
 from petra.store.base import READ_LIMIT, Store
 from petra.store.rows import WakeUp
 
@@ -27,13 +28,13 @@ class Wakes:
         self,
         store: Store,
         clock: Clock,
-        mine: Callable[[], Collection[int] | None],
+        shards: Shards,
         scope: Scope | None = None,
     ) -> None:
         self._scope = scope or Scope()
         self._store = store
         self._clock = clock
-        self._mine = mine
+        self._shards = shards
         self._due: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
         self._woken = asyncio.Event()
@@ -98,9 +99,9 @@ class Wakes:
 
     async def _due_rows(self, until: float) -> list[WakeUp]:
         if self._scope.is_whole:
-            return await self._store.due(until, shards=self._mine(), limit=DUE_MAX)
+            return await self._store.due(until, shards=self._shards.mine(), limit=DUE_MAX)
         # those that are left alone stay due, and must not hide ours
-        rows = await self._store.due(until, shards=self._mine(), limit=READ_LIMIT)
+        rows = await self._store.due(until, shards=self._shards.mine(), limit=READ_LIMIT)
         return [row for row in rows if self._scope.holds(row.execution)][:DUE_MAX]
 
     async def _wait(self) -> None:

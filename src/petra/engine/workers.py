@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import msgspec
 
 from petra.engine.limits import REMEMBERED_MAX
-from petra.engine.parcels import Sent
+from petra.engine.parcels import SentValues
 from petra.kernel import Program
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
@@ -66,7 +66,7 @@ class WorkerSeen:
     pool: str
     credit: int
     playbooks: set[tuple[str, str]] = field(default_factory=set)
-    shared: Sent = field(default_factory=Sent)
+    shared: SentValues = field(default_factory=SentValues)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
     session: str = ""

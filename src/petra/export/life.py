@@ -6,6 +6,7 @@ Rule 2: a step run has three moments: its token was there, it started, it ended.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -124,15 +125,47 @@ class Branches:
         return self._of.get(holder, ())
 
 
+class Tries:
+    """How often the tasks of each run were tried, noop apart: in iterations and on the server too."""
+
+    def __init__(self) -> None:
+        self._of: Counter[str] = Counter()
+
+    def take(self, event: e.AnyEvent) -> None:
+        """Follow one event."""
+        match event:
+            case e.StepEnded():
+                self._count(event.run, event)
+            case e.IterationsEnded():
+                for one in event.ended:
+                    self._count(event.run, one)
+            case e.AttemptEnded():
+                self._of[event.run] += not event.attempt.noop
+            case _:
+                pass
+
+    def _count(self, run: str, ended: e.StepEnded | e.Iterated) -> None:
+        self._of[run] += sum(1 for attempt in ended.attempts if not attempt.noop)
+        if ended.left_out is not None:
+            self._of[run] += ended.left_out.count
+
+    def of(self, run: str) -> int:
+        """Return the tries of a run so far."""
+        return self._of[run]
+
+
 def step_runs(log: ExportedLog) -> list[ExportedRun]:
     """Return the step runs of an execution, in the order in which they started."""
     kinds = {step.step: _kind(step.tool) for step in log.playbook.workflow}
     runs: dict[str, ExportedRun] = {}
     since: dict[str, float] = {}
-    branches = Branches()
+    branches, tries = Branches(), Tries()
+    people: dict[str, str] = {}
     for moment in life(log.records):
         event = moment.event
         branches.take(event)
+        tries.take(event)
+        people.update((item.id, getattr(event, "run", "")) for item in offered(event))
         for token in produced(event):
             since[token.id] = moment.at
         match event:
@@ -147,12 +180,13 @@ def step_runs(log: ExportedLog) -> list[ExportedRun]:
                 )  # fmt: skip
             case e.StepEnded():
                 _end(runs, event, moment)
+                runs[event.run or f"failed-{moment.seq}"].tries = tries.of(event.run)
+            case e.ItemChanged(act="complete") if people.get(event.item) in runs:
+                _answered(runs[people[event.item]], event.actor)
             case e.Withdrawn():
-                for run in event.runs:
-                    if run in runs:
-                        runs[run].ended, runs[run].status = moment.at, "withdrawn"
-            case e.RunReturned() if event.run in runs:
-                runs[event.run].ended, runs[event.run].status = moment.at, "withdrawn"
+                _withdraw(runs, event.runs, moment.at)
+            case e.RunReturned():
+                _withdraw(runs, [event.run], moment.at)
             case e.RunRedelivered() if event.run in runs:
                 runs[event.run].deliveries += 1
             case _:
@@ -168,14 +202,25 @@ def _end(runs: dict[str, ExportedRun], event: e.StepEnded, moment: Moment) -> No
         )
     run.ended = moment.at
     run.status = "failed" if isinstance(event, e.StepFailed) else "done"
-    run.resource = event.actor
-    run.tries = sum(1 for attempt in event.attempts if not attempt.noop)
+    run.resource = event.actor or run.resource
     if event.counts is not None:
         run.iterations = event.counts.get("total")
         run.iterations_failed = event.counts.get("failed")
     if event.error is not None:
         run.error, run.message = event.error.kind, event.error.message
     run.result = event.result
+
+
+def _withdraw(runs: dict[str, ExportedRun], withdrawn: Iterable[str], at: float) -> None:
+    for run in withdrawn:
+        if run in runs:
+            runs[run].ended, runs[run].status = at, "withdrawn"
+
+
+def _answered(run: ExportedRun, actor: str) -> None:
+    """Add somebody to those who did it; of a loop over people there are several."""
+    known = run.resource.split(", ") if run.resource else []
+    run.resource = ", ".join(dict.fromkeys([*known, actor]))
 
 
 def _kind(tool: Iterable[Any]) -> str:

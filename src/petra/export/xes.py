@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from petra.export.life import ExportedLog, life, moment, offered
+from petra.export.life import ExportedLog, Tries, life, moment, offered
 from petra.kernel import events as e
 
 Attribute = str | int | float | bool
@@ -67,9 +67,11 @@ class _Activities:
     run_of: dict[str, str] = field(default_factory=dict)
     iterated: set[str] = field(default_factory=set)
     """Work items of iterations: their ends are told one by one, since the step's end names nobody."""
+    tries: Tries = field(default_factory=Tries)
 
     def of(self, event: e.AnyEvent) -> Iterator[_Told]:
         """Yield the name of an activity, the word of its lifecycle, and more."""
+        self.tries.take(event)
         for item in offered(event):
             self.run_of[item.id] = getattr(event, "run", "")
             if getattr(event, "chunk", ""):
@@ -80,7 +82,7 @@ class _Activities:
                 word = "schedule" if offered(event) else "start"
                 yield event.step, word, {"concept:instance": event.run}
             case e.StepEnded():
-                yield _ended(event)
+                yield _ended(event, self.tries.of(event.run))
             case e.Withdrawn():
                 for run in event.runs:
                     if run in self.step_of:
@@ -102,7 +104,7 @@ class _Activities:
             yield self.step_of[run], word, more
 
 
-def _ended(event: e.StepEnded) -> _Told:
+def _ended(event: e.StepEnded, tries: int) -> _Told:
     word = "ate_abort" if isinstance(event, e.StepFailed) else "complete"
     return (
         event.step,
@@ -110,7 +112,7 @@ def _ended(event: e.StepEnded) -> _Told:
         {
             "concept:instance": event.run,
             "org:resource": event.actor,
-            "petra:attempts": sum(1 for one in event.attempts if not one.noop),
+            "petra:attempts": tries,
             "petra:error": event.error.message if event.error is not None else None,
             "petra:action": _action(event.result) if event.actor else None,
         },

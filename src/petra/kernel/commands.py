@@ -9,7 +9,7 @@ import msgspec
 from petra.kernel.events import AnyEvent
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
-from petra.wire import Error, Report
+from petra.wire import Error, IterationReport, Report
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -86,13 +86,6 @@ class StepReport(Command, frozen=True, tag="report"):
     run: str
     report: Report
     delivery: int = 1
-
-
-class IterationReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one iteration came to."""
-
-    path: tuple[int, ...]
-    report: Report
 
 
 class ChunkReport(Command, frozen=True, tag="report.chunk"):

@@ -15,7 +15,7 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel.human import ANY_ROLE, SYSTEM
 from petra.kernel.state import Chunk, State, StepRun
-from petra.wire import Error, Report
+from petra.wire import Error, IterationReport, Report
 
 AHEAD_MAX = 200
 """So many records after the first one of a decision are searched for its input."""
@@ -176,7 +176,7 @@ def _iterations(
         if at != now or not isinstance(one, e.IterationsEnded) or one.chunk != event.chunk:
             return
         ended += one.ended
-        reports = [c.IterationReport(path=done.path, report=next(_reports(done))) for done in ended]
+        reports = [IterationReport(path=done.path, report=next(_reports(done))) for done in ended]
         for more in (True, False):
             yield c.ChunkReport(
                 now=now, run=run.id, chunk=chunk.id, reports=reports, delivery=chunk.delivery, more=more

@@ -72,7 +72,7 @@ class CutNeededError(NeededError):
     """A long list is to be cut into pieces, each an object of its own."""
 
 
-class Plain(Followed):
+class PlainShelf(Followed):
     """A shelf that keeps everything: for executions that live in one process and not for long."""
 
     store = "memory"
@@ -88,7 +88,7 @@ class Plain(Followed):
         return len(self._objects)
 
 
-class Recalled(Plain):
+class Recalled(PlainShelf):
     """A shelf for decisions that are made again.
 
     Which large lists were at hand then is not recorded: either none (``near`` is False) or all of them are.

@@ -58,12 +58,13 @@ def net_svg(net: Net) -> str:
         picture.nodes[f"p:{name}"] = Node("place", label, tokens=net.initial.get(name, 0))
     for name, one in net.transitions.items():
         picture.nodes[f"t:{name}"] = Node("bar", one.label or name)
-        for source, target, label, dashed in _net_edges(one, net):
+        for source, target, label, dashed in net_edges(one, net):
             picture.edges.append(Edge(source, target, label, dashed=dashed))
     return write_svg(picture)
 
 
-def _net_edges(one: Transition, net: Net) -> Iterator[tuple[str, str, str, bool]]:
+def net_edges(one: Transition, net: Net) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield the lines of a transition: from, to, what is written on it, whether it is dashed."""
     name = f"t:{one.name}"
     for place, weight in one.inputs.items():
         yield f"p:{place}", name, str(weight) if weight > 1 else "", False
@@ -94,7 +95,7 @@ def net_mermaid(net: Net) -> str:
         for name, one in net.transitions.items()
     )
     for one in net.transitions.values():
-        for source, target, label, dashed in _net_edges(one, net):
+        for source, target, label, dashed in net_edges(one, net):
             arrow = "-.->" if dashed else "-->"
             said = f'|"{_mermaid(label)}"|' if label else ""
             lines.append(f"  {ids[source]} {arrow}{said} {ids[target]}")
@@ -116,7 +117,7 @@ def net_dot(net: Net) -> str:
         for name, one in net.transitions.items()
     )
     for one in net.transitions.values():
-        for source, target, label, dashed in _net_edges(one, net):
+        for source, target, label, dashed in net_edges(one, net):
             marks = [f"label={_quoted(label)}"] if label else []
             marks += ["style=dashed"] if dashed else []
             said = f" [{' '.join(marks)}]" if marks else ""

@@ -2,7 +2,7 @@
 
 | written | becomes |
 |---|---|
-| ``{tool: postgres, command: …}``, ``{postgres: {command: …}}`` | a task of that kind; its ``args.data`` is the result |
+| ``{tool: postgres, command: …}``, ``{postgres: {command: …}}``, ``{tool: {kind: postgres, …}}`` | a task of that kind; its ``args.data`` is the result |
 | ``{postgres: {table: users, mode: upsert, key: id}}`` | a ``transfer`` of the result, or of ``data``, into the table |
 """
 
@@ -46,6 +46,8 @@ def sink_task(item: Tree, stored: Tree, mark: Mark, notes: Notes, *, like: AnyMa
 
 
 def _with_kind(sink: AnyMap | None, mark: Mark, *, like: AnyMap) -> AnyMap | None:
+    if sink is not None and len(sink) == 1 and (whole := as_map(sink.get("tool"))) is not None:
+        sink = whole
     if sink is not None and "kind" not in sink and "tool" in sink:
         rename(sink, "tool", "kind")
     if sink is not None and "kind" not in sink and len(sink) == 1:

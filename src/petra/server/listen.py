@@ -72,9 +72,11 @@ async def serving(
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.up.wait()
+        service.operations.look_after()
         yield Address(reach.url(port, certified()))
     finally:
         service.closing.set()
+        await service.operations.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task

@@ -1,24 +1,28 @@
 """Work that takes long, beside the engine's loop: checking, proving, testing, exporting. Bounded, with a queue that ends.
 
-A process does it, not a thread: Python runs one thread at a time, and the engine's has to go on.
+A process does what takes seconds: Python runs one thread at a time, and the engine's has to go on. What takes moments, and
+much data, such as folding a log, is done by a few threads.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TypeVar
 
 from petra.server.problems import ProblemError
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 WAITING_MAX = 16
 """So many pieces of work may wait; whoever comes then is told to come again."""
 LIMIT_S = 60.0
+THREADS = 2
+THREADS_WAITING_MAX = 64
 
 
 class LongWork:
@@ -28,9 +32,27 @@ class LongWork:
         self._most = waiting_max
         self._waiting = 0
         self._pool: ProcessPoolExecutor | None = None
+        self._threads: ThreadPoolExecutor | None = None
+        self._threaded = 0
 
-    async def do(self, work: Callable[[str], T], text: str) -> T:
-        """Have something worked out of a text; what comes of it is plain data.
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Have something done by one of a few threads.
+
+        Raises:
+            ProblemError: too much waits already.
+        """
+        if self._threaded >= THREADS_WAITING_MAX:
+            raise ProblemError("busy", f"{self._threaded} pieces of work wait already")
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="petra-long-work")
+        self._threaded += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._threaded -= 1
+
+    async def do(self, work: Callable[[A], T], given: A) -> T:
+        """Have something worked out of a text, or of other plain data; what comes of it is plain data.
 
         Raises:
             ProblemError: too much waits already, it takes too long, or it killed its process.
@@ -40,7 +62,7 @@ class LongWork:
         self._waiting += 1
         try:
             async with asyncio.timeout(LIMIT_S):
-                future = self._started().submit(work, text)
+                future = self._started().submit(work, given)
                 return await asyncio.wrap_future(future)
         except TimeoutError:
             self._drop()
@@ -54,8 +76,10 @@ class LongWork:
             self._waiting -= 1
 
     def close(self) -> None:
-        """End the process."""
+        """End the process and the threads."""
         self._drop()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:

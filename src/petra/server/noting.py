@@ -19,7 +19,10 @@ from petra.server.identity import SAFE
 STRANGERS: Final = 60
 MINUTE_S: Final = 60.0
 PATH_MAX: Final = 500
-_READS: Final = ("/check", "/migrate", "/audit/verify")
+_READS: Final = (
+    "/check", "/migrate", "/audit/verify", "/tests", "/simulate", "/complete", "/hover", "/eval", "/verify",
+    "/schedules/preview",
+)  # fmt: skip
 """Calls that only look at what they are sent."""
 _OBJECTS: Final = "/objects/"
 """Where workers store results of runs that they have: the log says what came of those."""

@@ -11,10 +11,13 @@ from litestar.di import NamedDependency
 from petra.accounts import Audit, Register
 from petra.clock import Clock
 from petra.desk import Desk, Principal
+from petra.desk.moments import Moments
+from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.identity import Identity
 from petra.server.line import Line
 from petra.server.long_work import LongWork
+from petra.server.operations import Operations
 from petra.server.texts import Texts
 
 API: str = "/api/v1"
@@ -36,12 +39,19 @@ class Service:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it takes no more requests: streams say goodbye."""
     texts: Texts = field(init=False)
+    stories: Stories = field(init=False)
+    moments: Moments = field(init=False)
     audit: Audit = field(init=False)
+    operations: Operations = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
         self.texts = Texts(self.long_work)
         self.audit = Audit(self.engine.store.accounts, self.clock)
+        store = self.engine.store
+        self.operations = Operations(self.desk, self.register)
+        self.stories = Stories(store, self.long_work.aside)
+        self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property
     def register(self) -> Register:

@@ -62,7 +62,7 @@ class Lost(Row, frozen=True):
         return f"records {first} to {last} had been stored, and are lost"
 
 
-class Line(msgspec.Struct, omit_defaults=True, frozen=True):
+class AnchorLine(msgspec.Struct, omit_defaults=True, frozen=True):
     """One line: heads that a commit made, executions that are going to be deleted, losses that were accepted."""
 
     heads: list[Head] = []
@@ -70,7 +70,7 @@ class Line(msgspec.Struct, omit_defaults=True, frozen=True):
     accepted: list[Lost] = []
 
 
-_decode = msgspec.json.Decoder(Line).decode
+_decode = msgspec.json.Decoder(AnchorLine).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -108,7 +108,7 @@ def read_anchor(path: Path) -> Held:
     return held
 
 
-def _line(raw: bytes) -> Line | None:
+def _line(raw: bytes) -> AnchorLine | None:
     mark, _, body = raw.partition(b" ")
     if mark != b"%08x" % zlib.crc32(body):
         return None
@@ -118,7 +118,7 @@ def _line(raw: bytes) -> Line | None:
         return None
 
 
-def _written(line: Line) -> bytes:
+def _written(line: AnchorLine) -> bytes:
     body = _encode(line)
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
@@ -140,7 +140,7 @@ class Anchor:
     def append(self, heads: Sequence[Head]) -> None:
         """Say where logs stand; call it when that is durable."""
         self._last = heads
-        self._late += _written(Line(heads=list(heads)))
+        self._late += _written(AnchorLine(heads=list(heads)))
         try:
             self._write()
         except OSError as error:
@@ -157,7 +157,7 @@ class Anchor:
             OSError: it could not be said, so they must stay.
         """
         gone = list(executions)
-        self._late += _written(Line(gone=gone))
+        self._late += _written(AnchorLine(gone=gone))
         self._last = [head for head in self._last if head[0] not in gone]
         self._write()
         os.fsync(self._file)
@@ -175,12 +175,12 @@ class Anchor:
         """Forget all but the last line, if there are many: the database file itself holds everything."""
         if self._end <= ANCHOR_BYTES_MIN:
             return
-        self._replace(Line(heads=list(self._last), accepted=self._accepted))
+        self._replace(AnchorLine(heads=list(self._last), accepted=self._accepted))
 
     def shrink(self) -> None:
         """Keep the latest head of each execution, of the latest executions."""
         heads = list(read_anchor(self.path).heads.values())[-ANCHOR_HEADS_MAX:]
-        self._replace(Line(heads=heads, accepted=self._accepted))
+        self._replace(AnchorLine(heads=heads, accepted=self._accepted))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -194,7 +194,7 @@ class Anchor:
             self._late = self._late[done:]
             self.is_synced = False
 
-    def _replace(self, line: Line) -> None:
+    def _replace(self, line: AnchorLine) -> None:
         """Put a file with one line in the place of ours; the old one stays as long as that fails."""
         try:
             replace_anchor(self.path, line)
@@ -208,7 +208,7 @@ class Anchor:
         self.is_synced = True
 
 
-def replace_anchor(path: Path, line: Line) -> None:
+def replace_anchor(path: Path, line: AnchorLine) -> None:
     """Write an anchor of one line, whole or not at all."""
     beside = path.with_name(path.name + ".new")
     file = open_file(beside, os.O_WRONLY | os.O_TRUNC)

@@ -14,14 +14,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from petra.namespaces import DEFAULT
 from petra.store.accounts import Accounts
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -41,6 +41,7 @@ from petra.store.rows import (
 
 PAGE = 100
 READ_LIMIT = 10_000
+CountedBy = Literal["status", "playbook", "hour"]
 
 
 class Fate(enum.Enum):
@@ -135,8 +136,16 @@ class Store(Protocol):
     ) -> list[StoredExecution]:
         """List executions that have not ended, by id, beginning behind ``after``."""
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
-        """Return the latest snapshot, or None."""
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by status, by playbook, or by the hour they started in and status, in order of the key.
+
+        The key of an hour is its first second since 1970.
+        """
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
+        """Return the latest snapshot, or None; with ``upto`` the latest of a version that is not behind that."""
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -145,9 +154,6 @@ class Store(Protocol):
 
         Reading claims nothing: the batch that ticks the execution moves or removes its wake-up.
         """
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
 
     async def pending(
         self,
@@ -203,12 +209,6 @@ class Store(Protocol):
         self, path: str, *, limit: int = PAGE, namespace: str = DEFAULT
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials, sorted."""
 
     async def claim_shards(
         self, holder: str, shards: Collection[int], *, lease_s: float

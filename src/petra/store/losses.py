@@ -14,7 +14,15 @@ import apsw
 import msgspec
 
 from petra.private import FILE
-from petra.store.anchor import HASH_BYTES, Head, Line, Lost, head_of, read_anchor, replace_anchor
+from petra.store.anchor import (
+    HASH_BYTES,
+    AnchorLine,
+    Head,
+    Lost,
+    head_of,
+    read_anchor,
+    replace_anchor,
+)
 from petra.store.queries import load_queries
 from petra.store.sqlite_write import SEQ_BITS
 
@@ -73,7 +81,9 @@ def accept(connection: apsw.Connection, path: Path, found: Sequence[Lost]) -> No
     accepted = [msgspec.structs.replace(one, at=now) for one in found]
     replace_anchor(
         anchor,
-        Line(heads=_heads(connection, found), accepted=[*read_anchor(anchor).accepted, *accepted]),
+        AnchorLine(
+            heads=_heads(connection, found), accepted=[*read_anchor(anchor).accepted, *accepted]
+        ),
     )
 
 

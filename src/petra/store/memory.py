@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from msgspec import UNSET
 
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
-from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed
+from petra.store.base import PAGE, READ_LIMIT, ChangeFate, Committed, CountedBy
 from petra.store.judge import (
     NOTHING,
     Head,
@@ -37,7 +38,7 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     ExecutionRow,
     Expired,
@@ -65,7 +66,7 @@ class _Stream:
         self.row = row
         self.records: list[RecordRow] = []
         self.wake: float | None = None
-        self.snapshot: Snapshot | None = None
+        self.snapshots: dict[int, Snapshot] = {}
         self.items: dict[str, WorkItemRow] = {}
         self.pending: dict[tuple[str, str], Pending] = {}
         self.leases: dict[tuple[str, str], tuple[int, str]] = {}
@@ -93,7 +94,6 @@ class MemoryStore:
         self._streams: dict[str, _Stream] = {}
         self._answers: dict[str, Answer] = {}
         self._playbooks: dict[tuple[str, str], PlaybookRow] = {}
-        self._credentials: dict[str, Credential] = {}
         self._shards: dict[int, tuple[str, int, float]] = {}
         self._orphans: set[str] = set()
         self._letters: dict[str, Letter] = {}
@@ -111,11 +111,6 @@ class MemoryStore:
         answers, refused, new = judge_answers(batch.answers, self._answers)
         self._answers.update({answer.command: answer for answer in new})
         stale = self._shelve(batch.playbooks)
-        for credential in batch.credentials:
-            if credential.body is None:
-                self._credentials.pop(credential.name, None)
-            else:
-                self._credentials[credential.name] = credential
         self._post(batch.letters, batch.taken)
         for notice in batch.notices:
             for heard in tuple(self._listeners):
@@ -168,7 +163,7 @@ class MemoryStore:
             stream.pending.pop(key, None)
         stream.pending.update({(row.run, row.chunk): row for row in change.assigned})
         if change.snapshot is not None:
-            stream.snapshot = change.snapshot
+            stream.snapshots[change.snapshot.version] = change.snapshot
         stream.objects.update(change.objects)
         self._orphans.difference_update(change.objects)
         for answer in change.answers:
@@ -213,8 +208,10 @@ class MemoryStore:
         """List executions, latest start first."""
         behind = read_cursor(cursor, tuple[float, str]) if cursor is not None else None
         rows = [s.stored() for s in self._streams.values() if _is_wanted(s.row, wanted)]
-        rows.sort(key=_place, reverse=True)
-        if behind is not None:
+        rows.sort(key=_place, reverse=not wanted.oldest_first)
+        if behind is not None and wanted.oldest_first:
+            rows = [row for row in rows if _place(row) > behind]
+        elif behind is not None:
             rows = [row for row in rows if _place(row) < behind]
         more = len(rows) > limit
         rows = rows[:limit]
@@ -229,10 +226,23 @@ class MemoryStore:
         )
         return sorted(found, key=lambda stored: stored.row.id)[:limit]
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        rows = [s.row for s in self._streams.values() if _is_wanted(s.row, wanted)]
+        found = Counter(_counted_as(row, by) for row in rows)
+        return [
+            ExecutionCount(key=str(key), count=count, status=status)
+            for (key, status), count in sorted(found.items())
+        ]
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
         stream = self._streams.get(execution)
-        return None if stream is None else stream.snapshot
+        found = stream.snapshots if stream is not None else {}
+        fit = [version for version in found if upto is None or version <= upto]
+        return found[max(fit)] if fit else None
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
@@ -240,10 +250,6 @@ class MemoryStore:
         """List wake-ups that are due."""
         found = [row for row in self._wake_ups(shards) if row.due <= until]
         return sorted(found, key=lambda row: (row.due, row.execution))[:limit]
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        return min((row.due for row in self._wake_ups(shards)), default=None)
 
     async def pending(
         self,
@@ -347,14 +353,6 @@ class MemoryStore:
 
     def _applied(self, namespace: str) -> list[PlaybookRow]:
         return [p for p in self._playbooks.values() if p.applied and p.namespace == namespace]
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        return self._credentials.get(name)
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return sorted(self._credentials)
 
     # Shards
 
@@ -519,6 +517,7 @@ def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         wanted.namespace in (None, row.namespace)
         and (not wanted.statuses or row.status in wanted.statuses)
         and (wanted.playbook is None or row.playbook == wanted.playbook)
+        and (wanted.digest is None or row.digest == wanted.digest)
         and (wanted.parent is None or row.parent == wanted.parent)
         and (wanted.since is None or row.started >= wanted.since)
         and (wanted.until is None or row.started < wanted.until)
@@ -526,6 +525,12 @@ def _is_wanted(row: ExecutionRow, wanted: ExecutionFilter) -> bool:
         and all(row.labels.get(key) == value for key, value in wanted.labels)
         and wanted.text.casefold() in search_text(row)
     )
+
+
+def _counted_as(row: ExecutionRow, by: CountedBy) -> tuple[str | int, str]:
+    if by == "hour":
+        return int(row.started // 3600) * 3600, row.status
+    return (row.status if by == "status" else row.playbook), ""
 
 
 def _is_offered(item: WorkItemRow, wanted: WorkItemFilter) -> bool:

@@ -23,7 +23,7 @@ import msgspec
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT
 from petra.store import postgres_write as writing
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.columns import execution_of
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.judge import behind, check_batch, read_cursor, seeks, write_cursor
@@ -33,7 +33,7 @@ from petra.store.queries import load_migrations, load_queries, missing_migration
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -338,24 +338,11 @@ class PostgresStore:
     ) -> Page[StoredExecution]:
         """List executions, latest start first."""
         started, name = (None, None) if cursor is None else read_cursor(cursor, tuple[float, str])
-        labels = dict(wanted.labels)
-        if any(labels[key] != value for key, value in wanted.labels):
-            return Page(rows=())  # a label has one value
-        found = await self._fetch(
-            "executions",
-            list(wanted.statuses) or None,
-            wanted.playbook,
-            wanted.parent,
-            wanted.text.casefold() or None,
-            wanted.since,
-            wanted.until,
-            wanted.ended_until,
-            msgspec.json.encode(labels).decode() if labels else None,
-            started,
-            name,
-            limit + 1,
-            wanted.namespace,
-        )
+        narrowed = _narrowed(wanted)
+        if narrowed is None:
+            return Page(rows=())
+        query = "executions_upwards" if wanted.oldest_first else "executions"
+        found = await self._fetch(query, *narrowed, started, name, limit + 1)
         rows = [execution_of(row) for row in found]
         last = rows[limit - 1].row if len(rows) > limit else None
         return Page(
@@ -371,9 +358,19 @@ class PostgresStore:
             execution_of(row) for row in await self._fetch("live", after, _shards(shards), limit)
         ]
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        narrowed = _narrowed(wanted)
+        if narrowed is None:
+            return []
+        rows = await self._fetch(f"count_executions_{by}", *narrowed)
+        return [ExecutionCount(key=str(row[0]), count=row[2], status=row[1]) for row in rows]
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        row = await self._one("snapshot", execution)
+        row = await self._one("snapshot", execution, upto)
         return None if row is None else Snapshot(version=row[0], body=row[1])
 
     async def due(
@@ -382,11 +379,6 @@ class PostgresStore:
         """List wake-ups that are due."""
         rows = await self._fetch("due", until, _shards(shards), limit)
         return [WakeUp(execution=name, due=due) for name, due in rows]
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        row = await self._one("next_due", _shards(shards))
-        return None if row is None else row[0]
 
     async def pending(
         self,
@@ -472,15 +464,6 @@ class PostgresStore:
         rows = await self._fetch("playbook_versions", path, limit, namespace)
         return [_playbook(row) for row in rows]
 
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        row = await self._one("credential", name)
-        return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return [row[0] for row in await self._fetch("credentials")]
-
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""
         return bool((await self._fetch("refers_to", prefix, behind(prefix)))[0][0])
@@ -565,6 +548,18 @@ def _playbook(row: Sequence[Any]) -> PlaybookRow:
     return PlaybookRow(
         digest=row[0], name=row[1], path=row[2], version=row[3], source=row[4], applied=row[5],
         namespace=row[6],
+    )  # fmt: skip
+
+
+def _narrowed(wanted: ExecutionFilter) -> tuple[object, ...] | None:
+    """Return the values of a filter as queries take them; None where nothing can fit: a label has one value."""
+    labels = dict(wanted.labels)
+    if any(labels[key] != value for key, value in wanted.labels):
+        return None
+    return (
+        list(wanted.statuses) or None, wanted.playbook, wanted.parent, wanted.text.casefold() or None, wanted.since,
+        wanted.until, wanted.ended_until, msgspec.json.encode(labels).decode() if labels else None, wanted.digest,
+        wanted.namespace,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 _SQL = load_queries("postgres")
 
 
-class Write(Protocol):
+class Writing(Protocol):
     """How a store runs something on a connection, in a transaction; again where another one was quicker."""
 
     def __call__(self, work: Callable[[Any], Awaitable[T]], /) -> Awaitable[T]:
@@ -29,7 +29,7 @@ class Fetch(Protocol):
 class PostgresAccounts:
     """See ``petra.store.accounts``."""
 
-    def __init__(self, fetch: Fetch, write: Write) -> None:
+    def __init__(self, fetch: Fetch, write: Writing) -> None:
         self._fetch = fetch
         self._write = write
 

@@ -31,7 +31,6 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
     ExecutionRow,
     PlaybookRow,
     WorkItemRow,
@@ -111,7 +110,6 @@ class BatchWriter:
             if self._rows[name]:
                 await self._connection.execute(_SQL[name], *_transposed(self._rows[name]))
         stale = await self._playbooks(batch.playbooks)
-        await self._credentials(batch.credentials)
         return Committed(outcomes=tuple(outcomes), answers=answers, refused=refused, stale=stale)
 
     async def _lock(self, batch: Batch) -> Mapping[int, int]:
@@ -249,13 +247,6 @@ class BatchWriter:
             await execute(_SQL["delete_catalogued"], p.namespace, p.digest)
         place = (p.namespace, p.digest, p.name, p.path, p.version, p.applied)
         await execute(_SQL["insert_catalogued"], *place)
-
-    async def _credentials(self, credentials: Iterable[Credential]) -> None:
-        for c in credentials:
-            if c.body is None:
-                await self._connection.execute(_SQL["delete_credential"], c.name)
-            else:
-                await self._connection.execute(_SQL["set_credential"], c.name, c.body, c.updated)
 
 
 async def expire_streams(

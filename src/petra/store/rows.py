@@ -163,14 +163,6 @@ class PlaybookRow(Row, frozen=True):
     namespace: str = DEFAULT
 
 
-class Credential(Row, frozen=True):
-    """A secret that was encrypted before it came here; ``body=None`` deletes it."""
-
-    name: str
-    body: bytes | None
-    updated: float
-
-
 class Change(Row, frozen=True):
     """What a batch does to one execution: all of it, or none.
 
@@ -213,7 +205,6 @@ class Batch(Row, frozen=True):
     epochs: Mapping[int, int] | None = None
     answers: tuple[Answer, ...] = ()
     playbooks: tuple[PlaybookRow, ...] = ()
-    credentials: tuple[Credential, ...] = ()
     letters: tuple[Letter, ...] = ()
     taken: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -241,8 +232,19 @@ class ExecutionFilter(Row, frozen=True):
     until: float | None = None
     ended_until: float | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    digest: str | None = None
+    oldest_first: bool = False
+    """The order of the list: by their start, the latest first unless this is said."""
     namespace: str | None = None
     """None: of all namespaces, for who looks after the store itself."""
+
+
+class ExecutionCount(Row, frozen=True):
+    """How many executions there are of a kind: of a status, of a playbook, or of a status that started in an hour."""
+
+    key: str
+    count: int
+    status: str = ""
 
 
 class WorkItemFilter(Row, frozen=True):

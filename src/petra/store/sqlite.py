@@ -26,7 +26,7 @@ from petra.store import sqlite_read as reading
 from petra.store import sqlite_schema as schema
 from petra.store import sqlite_write as writing
 from petra.store.anchor import ANCHOR_SYNC_S, Anchor, Head, Lost, read_anchor
-from petra.store.base import PAGE, READ_LIMIT, Committed
+from petra.store.base import PAGE, READ_LIMIT, Committed, CountedBy
 from petra.store.errors import (
     BrokenError,
     FullError,
@@ -41,7 +41,7 @@ from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
     Batch,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Expired,
     Letter,
@@ -130,7 +130,9 @@ class SqliteStore:
                 raise UsageError(f"there is no store at {self.path}")
             connection = self._reader()
             if schema.missing(connection):
-                raise SchemaError(f"{self.path} has an older schema; open it for writing once")
+                raise SchemaError(
+                    f"{self.path} has an older schema; 'petra db migrate' brings it up to date"
+                )
             return
         make_folder(self.path.parent)
         self._owner = Ownership(self.path)
@@ -448,19 +450,21 @@ class SqliteStore:
         """List executions that have not ended."""
         return await self._read(lambda c: reading.live(c, shards, after, limit))
 
-    async def snapshot(self, execution: str) -> Snapshot | None:
+    async def count_executions(
+        self, wanted: ExecutionFilter, by: CountedBy
+    ) -> list[ExecutionCount]:
+        """Count executions by something."""
+        return await self._read(lambda c: reading.count_executions(c, wanted, by))
+
+    async def snapshot(self, execution: str, *, upto: int | None = None) -> Snapshot | None:
         """Return the latest snapshot, or None."""
-        return await self._read(lambda c: reading.snapshot(c, execution))
+        return await self._read(lambda c: reading.snapshot(c, execution, upto))
 
     async def due(
         self, until: float, *, shards: Collection[int] | None = None, limit: int = PAGE
     ) -> list[WakeUp]:
         """List wake-ups that are due."""
         return await self._read(lambda c: reading.due(c, until, shards, limit))
-
-    async def next_due(self, *, shards: Collection[int] | None = None) -> float | None:
-        """Return the earliest wake-up's time, or None."""
-        return await self._read(lambda c: reading.next_due(c, shards))
 
     async def pending(
         self,
@@ -517,14 +521,6 @@ class SqliteStore:
     ) -> list[PlaybookRow]:
         """List the playbooks that were applied under a path, the current one first."""
         return await self._read(lambda c: reading.playbook_versions(c, path, limit, namespace))
-
-    async def credential(self, name: str) -> Credential | None:
-        """Return a credential, still encrypted, or None."""
-        return await self._read(lambda c: reading.credential(c, name))
-
-    async def credentials(self) -> list[str]:
-        """List the names of all credentials."""
-        return await self._read(reading.credentials)
 
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""

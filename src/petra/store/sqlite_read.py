@@ -11,13 +11,14 @@ import msgspec
 
 from petra.errors import UsageError
 from petra.private import make_file
+from petra.store.base import CountedBy
 from petra.store.columns import execution_of
 from petra.store.errors import StoreError
 from petra.store.judge import behind, read_cursor, seeks, write_cursor
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
-    Credential,
+    ExecutionCount,
     ExecutionFilter,
     Letter,
     Page,
@@ -36,6 +37,11 @@ from petra.store.rows import (
 from petra.store.sqlite_write import SEQ_BITS, SEQ_MASK
 
 BACKUP_PAGES = 1_000
+COUNTED_BY = {
+    "status": ("status", "''"),
+    "playbook": ("playbook", "''"),
+    "hour": ("cast(started / 3600 AS INTEGER) * 3600", "status"),
+}
 
 _SQL = load_queries("sqlite")
 
@@ -79,11 +85,12 @@ def executions(
     values["limit"] = limit + 1
     if cursor is not None:
         started, name = read_cursor(cursor, tuple[float, str])
-        where.append(_SQL["executions_behind"])
+        where.append(_SQL["executions_before" if wanted.oldest_first else "executions_behind"])
         values |= {"started": started, "id": name}
     query = _SQL["executions_labelled" if wanted.labels else "executions"]
     space = _SQL["executions_space"] if wanted.namespace is not None else "true"
-    sql = query.format(where=" AND ".join(where) or "true", space=space)
+    order = "ASC" if wanted.oldest_first else "DESC"
+    sql = query.format(where=" AND ".join(where) or "true", space=space, order=order)
     rows = [execution_of(row) for row in connection.execute(sql, values)]
     more = len(rows) > limit
     last = rows[limit - 1].row if more else None
@@ -101,6 +108,7 @@ def _narrowed(wanted: ExecutionFilter) -> tuple[list[str], dict[str, Any]]:
         "status": wanted.statuses[0] if one_status else None,
         "statuses": _json(wanted.statuses) if wanted.statuses and not one_status else None,
         "playbook": wanted.playbook,
+        "digest": wanted.digest,
         "child": wanted.parent or None,
         "parent": wanted.parent,
         "text": wanted.text.casefold() or None,
@@ -125,9 +133,22 @@ def live(
     return [execution_of(row) for row in connection.execute(_SQL["live"], values)]
 
 
-def snapshot(connection: apsw.Connection, name: str) -> Snapshot | None:
+def count_executions(
+    connection: apsw.Connection, wanted: ExecutionFilter, by: CountedBy
+) -> list[ExecutionCount]:
+    """Count executions by something; without a filter an index alone has it all."""
+    where, values = _narrowed(wanted)
+    key, status = COUNTED_BY[by]
+    query = _SQL["count_executions_labelled" if wanted.labels else "count_executions"]
+    space = _SQL["executions_space"] if wanted.namespace is not None else "true"
+    sql = query.format(where=" AND ".join(where) or "true", space=space, key=key, status=status)
+    rows = connection.execute(sql, values)
+    return [ExecutionCount(key=str(key), count=count, status=status) for key, status, count in rows]
+
+
+def snapshot(connection: apsw.Connection, name: str, upto: int | None) -> Snapshot | None:
     """Return the latest snapshot, or None."""
-    row = connection.execute(_SQL["snapshot"], (name,)).get
+    row = connection.execute(_SQL["snapshot"], {"id": name, "upto": upto}).get
     return None if row is None else Snapshot(version=row[0], body=row[1])
 
 
@@ -155,12 +176,6 @@ def shards(connection: apsw.Connection) -> dict[int, ShardRow]:
         shard: ShardRow(holder=holder, epoch=epoch, held=bool(held))
         for shard, holder, epoch, held in rows
     }
-
-
-def next_due(connection: apsw.Connection, shards: Collection[int] | None) -> float | None:
-    """Return the earliest wake-up's time, or None."""
-    at: float | None = connection.execute(_SQL["next_due"], {"shards": _shards(shards)}).get
-    return at
 
 
 def pending(
@@ -259,17 +274,6 @@ def playbook_versions(
     """List the playbooks that were applied under a path."""
     rows = connection.execute(_SQL["playbook_versions"], (namespace, path, limit))
     return [found for row in rows if (found := _playbook(row)) is not None]
-
-
-def credential(connection: apsw.Connection, name: str) -> Credential | None:
-    """Return a credential, still encrypted, or None."""
-    row = connection.execute(_SQL["credential"], (name,)).get
-    return row and Credential(name=row[0], body=row[1], updated=row[2])
-
-
-def credentials(connection: apsw.Connection) -> list[str]:
-    """List the names of all credentials."""
-    return [name for (name,) in connection.execute(_SQL["credentials"])]
 
 
 def refers_to(connection: apsw.Connection, prefix: str) -> bool:

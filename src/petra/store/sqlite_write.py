@@ -34,7 +34,6 @@ from petra.store.rows import (
     Answer,
     Batch,
     Change,
-    Credential,
     ExecutionRow,
     PendingRow,
     PlaybookRow,
@@ -130,7 +129,6 @@ class BatchWriter:
         for name in filter(rows.__contains__, _ORDER):
             executemany(sql[name], rows[name])
         stale = self._playbooks(batch.playbooks)
-        self._credentials(batch.credentials)
         return Committed(outcomes=outcomes, answers=answers, refused=refused, stale=stale)
 
     def _known(self, batch: Batch) -> dict[str, Answer]:
@@ -269,13 +267,6 @@ class BatchWriter:
             sql["insert_catalogued"],
             (p.namespace, p.digest, p.name, p.path, p.version, p.applied),
         )
-
-    def _credentials(self, credentials: Iterable[Credential]) -> None:
-        for c in credentials:
-            if c.body is None:
-                self._connection.execute(self._sql["delete_credential"], (c.name,))
-            else:
-                self._connection.execute(self._sql["set_credential"], (c.name, c.body, c.updated))
 
 
 def _moved(head: Head, change: Change, version: int) -> Head:

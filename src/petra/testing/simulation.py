@@ -19,7 +19,7 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel.decide import Decision
 from petra.kernel.fold.loops import level_at
-from petra.kernel.objects import Objects, Plain
+from petra.kernel.objects import Objects, PlainShelf
 from petra.kernel.rest import rest_of
 from petra.kernel.state import LEASE_S
 from petra.library import Gathered
@@ -28,7 +28,7 @@ from petra.playbook import Playbook
 from petra.policy import patch_ctx
 from petra.testing.scripts import Scripted, ScriptError, Scripts, called
 from petra.testing.wholes import Wholes
-from petra.wire import Assignment, Error, Iteration, Outcome, Report
+from petra.wire import Assignment, Error, Iteration, IterationReport, Outcome, Report
 
 EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z, where virtual time begins
 DECISIONS_MAX = 200_000
@@ -69,7 +69,7 @@ class _Work:
     given: Assignment
     chunk: str
     left: list[Iteration]
-    reports: list[c.IterationReport] = field(default_factory=list)
+    reports: list[IterationReport] = field(default_factory=list)
     lanes: list[_Work] = field(default_factory=list)
     machine: Machine | None = None
     path: tuple[int, ...] = ()
@@ -107,7 +107,7 @@ class Simulation:
         self.scripts = Scripts(tools or {})
         self.watch = watch
         self.executions: dict[str, Execution] = {}
-        self.shelf = Plain()
+        self.shelf = PlainShelf()
         self.attempts: dict[tuple[str, str], int] = {}
         self._queue: list[tuple[float, int, int, Callable[[], None], Callable[[], bool]]] = []
         self._entries = 0
@@ -440,7 +440,7 @@ class Simulation:
     def _report(self, work: _Work, report: Report) -> None:
         given = work.given
         if work.chunk:
-            work.reports.append(c.IterationReport(path=work.path, report=report))
+            work.reports.append(IterationReport(path=work.path, report=report))
             stops = report.status != "ok" and not self._goes_on(work)
             if work.left and not stops:
                 self._begin(work)

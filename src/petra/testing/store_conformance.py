@@ -23,7 +23,6 @@ from petra.errors import UsageError
 from petra.store import (
     Batch,
     Change,
-    Credential,
     ExecutionFilter,
     Fate,
     Pending,
@@ -295,6 +294,12 @@ async def the_latest_snapshot_is_kept(store: Store) -> None:
     await applied(store, alone)
     assert await store.snapshot("a") == Snapshot(version=4, body=b"again")
     assert await store.snapshot("nobody") is None
+    assert await store.snapshot("nobody", upto=9) is None
+    assert await store.snapshot("a", upto=1) is None
+    for upto, body in ((2, b"two"), (3, b"two"), (4, b"again"), (99, b"again")):
+        found = await store.snapshot("a", upto=upto)
+        assert found is not None
+        assert found.body == body
     newer = make_next("a", 4, snapshot=Snapshot(version=6, body=b""))
     await refuses(store.commit(Batch(changes=(newer,))), UsageError)
 
@@ -309,14 +314,12 @@ async def wake_ups_are_set_moved_and_removed_by_the_batch(store: Store) -> None:
         WakeUp(execution="c", due=20.0),
     ]
     assert await store.due(100.0, limit=1) == [WakeUp(execution="b", due=10.0)]
-    assert await store.next_due() == 10.0
     await applied(
         store, make_next("b", 1, wake=None), make_next("c", 1), make_next("a", 1, wake=15.0)
     )
     assert [row.execution for row in await store.due(100.0)] == ["a", "c"]
     assert [row.execution for row in await store.due(100.0, shards={shard_of("c")})] == ["c"]
-    assert await store.next_due(shards={shard_of("c")}) == 20.0
-    assert await store.next_due(shards=()) is None
+    assert await store.due(100.0, shards=()) == []
 
 
 @claim
@@ -421,20 +424,6 @@ async def executions_that_ended_are_removed_by_name(store: Store) -> None:
         "live",
     ]
     assert await store.verify() == []
-
-
-@claim
-async def credentials_are_set_replaced_and_deleted(store: Store) -> None:
-    made = [Credential(name=name, body=b"\x00" + name.encode(), updated=1.0) for name in "ba"]
-    await store.commit(Batch(credentials=tuple(made)))
-    assert await store.credentials() == ["a", "b"]
-    changed = Credential(name="a", body=b"new", updated=2.0)
-    await store.commit(Batch(credentials=(changed, Credential(name="b", body=None, updated=2.0))))
-    assert await store.credential("a") == changed
-    assert await store.credential("b") is None
-
-
-# Care
 
 
 @claim

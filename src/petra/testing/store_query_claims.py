@@ -63,6 +63,33 @@ async def executions_are_filtered(store: Store) -> None:
 
 
 @claim
+async def executions_are_counted(store: Store) -> None:
+    rows = [
+        make_row("a", status="running", started=3_600.0, labels={"team": "blue"}),
+        make_row("b", status="failed", started=3_700.0, digest="other"),
+        make_row("c", status="failed", started=7_200.0, playbook="Refunds"),
+    ]
+    await applied(store, *(make_start(row.id, row=row) for row in rows))
+
+    async def counts(by: Any, **wanted: Any) -> list[tuple[str, str, int]]:
+        found = await store.count_executions(ExecutionFilter(**wanted), by)
+        return [(one.key, one.status, one.count) for one in found]
+
+    assert await counts("status") == [("failed", "", 2), ("running", "", 1)]
+    assert await counts("playbook") == [("Refunds", "", 1), ("orders", "", 2)]
+    hours = [("3600", "failed", 1), ("3600", "running", 1), ("7200", "failed", 1)]
+    assert await counts("hour") == hours
+    assert await counts("hour", since=7_200.0) == hours[2:]
+    assert await counts("status", labels=(("team", "blue"),)) == [("running", "", 1)]
+    assert await counts("status", digest="other") == [("failed", "", 1)]
+    assert await counts("status", text="nothing has that") == []
+    upwards = ExecutionFilter(oldest_first=True)
+    first = await store.executions(upwards, limit=2)
+    rest = await store.executions(upwards, cursor=first.cursor, limit=2)
+    assert [one.row.id for one in (*first.rows, *rest.rows)] == ["a", "b", "c"]
+
+
+@claim
 async def executions_are_found_by_their_labels(store: Store) -> None:
     blue, both = {"team": "blue"}, {"team": "blue", "of=": "'\u00e9\" \\"}
     rows = [

@@ -96,8 +96,10 @@ class _Keys:
         return False
 
 
-def load_suite(path: Path, shelves: Sequence[Path] = ()) -> Suite:
+def load_suite(path: Path, shelves: Sequence[Path] = (), *, confined: bool = False) -> Suite:
     """Read a test file; playbooks may call what lies beside them, and what is in ``shelves``.
+
+    One that is ``confined`` names nothing outside of its folder.
 
     Raises:
         TestError: it cannot be read, or has problems.
@@ -109,7 +111,7 @@ def load_suite(path: Path, shelves: Sequence[Path] = ()) -> Suite:
         raise TestError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise TestError(f"{path}: not text in UTF-8") from None
-    return _Reader(path, text, shelves).suite()
+    return _Reader(path, text, shelves, confined=confined).suite()
 
 
 def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
@@ -125,8 +127,11 @@ def suite_problems(path: Path, text: str) -> tuple[Problem, ...]:
 class _Reader:
     """Reads one test file and the playbooks it names."""
 
-    def __init__(self, path: Path, text: str, shelves: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, path: Path, text: str, shelves: Sequence[Path] = (), *, confined: bool = False
+    ) -> None:
         self.path = path
+        self.confined = confined
         self.shelves = shelves
         self.text = text
         self.problems = Problems()
@@ -253,6 +258,8 @@ class _Reader:
         known = self.readings.get(path)
         if known is None:
             try:
+                if self.confined and not path.resolve().is_relative_to(self.path.parent.resolve()):
+                    raise FileNotFoundError(2, "it is outside of the folder")
                 known = read_file(path)
             except OSError as error:
                 problem = Problem(

@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import Any
 
-from petra.tools.code import Failure, Job, Ran, run_code
+from petra.tools.code import CodeFailure, Job, Ran, run_code
 
 _PR_SET_PDEATHSIG = 1
 
@@ -50,7 +50,7 @@ def _encoded(ran: Ran) -> bytes:
     try:
         return json.dumps(_data(ran)).encode()
     except MemoryError:
-        failure = Failure("limit", "the code ran out of memory", "MemoryError")
+        failure = CodeFailure("limit", "the code ran out of memory", "MemoryError")
         return json.dumps(_data(Ran(failure=failure))).encode()
 
 

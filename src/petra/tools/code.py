@@ -27,7 +27,7 @@ _MISSING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CodeFailure:
     """Why the code gave no result: an error kind, and the exception if the code raised one.
 
     ``at`` is the line of the author's that it comes from: ``orders.yaml:41, main, line 3: rows[0]['price']``.
@@ -45,7 +45,7 @@ class Ran:
     """What the code came to: a result in JSON types, or a failure."""
 
     result: Any = None
-    failure: Failure | None = None
+    failure: CodeFailure | None = None
 
 
 class _Refused(Exception):  # noqa: N818 - a way out, not an error of its own
@@ -77,7 +77,7 @@ def run_code(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran
             own.source, own.file = job.code, _file_of(job.code)
             result = _result_of(job.code, modules, args, scope)
     except _Refused as error:
-        return Ran(failure=Failure("client_error", str(error)))
+        return Ran(failure=CodeFailure("client_error", str(error)))
     except MemoryError as error:
         return Ran(failure=_failure("limit", "the code ran out of memory", error, own))
     except BaseException as error:  # noqa: BLE001 - a cancellation that the code raises is its own
@@ -86,7 +86,7 @@ def run_code(job: Job, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Ran
     try:
         return Ran(result=to_json(result))
     except (TypeError, ValueError) as error:
-        return Ran(failure=Failure("transform", f"the result cannot be stored: {error}"))
+        return Ran(failure=CodeFailure("transform", f"the result cannot be stored: {error}"))
 
 
 def _called(
@@ -270,5 +270,5 @@ def _value(name: str, args: Mapping[str, Any], scope: Mapping[str, Any]) -> Any:
     return _MISSING
 
 
-def _failure(kind: str, message: str, error: BaseException, own: Own) -> Failure:
-    return Failure(kind, message, type(error).__name__, own.traceback(error), own.place(error))
+def _failure(kind: str, message: str, error: BaseException, own: Own) -> CodeFailure:
+    return CodeFailure(kind, message, type(error).__name__, own.traceback(error), own.place(error))

@@ -26,7 +26,7 @@ import msgspec
 
 from petra.private import make_folder, open_file
 from petra.tools.base import ToolError
-from petra.tools.processes import Ended, run_process, surroundings
+from petra.tools.processes import ProcessEnd, run_process, surroundings
 
 FOLDER_VARIABLE: Final = "PETRA_ENVIRONMENTS"
 BUILD_S: Final = 600.0
@@ -232,7 +232,7 @@ async def _install(place: Path, wanted: list[str]) -> list[str]:
     return sorted(line for line in ended.stdout.decode("utf-8", "replace").splitlines() if line)
 
 
-async def _say(argv: list[str], what: str) -> Ended:
+async def _say(argv: list[str], what: str) -> ProcessEnd:
     ended = await run_process(
         argv, env=_variables(os.environ), max_stdout=OUTPUT_MAX, max_stderr=OUTPUT_MAX
     )

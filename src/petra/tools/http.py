@@ -66,7 +66,7 @@ class HttpTool:
 
     async def run(self, fields: Http, context: ToolContext) -> Outcome:
         """Make the request and read the answer."""
-        credentials = Credentials()
+        credentials = RequestCredentials()
         if fields.auth is not None:
             credentials = credentials_of(fields.auth, await secret_of(context, fields.auth))
         client = self._client(verify=flag(fields.verify, "verify"))
@@ -128,14 +128,14 @@ def _tls(*, verify: bool) -> ssl.SSLContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class RequestCredentials:
     """What a value of the keychain adds to a request."""
 
     header: tuple[str, str] | None = None
     query: tuple[str, str] | None = None
 
 
-def credentials_of(name: str, value: Any) -> Credentials:
+def credentials_of(name: str, value: Any) -> RequestCredentials:
     """Read a keychain value as credentials of a request.
 
     Text or ``{token}`` is a bearer token, ``{username, password}`` basic, ``{key, header?, query?}`` an API key.
@@ -146,21 +146,23 @@ def credentials_of(name: str, value: Any) -> Credentials:
     parts = value if isinstance(value, Mapping) else {"token": value}
     token = parts.get("token") or parts.get("access_token")
     if isinstance(token, str):
-        return Credentials(header=("Authorization", f"Bearer {token}"))
+        return RequestCredentials(header=("Authorization", f"Bearer {token}"))
     if isinstance(user := parts.get("username"), str):
         pair = f"{user}:{parts.get('password') or ''}".encode()
-        return Credentials(header=("Authorization", f"Basic {base64.b64encode(pair).decode()}"))
+        return RequestCredentials(
+            header=("Authorization", f"Basic {base64.b64encode(pair).decode()}")
+        )
     if isinstance(key := parts.get("key"), str):
         if parts.get("query"):
-            return Credentials(query=(str(parts["query"]), key))
-        return Credentials(header=(str(parts.get("header") or "X-API-Key"), key))
+            return RequestCredentials(query=(str(parts["query"]), key))
+        return RequestCredentials(header=(str(parts.get("header") or "X-API-Key"), key))
     raise ToolError("auth", f"keychain '{name}' has no token, username or key for an http request")
 
 
 def _request(
     client: httpx2.AsyncClient,
     fields: Http,
-    credentials: Credentials,
+    credentials: RequestCredentials,
     parts: list[tuple[str, Part]] | None,
     key: str | None = None,
 ) -> httpx2.Request:

@@ -23,7 +23,7 @@ GRACE_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessEnd:
     """How a process ended; ``code`` is negative after a signal. ``over`` is the stream that was too long."""
 
     code: int
@@ -54,7 +54,7 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
     max_stdout: int,
     max_stderr: int,
     heard: Callable[[int, bytes], None] | None = None,
-) -> Ended:
+) -> ProcessEnd:
     """Run a program to its end; ``heard`` is told what it writes, by the number of the stream, while it runs.
 
     Raises:
@@ -72,7 +72,7 @@ async def run_process(  # noqa: PLR0913 - the parts of a process
                 await output.closed.wait()
         code = transport.get_returncode()
         assert code is not None, "an ended process has a return code"
-        return Ended(code, bytes(output.streams[1]), bytes(output.streams[2]), output.over)
+        return ProcessEnd(code, bytes(output.streams[1]), bytes(output.streams[2]), output.over)
     finally:
         kill_group(transport.get_pid())
         await _reaped(output)

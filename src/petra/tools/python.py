@@ -28,11 +28,11 @@ from petra.tools.base import (
     ok,
 )
 from petra.tools.capture import Capture, Pipes
-from petra.tools.code import Failure, Job, Ran, names_read, run_code
+from petra.tools.code import CodeFailure, Job, Ran, names_read, run_code
 from petra.tools.environments import BUILD_S, Environments
 from petra.tools.modules import Modules
 from petra.tools.places import middle_out
-from petra.tools.processes import Ended, run_process, surroundings
+from petra.tools.processes import ProcessEnd, run_process, surroundings
 from petra.tools.threads import Threads
 from petra.wire import ErrorKind, Outcome
 
@@ -228,7 +228,7 @@ def _encoded(task: Mapping[str, Any]) -> bytes:
         raise ToolError("transform", f"the scope cannot be sent to a process: {error}") from error
 
 
-def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Ran:
+def _answer(ended: ProcessEnd, *, memory_mb: int, max_output: int) -> Ran:
     if ended.over == "standard error":
         message = f"the code printed more than max_bytes, {max_output:,} bytes"
         raise ToolError("limit", message)
@@ -241,7 +241,7 @@ def _answer(ended: Ended, *, memory_mb: int, max_output: int) -> Ran:
         return Ran(result=answer["result"])
     if failure["kind"] == "limit":
         failure["message"] = f"the code needs more than memory_mb, {memory_mb} MB"
-    return Ran(failure=Failure(**failure))
+    return Ran(failure=CodeFailure(**failure))
 
 
 def _decoded(text: bytes) -> dict[str, Any] | None:
@@ -257,7 +257,7 @@ def _how(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}"
 
 
-def _raised(failure: Failure, context: ToolContext) -> Outcome:
+def _raised(failure: CodeFailure, context: ToolContext) -> Outcome:
     """Say in the log how the code failed, line by line, and raise it as the error of the task."""
     # Scrubbed before it is cut: half a secret would not be recognised.
     trace = middle_out(context.scrub(failure.traceback or ""), TRACEBACK_MAX)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from petra.kinds import Fields, Shell
 from petra.tools.base import ToolContext, ToolError, ToolSettings, number, ok
 from petra.tools.capture import Capture, Pipes
-from petra.tools.processes import Ended, run_process, surroundings
+from petra.tools.processes import ProcessEnd, run_process, surroundings
 from petra.wire import Outcome
 
 TAIL: Final = 4_000
@@ -98,11 +98,11 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _kind(ended: Ended) -> Any:
+def _kind(ended: ProcessEnd) -> Any:
     return {126: "denied", 127: "not_found"}.get(ended.code, "unknown")
 
 
-def _message(ended: Ended, stdout: str, stderr: str) -> str:
+def _message(ended: ProcessEnd, stdout: str, stderr: str) -> str:
     how = f"exit code {ended.code}" if ended.code >= 0 else f"killed by signal {-ended.code}"
     lines = [line.strip() for line in (stderr if stderr.strip() else stdout).splitlines()]
     last = [line[:LINE_MAX] for line in lines if line][-LINES:]

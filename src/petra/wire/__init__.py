@@ -104,6 +104,13 @@ class Report(Wire, frozen=True):
     left_out: LeftOut | None = None
 
 
+class IterationReport(Wire, frozen=True):
+    """What one iteration of a loop came to."""
+
+    path: tuple[int, ...]
+    report: Report
+
+
 class Assignment(Wire, frozen=True):
     """A step run, or some iterations of it, handed to a worker.
 

@@ -28,7 +28,7 @@ import msgspec
 from msgspec import field
 
 from petra.errors import UsageError
-from petra.wire import Assignment, Attempt, Iteration, Report, Wire
+from petra.wire import Assignment, Attempt, Iteration, IterationReport, Report, Wire
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 """No frame is longer, in bytes."""
@@ -58,7 +58,7 @@ class Credit(Frame, frozen=True):
     slots: int
 
 
-class Playbook(Frame, frozen=True):
+class PlaybookText(Frame, frozen=True, tag="playbook"):
     """A playbook as canonical YAML, under the digest that assignments name."""
 
     digest: str
@@ -103,13 +103,6 @@ class Further(Frame, frozen=True):
     lease: str
     iterations: list[Iteration]
     more: bool = False
-
-
-class IterationReport(Wire, frozen=True):
-    """What one iteration of a loop came to."""
-
-    path: tuple[int, ...]
-    report: Report
 
 
 class RunReport(Wire, frozen=True):
@@ -180,7 +173,7 @@ class Retrying(Frame, frozen=True):
     of: int | None = None
 
 
-class Cancel(Frame, frozen=True):
+class CancelRuns(Frame, frozen=True, tag="cancel"):
     """Stop these runs, or whatever runs under these leases."""
 
     runs: list[str] = field(default_factory=list)
@@ -199,10 +192,10 @@ class Bye(Frame, frozen=True):
 
 
 FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
-FromServer = Playbook | Shared | Assignments | Further | Cancel | Ack | Drain
+FromServer = PlaybookText | Shared | Assignments | Further | CancelRuns | Ack | Drain
 AnyFrame = (
-    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | Playbook | Shared
-    | Assignments | Further | Cancel | Ack
+    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | PlaybookText | Shared
+    | Assignments | Further | CancelRuns | Ack
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

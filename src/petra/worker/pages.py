@@ -13,8 +13,8 @@ import msgspec
 
 from petra.errors import UnreadableError
 from petra.references import is_reference, part_of
-from petra.wire import RETRYABLE, Error, Report
-from petra.wire.frames import IterationReport, RunReport
+from petra.wire import RETRYABLE, Error, IterationReport, Report
+from petra.wire.frames import RunReport
 
 PAGE_BYTES: Final = 1024 * 1024
 """Bytes of results that one page has, about."""

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from petra.clock import Clock
-from petra.wire import Assignment, Iteration, Report
-from petra.wire.frames import IterationReport, RunReport
+from petra.wire import Assignment, Iteration, IterationReport, Report
+from petra.wire.frames import RunReport
 from petra.worker.pages import PAGE_BYTES, Pages
 
 PART_ITERATIONS: Final = 256

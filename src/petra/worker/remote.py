@@ -159,6 +159,8 @@ def _open(address: str, token: str) -> ClientConnection:
     except InvalidURI as error:
         raise ClosedError(str(error)) from None
     except InvalidHandshake as error:
+        if isinstance(error.__cause__, EOFError):  # it died, or was not up yet, before it answered
+            raise LostError("the server hung up before it answered") from None
         raise ClosedError(f"there is no Petra server, or one of another version: {error}") from None
     except (OSError, TimeoutError, EOFError) as error:
         raise LostError(f"the server cannot be reached: {error}") from None

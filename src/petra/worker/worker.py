@@ -27,7 +27,7 @@ from petra.kinds import SERVER_KINDS
 from petra.objects import Objects as ObjectStore
 from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
-from petra.wire import Assignment, Error, Report
+from petra.wire import Assignment, Error, IterationReport, Report
 from petra.wire import frames as f
 from petra.wire.connection import LostError
 from petra.worker.heart import Heart
@@ -215,7 +215,7 @@ class Worker:
 
     def _take(self, frame: f.AnyFrame) -> None:
         match frame:
-            case f.Playbook():
+            case f.PlaybookText():
                 self._take_playbook(frame)
             case f.Shared():
                 self._shared.put(frame)
@@ -228,7 +228,7 @@ class Worker:
             case f.Further(lease=lease, iterations=further, more=more):
                 if lease in self._active:  # before that, the assignment itself has them all
                     self._active[lease][0].parts.extend(further, more=more)
-            case f.Cancel():
+            case f.CancelRuns():
                 self._cancel(frame)
             case f.Ack():
                 self._acknowledged(frame)
@@ -254,7 +254,7 @@ class Worker:
 
     # Playbooks
 
-    def _take_playbook(self, frame: f.Playbook) -> None:
+    def _take_playbook(self, frame: f.PlaybookText) -> None:
         waiting = self._lacking.pop(frame.digest, [])
         try:
             playbook = self._playbooks.add(frame.digest, frame.text)
@@ -383,7 +383,7 @@ class Worker:
             _log.info("%s: %d threads do not come back; it drains", self.offer.name, stuck)
             self.drain()
 
-    def _cancel(self, frame: f.Cancel) -> None:
+    def _cancel(self, frame: f.CancelRuns) -> None:
         leases, runs = set(frame.leases), set(frame.runs)
         for lease, (work, _) in list(self._active.items()):
             if lease in leases or work.given.run in runs:
@@ -456,7 +456,7 @@ def _failure(given: Assignment, message: str, parts: Parts | None = None) -> f.R
     last = (parts or Parts(given, lambda _: None, SystemClock())).last()
     known = {one.path for one in last.iterations}
     rest = [
-        f.IterationReport(path=one.path, report=report)
+        IterationReport(path=one.path, report=report)
         for one in given.iterations
         if one.path not in known
     ]

@@ -21,7 +21,7 @@ from petra.kernel.program import Program
 from petra.kernel.rest import rest_of
 from petra.kernel.state import State
 from petra.playbook import read
-from petra.wire import Error, Report, Write
+from petra.wire import Error, IterationReport, Report, Write
 
 EVENTS_MAX = 400
 """A plan that goes on for longer is left alone."""
@@ -160,7 +160,7 @@ class Kernel:
             came = self.plan.outcome(run.step, (*path, ("iteration", index[0])), visit)
             at = self.now + came["after"]
             report = Report(status="ok", result=came["result"])
-            reports = [c.IterationReport(path=index, report=report)]
+            reports = [IterationReport(path=index, report=report)]
             done: c.AnyCommand = c.ChunkReport(
                 now=at, run=run.id, chunk=effect.chunk, reports=reports
             )

@@ -46,7 +46,9 @@ def _rename(state: State, renamed: Mapping[str, str]) -> None:
         group.join = renamed.get(group.join, group.join) if group.join is not None else None
         group.seen = history(group.seen)
     for item in state.items.values():
-        item.step = renamed.get(item.step, item.step)
+        if item.step in renamed:
+            item.step = renamed[item.step]
+            state.touched_items[item.id] = None
     for undo in state.undo:
         undo.step = renamed.get(undo.step, undo.step)
     state.latest = _under_both_names(state.latest, renamed)

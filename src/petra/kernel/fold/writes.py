@@ -32,7 +32,7 @@ def merge(state: State, made: Write) -> None:
         state.ctx = {**state.ctx, made.key: made.value}
 
 
-class Scope(NamedTuple):
+class WriteScope(NamedTuple):
     """Where writes may conflict: a group, or a level of a loop by its run and the path of the outer iteration."""
 
     owner: str
@@ -45,9 +45,11 @@ class Scope(NamedTuple):
 
 def scopes_of(
     state: State, stack: Stack, loop: tuple[str, tuple[int, ...]] | None
-) -> list[tuple[Scope, int]]:
+) -> list[tuple[WriteScope, int]]:
     """Return the groups and parallel loops a writer is inside of, with its index in each."""
-    found = [(Scope(level.group), level.branch) for level in stack if level.group in state.groups]
+    found = [
+        (WriteScope(level.group), level.branch) for level in stack if level.group in state.groups
+    ]
     if loop is None:
         return found
     run_id, path = loop
@@ -58,17 +60,17 @@ def scopes_of(
             break
         # logs of earlier versions do not say whether a loop is parallel
         if run.parallel[depth] if run.parallel else level.max_in_flight > 1:
-            found.append((Scope(run_id, path[:depth]), index))
+            found.append((WriteScope(run_id, path[:depth]), index))
         level = level.active.get(index)
     return found
 
 
-def writer_of(state: State, scope: Scope, key: str) -> KeyWriter | None:
+def writer_of(state: State, scope: WriteScope, key: str) -> KeyWriter | None:
     """Return who wrote a key in a scope."""
     return state.writers.get(scope.owner, {}).get(scope.key(key))
 
 
-def note_writer(state: State, scope: Scope, key: str, index: int, value: Any) -> None:
+def note_writer(state: State, scope: WriteScope, key: str, index: int, value: Any) -> None:
     """Remember a write so that a later one from a sibling can be compared with it."""
     writers = state.writers.setdefault(scope.owner, {})
     known = writers.get(scope.key(key))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Request, Router, get, post
+from litestar import Request, Response, Router, get, post
 
 from petra.desk.principal import May
-from petra.net import prove
-from petra.playbook import read
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
+from petra.server.workbench import checked
 
 AnyHttpRequest = Request[Any, Any, Any]
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
@@ -46,28 +45,9 @@ async def text_of(request: AnyHttpRequest) -> str:
 
 
 @post("/check", status_code=200, opt=needs(May.SEE))
-async def check(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
-    """Check a playbook: its problems, and whether it is sound."""
-    return await service.long_work.do(_checked, await text_of(request))
-
-
-def _checked(text: str) -> dict[str, Any]:
-    reading = read(text, "playbook.yaml")
-    found: dict[str, Any] = {
-        "ok": reading.ok,
-        "problems": [problem_data(one) for one in reading.problems],
-        "soundness": None,
-    }
-    if reading.playbook is not None and reading.ok:
-        proof = prove(reading)
-        found["problems"] += [problem_data(one) for one in proof.problems]
-        found["soundness"] = {
-            "verdict": proof.verdict,
-            "states": proof.states,
-            "counterexample": list(proof.counterexample),
-            "notes": [proof.note] if proof.note else [],
-        }
-    return found
+async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
+    """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""
+    return Response(await service.long_work.do(checked, await text_of(request)))
 
 
 @post("/migrate", status_code=200, opt=needs(May.SEE))

@@ -13,16 +13,12 @@ from litestar import Request, Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from petra.accounts.told import moment
-from petra.desk import marking, result_of
-from petra.desk.looking import looked
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
-from petra.engine.codec import from_row, status_then
+from petra.engine.codec import from_row
 from petra.engine.logs import file_of
 from petra.engine.news import OVER
-from petra.kernel import replay
 from petra.objects import is_reference
 from petra.playbook import Playbook
 from petra.server.needs import Where, needs, within
@@ -36,6 +32,7 @@ Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=Fal
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
+SORTS = ("started", "-started")
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
 
@@ -156,25 +153,64 @@ def _answer(service: TheService, shown: Execution, status: int) -> Response[Exec
     return Response(shown, status_code=status, headers=headers)
 
 
+async def filtered(
+    service: TheService,
+    here: Principal,
+    *,
+    status: list[str] | None = None,
+    playbook: str | None = None,
+    version: str | None = None,
+    parent: str | None = None,
+    text: str = "",
+    label: list[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    sort: str = "-started",
+) -> ExecutionFilter:
+    """Return the filter of a list, a count or an operation, from the parameters that all of them have."""
+    if sort not in SORTS:
+        raise ProblemError("bad-request", f"'sort={sort[:40]}': one of {', '.join(SORTS)}")
+    return ExecutionFilter(
+        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
+        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
+        labels=tuple(_label(one) for one in label or ()), oldest_first=sort == "started",
+        digest=await _digest_of(service, here, playbook, version),
+    )  # fmt: skip
+
+
+async def _digest_of(
+    service: TheService, here: Principal, playbook: str | None, version: str | None
+) -> str | None:
+    """Return the digest of a version of a playbook; one that nothing has, where there is no such version."""
+    if version is None:
+        return None
+    if playbook is None:
+        raise ProblemError("bad-request", "'version' needs 'playbook'")
+    row = await service.engine.store.find_playbook(playbook, version, here.namespace)
+    return row.digest if row is not None else version
+
+
 @get("/executions", opt=needs(May.SEE))
 async def listed(
     service: TheService,
     here: Here,
+    q: FromQuery[str] = "",
     status: FromQuery[list[str] | None] = None,
     playbook: FromQuery[str | None] = None,
+    version: FromQuery[str | None] = None,
     parent: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
     label: FromQuery[list[str] | None] = None,
     since: FromQuery[datetime | None] = None,
     until: FromQuery[datetime | None] = None,
+    sort: FromQuery[str] = "-started",
     limit: FromQuery[int] = 100,
     cursor: FromQuery[str | None] = None,
 ) -> Page[ExecutionItem]:
-    """List executions, latest start first."""
-    wanted = ExecutionFilter(
-        statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
-        since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        labels=tuple(_label(one) for one in label or ()),
+    """List executions, latest start first, or with ``sort=started`` the first one first."""
+    wanted = await filtered(
+        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
+        since=since, until=until, sort=sort,
     )  # fmt: skip
     page = await service.desk.executions(here, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
@@ -226,13 +262,6 @@ async def records(
     return Page(items=items, next=str(rows[-1].seq) if more else None)
 
 
-@get("/executions/{execution:str}/explain", opt=needs(May.SEE))
-async def explained(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
-    """Say what an execution waits for, and why, with what can be done about it."""
-    await service.desk.get(who, execution)
-    return await looked(service.engine, execution)
-
-
 @get("/executions/{execution:str}/children", opt=needs(May.SEE))
 async def children(
     service: TheService,
@@ -246,30 +275,6 @@ async def children(
     wanted = ExecutionFilter(parent=execution)
     page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
-
-
-@get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE))
-async def at(
-    service: TheService, who: Who, execution: FromPath[str], seq: FromPath[int]
-) -> dict[str, Any]:
-    """Show an execution as it was at a record: status, ctx, tokens by place, and the receipt."""
-    log = await service.desk.records(who, execution)
-    if not log:
-        raise UnknownExecutionError(f"there is no execution '{execution}'")
-    if not 1 <= seq <= len(log):
-        raise ProblemError("not-found", f"the log has {len(log)} records; there is no record {seq}")
-    entry = await service.engine.cache.read(execution)
-    # a long log takes a while, and the engine's loop goes on meanwhile
-    entry.state = await asyncio.to_thread(replay, execution, log[:seq])
-    await service.engine.cache.fit(entry)
-    shown, record = result_of(entry), log[seq - 1]
-    status, reason = status_then(entry.program, entry.state, log)
-    return {
-        "seq": seq, "records": len(log), "at": moment(record.at), "status": status, "reason": reason,
-        "ctx": shown.ctx, "tokens": marking(entry.state), "counts": shown.counts,
-        "event": msgspec.to_builtins(record.event), "receipt": msgspec.to_builtins(record.receipt),
-        "hash": record.hash, "previous": record.previous,
-    }  # fmt: skip
 
 
 @get("/executions/{execution:str}/logs", media_type="application/x-ndjson", opt=needs(May.SEE))
@@ -290,5 +295,5 @@ async def logs(service: TheService, who: Who, execution: FromPath[str]) -> Strea
 
 def router(base: str) -> Router:
     """Return the routes of executions."""
-    handlers = [start, listed, one, result, records, explained, children, at, logs]
+    handlers = [start, listed, one, result, records, children, logs]
     return Router(path=base, route_handlers=handlers, tags=["executions"])

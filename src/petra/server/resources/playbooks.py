@@ -13,12 +13,12 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import text_of
+from petra.server.resources.definitions import heat_of, versions_of
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
 
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
-VERSIONS = "/versions"
 
 
 @get("/playbooks", opt=needs(May.SEE))
@@ -35,17 +35,20 @@ async def listed(
 
 @get("/playbooks/{path:path}", opt=needs(May.SEE))
 async def one(
-    service: TheService, here: Here, path: FromPath[str], version: FromQuery[str | None] = None
-) -> Response[dict[str, Any]]:
-    """Return a playbook with its text; with ``/versions`` behind its path, all that were applied, the current one first."""
+    service: TheService,
+    here: Here,
+    path: FromPath[str],
+    version: FromQuery[str | None] = None,
+    last: FromQuery[int] = 100,
+    limit: FromQuery[int] = 100,
+) -> Response[Any]:
+    """Return a playbook with its text; ``…/versions`` and ``…/heat`` of a path with slashes, too."""
     name = path.lstrip("/")
-    if name.endswith(VERSIONS):
-        known = await service.engine.store.playbook_versions(
-            name.removesuffix(VERSIONS), namespace=here.namespace
-        )
-        items = [{**_data(playbook_item(one)), "text": one.source.decode()} for one in known]
-        return Response({"items": items, "next": None})
     row = await service.engine.store.find_playbook(name, version, here.namespace)
+    if row is None and name.endswith("/versions"):
+        return Response(await versions_of(service, here, name.removesuffix("/versions"), limit))
+    if row is None and name.endswith("/heat"):
+        return Response(await heat_of(service, here, name.removesuffix("/heat"), last))
     if row is None:
         raise ProblemError("not-found", f"no playbook '{name}' was applied")
     body = {**_data(playbook_item(row)), "text": row.source.decode()}
@@ -102,23 +105,11 @@ async def _applied(
     return Response(made, status_code=status, headers={"ETag": f'"{made["digest"]}"'})
 
 
-@get("/definitions/{digest:str}", opt=needs(May.SEE))
-async def definition(
-    service: TheService, here: Here, digest: FromPath[str]
-) -> Response[dict[str, Any]]:
-    """Return a playbook by its digest: what an execution runs; it never changes."""
-    row = await service.engine.store.playbook(digest, here.namespace)
-    if row is None:
-        raise ProblemError("not-found", f"there is no definition {digest[:80]}")
-    body = {**_data(playbook_item(row)), "text": row.source.decode()}
-    return Response(body, headers={"Cache-Control": "private, max-age=31536000, immutable"})
-
-
 def _data(item: PlaybookItem) -> dict[str, Any]:
     return {name: getattr(item, name) for name in item.__struct_fields__}
 
 
 def router(base: str) -> Router:
     """Return the routes of playbooks."""
-    handlers = [listed, one, replaced, applied, definition]
+    handlers = [listed, one, replaced, applied]
     return Router(path=base, route_handlers=handlers, tags=["playbooks"])

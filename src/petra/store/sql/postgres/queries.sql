@@ -134,13 +134,6 @@ DELETE FROM catalogue WHERE namespace = $1 AND digest = $2
 INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest, namespace) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES ($1, $2, $3)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
-
--- name: delete_credential
-DELETE FROM credentials WHERE name = $1
-
 -- name: read
 SELECT seq, type, at, hash, previous, body FROM records
 WHERE stream = (SELECT stream FROM executions WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT $3
@@ -168,9 +161,68 @@ WHERE ($1::text[] IS NULL OR status = ANY($1))
   AND ($6::double precision IS NULL OR started < $6)
   AND ($7::double precision IS NULL OR ended < $7)
   AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
-  AND ($9::double precision IS NULL OR (started, id) < ($9, $10::text))
-  AND ($12::text IS NULL OR namespace = $12)
-ORDER BY started DESC, id DESC LIMIT $11
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+  AND ($11::double precision IS NULL OR (started, id) < ($11, $12::text))
+ORDER BY started DESC, id DESC LIMIT $13
+
+-- name: executions_upwards
+SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
+FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+  AND ($11::double precision IS NULL OR (started, id) > ($11, $12::text))
+ORDER BY started, id LIMIT $13
+
+-- name: count_executions_status
+SELECT status, '', count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_playbook
+SELECT playbook COLLATE "C", '', count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_hour
+SELECT floor(started / 3600)::bigint * 3600, status, count(*) FROM executions
+WHERE ($1::text[] IS NULL OR status = ANY($1))
+  AND ($2::text IS NULL OR playbook = $2)
+  AND ($3::text IS NULL OR parent = $3)
+  AND ($4::text IS NULL OR strpos(search, $4) > 0)
+  AND ($5::double precision IS NULL OR started >= $5)
+  AND ($6::double precision IS NULL OR started < $6)
+  AND ($7::double precision IS NULL OR ended < $7)
+  AND ($8::text IS NULL OR (labels <> '{}' AND labels::jsonb @> $8::text::jsonb))
+  AND ($9::text IS NULL OR digest = $9)
+  AND ($10::text IS NULL OR namespace = $10)
+GROUP BY 1, 2 ORDER BY 1, 2
 
 -- name: live
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
@@ -179,14 +231,18 @@ WHERE ended IS NULL AND id > $1 AND ($2::smallint[] IS NULL OR shard = ANY($2))
 ORDER BY id LIMIT $3
 
 -- name: snapshot
-SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = $1)
+SELECT version, body FROM (
+  SELECT s.version, s.body FROM executions e JOIN snapshots s ON s.stream = e.stream
+  WHERE e.id = $1 AND ($2::bigint IS NULL OR s.version <= $2)
+  UNION ALL (
+    SELECT o.version, o.body FROM executions e JOIN earlier_snapshots o ON o.stream = e.stream
+    WHERE e.id = $1 AND o.version <= $2 ORDER BY o.version DESC LIMIT 1
+  )
+) found ORDER BY version DESC LIMIT 1
 
 -- name: due
 SELECT id, due FROM wake_ups
 WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
-
--- name: next_due
-SELECT due FROM wake_ups WHERE $1::smallint[] IS NULL OR shard = ANY($1) ORDER BY due LIMIT 1
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
@@ -246,12 +302,6 @@ WHERE c.namespace = $3 AND c.path > $1 AND c.applied > 0 ORDER BY c.path, c.numb
 SELECT c.digest, c.name, c.path, c.version, p.source, c.applied, c.namespace
 FROM catalogue c JOIN playbooks p ON p.digest = c.digest
 WHERE c.namespace = $3 AND c.path = $1 AND c.applied > 0 ORDER BY c.number DESC LIMIT $2
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = $1
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
 
 -- name: claim_shards
 INSERT INTO shards AS s (shard, holder, epoch, until)

@@ -114,13 +114,6 @@ DELETE FROM catalogue WHERE namespace = ? AND digest = ?
 INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (digest, namespace) DO NOTHING
 
--- name: set_credential
-INSERT INTO credentials (name, body, updated) VALUES (?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET body = excluded.body, updated = excluded.updated
-
--- name: delete_credential
-DELETE FROM credentials WHERE name = ?
-
 -- name: epochs
 SELECT shard, epoch FROM shards
 
@@ -137,12 +130,19 @@ FROM executions WHERE id = ?
 
 -- name: executions
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
-FROM executions WHERE {where} ORDER BY started DESC, id DESC LIMIT :limit
+FROM executions WHERE {where} ORDER BY started {order}, id {order} LIMIT :limit
 
 -- name: executions_labelled
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM labels l CROSS JOIN executions e ON e.stream = l.stream
-WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun DESC, l.name DESC LIMIT :limit
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} ORDER BY l.begun {order}, l.name {order} LIMIT :limit
+
+-- name: count_executions
+SELECT {key} AS counted, {status} AS state, count(*) FROM executions WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: count_executions_labelled
+SELECT {key} AS counted, {status} AS state, count(*) FROM labels l CROSS JOIN executions e ON e.stream = l.stream
+WHERE {space} AND l.key = :key AND l.value = :value AND {where} GROUP BY 1, 2 ORDER BY 1, 2
 
 -- name: executions_space
 l.space = :namespace
@@ -161,6 +161,9 @@ status = :status
 
 -- name: executions_playbook
 playbook = :playbook
+
+-- name: executions_digest
+digest = :digest
 
 -- name: executions_parent
 parent = :parent
@@ -183,6 +186,9 @@ ended < :ended_until
 -- name: executions_behind
 (started, id) < (:started, :id)
 
+-- name: executions_before
+(started, id) > (:started, :id)
+
 -- name: live
 SELECT id, playbook, digest, status, started, updated, reason, ended, parent, labels, version, head, namespace
 FROM executions
@@ -190,17 +196,20 @@ WHERE ended IS NULL AND id > :after AND (:shards IS NULL OR shard IN (SELECT val
 ORDER BY id LIMIT :limit
 
 -- name: snapshot
-SELECT version, body FROM snapshots WHERE stream = (SELECT stream FROM executions WHERE id = ?)
+SELECT version, body FROM (
+  SELECT s.version, s.body FROM executions e JOIN snapshots s ON s.stream = e.stream
+  WHERE e.id = :id AND (:upto IS NULL OR s.version <= :upto)
+  UNION ALL
+  SELECT version, body FROM (
+    SELECT o.version, o.body FROM executions e JOIN earlier_snapshots o ON o.stream = e.stream
+    WHERE e.id = :id AND o.version <= :upto ORDER BY o.version DESC LIMIT 1
+  )
+) ORDER BY version DESC LIMIT 1
 
 -- name: due
 SELECT id, due FROM wake_ups
 WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_each(:shards)))
 ORDER BY due, id LIMIT :limit
-
--- name: next_due
-SELECT due FROM wake_ups
-WHERE :shards IS NULL OR shard IN (SELECT value FROM json_each(:shards))
-ORDER BY due LIMIT 1
 
 -- name: pending
 SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
@@ -275,12 +284,6 @@ WHERE c.number IN (
   SELECT max(number) FROM catalogue WHERE namespace = ? AND path > ? AND applied > 0 GROUP BY path ORDER BY path LIMIT ?
 )
 ORDER BY c.path
-
--- name: credential
-SELECT name, body, updated FROM credentials WHERE name = ?
-
--- name: credentials
-SELECT name FROM credentials ORDER BY name
 
 -- name: shard
 SELECT holder, epoch, until FROM shards WHERE shard = ?

@@ -1,0 +1,45 @@
+"""What is kept in memory in the order in which it was needed last, bounded by its bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Generic, Protocol, TypeVar
+
+
+class Weighed(Protocol):
+    """Something that takes ``weight`` bytes, of which ``counted`` are; while it is busy it stays."""
+
+    weight: int
+    counted: int
+    busy: int
+
+
+T = TypeVar("T", bound=Weighed)
+
+
+class ByWeight(Generic[T]):
+    """Executions in memory, in the order in which they were needed last, with at most so many bytes."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.entries: OrderedDict[str, T] = OrderedDict()
+        self._bytes = 0
+
+    def put(self, execution: str, entry: T) -> None:
+        """Keep an execution, and count what it takes by now; idle ones make room."""
+        known = self.entries.get(execution)
+        self._bytes += entry.weight - (known.counted if known is not None else 0)
+        entry.counted = entry.weight
+        self.entries[execution] = entry
+        while self._bytes > self.most:
+            idle = next((key for key, one in self.entries.items() if not one.busy), None)
+            if idle is None or idle == execution:
+                break
+            self.pop(idle)
+
+    def pop(self, execution: str) -> T | None:
+        """Forget an execution."""
+        entry = self.entries.pop(execution, None)
+        if entry is not None:
+            self._bytes -= entry.counted
+        return entry

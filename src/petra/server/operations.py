@@ -1,0 +1,262 @@
+"""Operations: an act on all executions that a filter finds, or that are named; it goes on after a restart.
+
+Rule 1: what is to be done, for whom, and how far it has come is a row of the store; each piece of work moves it on.
+Rule 2: every act has a command id of its own, made of the operation and the execution: done twice, it happens once.
+Rule 3: the server that has the shard of an operation's id carries it out, so another one takes it over with the shard.
+Rule 4: whoever asked must still be allowed to when it is done; what they may no longer is not done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from petra.accounts import Register
+from petra.accounts.told import moment
+from petra.desk import Desk, Kind, May, Principal
+from petra.desk.principal import Grant, granted
+from petra.errors import PetraError
+from petra.kernel import commands as c
+from petra.store.accounts import Account
+from petra.store.errors import StoreError
+from petra.store.rows import ExecutionFilter
+
+OPERATION: Final = "operation"
+PAGE: Final = 50
+"""So many executions are acted on before it is written down how far it has come."""
+FAILURES_MAX: Final = 100
+KEPT_S: Final = 30 * 24 * 3600.0
+LOOK_S: Final = 5.0
+AGAIN_S: Final = 1.0
+RUNNING, DONE, STOPPED = "running", "done", "stopped"
+_log = logging.getLogger(__name__)
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """Who wanted an operation, as far as it can be asked again what they may."""
+
+    name: str
+    kind: str
+    namespace: str
+    grants: tuple[Grant, ...] = ()
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done to which executions, and how far it has come."""
+
+    id: str
+    act: str
+    reason: str
+    asker: Asker
+    created: float
+    wanted: ExecutionFilter | None = None
+    ids: tuple[str, ...] = ()
+    status: str = RUNNING
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    failures: tuple[tuple[str, str], ...] = ()
+    cursor: str | None = None
+    ended: float | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as it is answered."""
+        return {
+            "id": self.id, "act": self.act, "reason": self.reason, "by": self.asker.name, "status": self.status,
+            "total": self.total, "done": self.done, "failed": self.failed,
+            "failures": [{"id": name, "reason": why} for name, why in self.failures],
+            "created": moment(self.created), "ended": moment(self.ended),
+        }  # fmt: skip
+
+
+ACTS: Final = ("cancel", "pause", "resume")
+
+
+def command_of(operation: Operation) -> c.CallerCommand:
+    """Return what is asked of every execution."""
+    match operation.act:
+        case "cancel":
+            return c.Cancel(now=0.0, reason=operation.reason or "cancelled")
+        case "pause":
+            return c.Pause(now=0.0, reason=operation.reason)
+        case _:
+            return c.Resume(now=0.0)
+
+
+class Operations:
+    """Carries operations out."""
+
+    def __init__(self, desk: Desk, register: Register) -> None:
+        self._desk = desk
+        self._register = register
+        self._accounts = desk.engine.store.accounts
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    async def total(self, who: Principal, wanted: ExecutionFilter) -> int:
+        """Count the executions that a filter finds."""
+        who.must(May.SEE)
+        within = msgspec.structs.replace(wanted, namespace=who.namespace)
+        counts = await self._desk.engine.store.count_executions(within, "status")
+        return sum(one.count for one in counts)
+
+    async def begin(
+        self,
+        who: Principal,
+        act: str,
+        reason: str,
+        wanted: ExecutionFilter | None,
+        ids: Sequence[str] = (),
+    ) -> Operation:
+        """Write an operation down and set about it; of a filter, those that have started by now."""
+        who.must(May.STEER)
+        now = self._desk.clock.now()
+        if wanted is not None:
+            until = min(now, wanted.until) if wanted.until is not None else now
+            wanted = msgspec.structs.replace(wanted, until=until, namespace=who.namespace)
+        made = Operation(
+            id=self._desk.new_id(), act=act, reason=reason, created=now, wanted=wanted, ids=tuple(ids),
+            asker=Asker(who.name, who.kind.value, who.namespace, who.grants),
+            total=await self.total(who, wanted) if wanted is not None else len(ids),
+        )  # fmt: skip
+        await self._accounts.keep(_account(made, 1))
+        self._set_about(made.id)
+        return made
+
+    async def get(self, who: Principal, name: str) -> Operation | None:
+        """Return an operation of the namespace."""
+        account = await self._accounts.account(OPERATION, name)
+        found = _read(account) if account is not None else None
+        return found if found is not None and found.asker.namespace == who.namespace else None
+
+    async def all(self, who: Principal) -> list[Operation]:
+        """List the operations of the namespace, the latest first."""
+        rows = [_read(account) for account in await self._accounts.accounts(OPERATION)]
+        own = [one for one in rows if one.asker.namespace == who.namespace]
+        return sorted(own, key=lambda one: -one.created)
+
+    async def stop(self, who: Principal, name: str) -> Operation | None:
+        """Stop an operation: what is done stays done."""
+        who.must(May.STEER)
+        while (found := await self.get(who, name)) is not None and found.status == RUNNING:
+            account = await self._accounts.account(OPERATION, name)
+            if account is None:
+                return None
+            now = self._desk.clock.now()
+            ended = msgspec.structs.replace(_read(account), status=STOPPED, ended=now)
+            if await self._accounts.keep(_account(ended, account.version + 1)):
+                return ended
+        return found
+
+    # Carrying out
+
+    def look_after(self) -> None:
+        """From now on carry out what is to be done, whoever began it."""
+        self._looking = asyncio.create_task(self._look())
+
+    async def close(self) -> None:
+        """Leave off; whoever comes next goes on."""
+        tasks = [*self._tasks.values(), *([self._looking] if self._looking is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look(self) -> None:
+        while True:
+            with contextlib.suppress(StoreError):
+                for account in await self._accounts.accounts(OPERATION):
+                    if _read(account).status == RUNNING:
+                        self._set_about(account.name)
+            await self._desk.clock.sleep(LOOK_S)
+
+    def _set_about(self, name: str) -> None:
+        if name in self._tasks or not self._desk.engine.shards.owns(name):
+            return
+        task = asyncio.create_task(self._carry_out(name))
+        self._tasks[name] = task
+        task.add_done_callback(lambda _: self._tasks.pop(name, None))
+
+    async def _carry_out(self, name: str) -> None:
+        """Do one piece after the other, until it is done, stopped, or somebody else has it."""
+        while True:
+            try:
+                account = await self._accounts.account(OPERATION, name)
+                if account is None or _read(account).status != RUNNING:
+                    return
+                moved = await self._piece(_read(account))
+                if not self._desk.engine.shards.owns(name):
+                    return
+                await self._accounts.keep(_account(moved, account.version + 1))
+            except PetraError as error:
+                _log.warning("operation %s: %s", name, error)
+                await self._desk.clock.sleep(AGAIN_S)
+
+    async def _piece(self, operation: Operation) -> Operation:
+        who = await self._asker(operation.asker)
+        now = self._desk.clock.now()
+        if who is None:
+            why = "whoever asked for it may not any more"
+            return msgspec.structs.replace(
+                operation, status=STOPPED, ended=now, failures=(*operation.failures, ("", why))
+            )
+        names, cursor, last = await self._names(operation)
+        failures = []
+        for name in names:
+            why = await self._act(who, operation, name)
+            if why:
+                failures.append((name, why))
+        known = (*operation.failures, *failures)[:FAILURES_MAX]
+        return msgspec.structs.replace(
+            operation, done=operation.done + len(names) - len(failures), failed=operation.failed + len(failures),
+            failures=known, cursor=cursor, status=DONE if last else RUNNING, ended=now if last else None,
+        )  # fmt: skip
+
+    async def _names(self, operation: Operation) -> tuple[list[str], str | None, bool]:
+        """Return the next executions, where to go on, and whether these are the last."""
+        if operation.wanted is None:
+            begin = int(operation.cursor or 0)
+            names = list(operation.ids[begin : begin + PAGE])
+            return names, str(begin + len(names)), begin + PAGE >= len(operation.ids)
+        store = self._desk.engine.store
+        page = await store.executions(operation.wanted, cursor=operation.cursor, limit=PAGE)
+        return [one.row.id for one in page.rows], page.cursor, page.cursor is None
+
+    async def _act(self, who: Principal, operation: Operation, execution: str) -> str:
+        """Ask one execution; return why not, if it was refused."""
+        try:
+            there = await self._desk.admitted(who, frozenset({May.STEER}), execution)
+            answered = await self._desk.ask(
+                there, execution, command_of(operation), request=f"operation-{operation.id}-{execution}"
+            )  # fmt: skip
+        except StoreError:
+            raise
+        except PetraError as error:
+            return str(error)
+        return answered.refused
+
+    async def _asker(self, asker: Asker) -> Principal | None:
+        """Return who asked, with what they may by now."""
+        kind = Kind(asker.kind)
+        if kind is Kind.OWNER:
+            return Principal(asker.name, kind, may=frozenset(May), namespace=asker.namespace)
+        user = await self._register.user(asker.name)
+        if user is not None and user.disabled:
+            return None
+        grants = user.grants if user is not None else asker.grants
+        who = granted(asker.name, kind, grants).within(asker.namespace)
+        return who if May.STEER in who.may else None
+
+
+def _account(operation: Operation, version: int) -> Account:
+    until = None if operation.ended is None else operation.ended + KEPT_S
+    body = msgspec.json.encode(operation)
+    return Account(kind=OPERATION, name=operation.id, version=version, body=body, until=until)
+
+
+def _read(account: Account) -> Operation:
+    return msgspec.json.decode(account.body, type=Operation)

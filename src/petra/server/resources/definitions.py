@@ -1,0 +1,150 @@
+"""Definitions: what executions run, under its digest, for ever the same; its graph; the versions of a path and their heat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from statistics import median
+from typing import Any, Literal
+
+import msgspec
+from litestar import Response, Router, get
+from litestar.params import FromPath, FromQuery
+
+from petra.desk.principal import May
+from petra.net.compile import compile as compiled_net
+from petra.net.graph import net_graph, steps_graph
+from petra.playbook import read
+from petra.server.needs import needs
+from petra.server.parameters import bounded
+from petra.server.problems import ProblemError
+from petra.server.service import Here, TheService
+from petra.server.shapes import Page, PlaybookItem, playbook_item
+from petra.store.rows import ExecutionFilter, PlaybookRow
+from petra.story import RunHistory, Story
+
+FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
+LAST_MAX = 500
+LONG = 20_000
+"""Logs with more records have no part in the heat."""
+Lens = Literal["step", "net"]
+
+
+async def _row(service: TheService, here: Here, digest: str) -> PlaybookRow:
+    row = await service.engine.store.playbook(digest, here.namespace)
+    if row is None:
+        raise ProblemError("not-found", f"there is no definition {digest[:80]}")
+    return row
+
+
+@get("/definitions/{digest:str}", opt=needs(May.SEE))
+async def definition(
+    service: TheService, here: Here, digest: FromPath[str]
+) -> Response[dict[str, Any]]:
+    """Return a playbook by its digest: what an execution runs; it never changes."""
+    row = await _row(service, here, digest)
+    shown: dict[str, Any] = msgspec.to_builtins(playbook_item(row))
+    return Response({**shown, "text": row.source.decode()}, headers=FOR_EVER)
+
+
+@get("/definitions/{digest:str}/graph", opt=needs(May.SEE))
+async def graph(
+    service: TheService, here: Here, digest: FromPath[str], lens: FromQuery[Lens] = "step"
+) -> Response[dict[str, Any]]:
+    """Return a playbook as a graph with places on a page: its steps, or with ``lens=net`` the places and transitions of its net."""
+    row = await _row(service, here, digest)
+    work = _steps if lens == "step" else _net
+    return Response(await service.long_work.do(work, row.source.decode()), headers=FOR_EVER)
+
+
+def _steps(text: str) -> dict[str, Any]:
+    return steps_graph(read(text, checks=False))
+
+
+def _net(text: str) -> dict[str, Any]:
+    return net_graph(compiled_net(read(text, checks=False).checked()))
+
+
+# The versions of a path
+
+
+@get("/playbooks/{path:str}/versions", opt=needs(May.SEE))
+async def versions(
+    service: TheService, here: Here, path: FromPath[str], limit: FromQuery[int] = 100
+) -> Page[PlaybookItem]:
+    """List what was applied under a path, the current one first."""
+    return await versions_of(service, here, path, limit)
+
+
+async def versions_of(service: TheService, here: Here, path: str, limit: int) -> Page[PlaybookItem]:
+    """Return what was applied under a path."""
+    rows = await service.engine.store.playbook_versions(
+        path, limit=bounded(limit), namespace=here.namespace
+    )
+    if not rows:
+        raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
+    return Page(items=[playbook_item(row) for row in rows], next=None)
+
+
+@get("/playbooks/{path:str}/heat", opt=needs(May.SEE))
+async def heat(
+    service: TheService, here: Here, path: FromPath[str], last: FromQuery[int] = 100
+) -> dict[str, Any]:
+    """Sum up the last executions of a playbook: how long its steps take, how often they fail, how often arcs are taken."""
+    return await heat_of(service, here, path, last)
+
+
+async def heat_of(service: TheService, here: Here, path: str, last: int) -> dict[str, Any]:
+    """Sum up the last executions of a playbook."""
+    if not 1 <= last <= LAST_MAX:
+        raise ProblemError("bad-request", f"'last' is {last}; it must be from 1 to {LAST_MAX}")
+    row = await service.engine.store.find_playbook(path, None, here.namespace)
+    if row is None:
+        raise ProblemError("not-found", f"no playbook '{path[:100]}' was applied")
+    wanted = ExecutionFilter(playbook=row.name)
+    page = await service.desk.executions(here, wanted, limit=last)
+    short = [one for one in page.rows if one.version <= LONG]
+    stories = [await service.stories.of(one.row.id) for one in short]
+    return {
+        "path": row.path,
+        "playbook": row.name,
+        "executions": len(stories),
+        "statuses": dict(Counter(one.row.status for one in page.rows)),
+        "last": [{"id": one.row.id, "status": one.row.status} for one in page.rows[:20]],
+        **await service.long_work.aside(lambda: summed(stories)),
+    }
+
+
+def summed(stories: Iterable[Story]) -> dict[str, Any]:
+    """Return what stories have in common: times and failures by step, numbers by arc."""
+    runs: dict[str, list[RunHistory]] = {}
+    arcs: Counter[tuple[str, int]] = Counter()
+    for story in stories:
+        arcs.update(story.taken)
+        for run in story.runs:
+            runs.setdefault(run.step, []).append(run)
+    return {
+        "steps": {step: _step(found) for step, found in runs.items()},
+        "arcs": [
+            {"from": step, "index": index, "count": count}
+            for (step, index), count in sorted(arcs.items())
+        ],
+    }
+
+
+def _step(runs: list[RunHistory]) -> dict[str, Any]:
+    times = [(run.ended - run.started) * 1000 for run in runs if run.ended is not None]
+    failed = sum(run.state == "failed" for run in runs)
+    return {
+        "runs": len(runs),
+        "failed": failed,
+        "failure_rate": round(failed / len(runs), 4),
+        "median_ms": round(median(times), 3) if times else None,
+        "retries": sum(run.retries for run in runs),
+    }
+
+
+def router(base: str) -> Router:
+    """Return the routes of definitions."""
+    handlers = [definition, graph, versions, heat]
+    return Router(path=base, route_handlers=handlers, tags=["playbooks"])

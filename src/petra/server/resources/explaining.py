@@ -1,0 +1,75 @@
+"""Explaining: why an execution waits, with the calls that would end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from litestar import Router, get
+from litestar.params import FromPath, FromQuery
+
+from petra.desk.looking import looked
+from petra.desk.principal import May
+from petra.kernel.state import State
+from petra.server.needs import needs
+from petra.server.service import TheService
+
+EACH = 3
+"""So many work items or signals of one wait are named."""
+
+
+@get("/executions/{execution:str}/explain", opt=needs(May.SEE))
+async def explained(
+    service: TheService, execution: FromPath[str], step: FromQuery[str | None] = None
+) -> dict[str, Any]:
+    """Say what an execution waits for, and why, with what can be done about it; of all steps, or of one."""
+    found = await looked(service.engine, execution)
+    state = (await service.engine.view(execution)).state
+    found["explanation"] = with_acts(found["explanation"], state, service.base, step)
+    return found
+
+
+def with_acts(
+    found: dict[str, Any], state: State, base: str, step: str | None = None
+) -> dict[str, Any]:
+    """Add to what waits the calls that would end it, and leave out other steps than one that is named."""
+    waiting = [
+        {**one, "acts": list(_acts(one, state, base))}
+        for one in found["waiting"]
+        if step in (None, one["step"])
+    ]
+    return {**found, "waiting": waiting}
+
+
+def _acts(waiting: dict[str, Any], state: State, base: str) -> Iterator[dict[str, str]]:
+    here = f"{base}/executions/{quote(state.id, safe='')}"
+    step = quote(waiting["step"], safe="")
+    run = state.runs.get(waiting["token"])
+    if waiting["reason"] == "human" and run is not None:
+        own = [item for item in state.items.values() if item.run == run.id and item.is_open]
+        for item in own[:EACH]:
+            path = (
+                f"{base}/work-items/{quote(state.id, safe='')}/{quote(item.id, safe='')}/complete"
+            )
+            yield {"act": "complete", "method": "POST", "path": path}
+    elif waiting["reason"] == "signal" and run is not None:
+        waits = [*run.waits, *(wait for chunk in run.chunks.values() for wait in chunk.waits)]
+        for name in list(dict.fromkeys(w.name for w in waits if w.kind == "signal"))[:EACH]:
+            yield {
+                "act": "signal",
+                "method": "POST",
+                "path": f"{here}/signals/{quote(name, safe='')}",
+            }
+    elif waiting["reason"] == "incident":
+        yield {"act": "retry", "method": "POST", "path": f"{here}/steps/{step}/retry"}
+    elif waiting["operands"]:
+        yield {"act": "patch", "method": "PATCH", "path": f"{here}/ctx"}
+    if state.paused:
+        yield {"act": "resume", "method": "POST", "path": f"{here}/resume"}
+    yield {"act": "override", "method": "POST", "path": f"{here}/steps/{step}/override"}
+
+
+def router(base: str) -> Router:
+    """Return the routes of explanations."""
+    return Router(path=base, route_handlers=[explained], tags=["executions"])

@@ -1,0 +1,112 @@
+"""Operations on many executions: begun, looked at, stopped."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import FromPath, FromQuery, JSONBody
+
+from petra.desk.principal import May
+from petra.server.needs import needs
+from petra.server.problems import ProblemError
+from petra.server.resources.executions import filtered
+from petra.server.service import Here, TheService
+from petra.store.rows import ExecutionFilter
+
+IDS_MAX: Final = 10_000
+
+
+class BulkFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which executions, in the names of the parameters of their list."""
+
+    q: str = ""
+    status: str | list[str] | None = None
+    playbook: str | None = None
+    version: str | None = None
+    label: str | list[str] | None = None
+    parent: str | None = None
+    text: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class NewOperation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be done, and to which executions: those that a filter finds, or those that are named."""
+
+    act: Literal["cancel", "pause", "resume"]
+    filter: BulkFilter | None = None
+    ids: list[str] | None = None
+    reason: str = ""
+
+
+def _many(given: str | list[str] | None) -> list[str] | None:
+    return [given] if isinstance(given, str) else given
+
+
+async def _wanted(service: TheService, here: Here, data: NewOperation) -> ExecutionFilter | None:
+    if (data.filter is None) == (data.ids is None):
+        raise ProblemError("bad-request", "give exactly one of 'filter' and 'ids'")
+    if data.filter is None:
+        if len(data.ids or ()) > IDS_MAX:
+            raise ProblemError("invalid-input", f"at most {IDS_MAX:,} ids at once")
+        return None
+    one = data.filter
+    return await filtered(
+        service, here, status=_many(one.status), playbook=one.playbook, version=one.version, parent=one.parent,
+        text=one.q or one.text, label=_many(one.label), since=one.since, until=one.until,
+    )  # fmt: skip
+
+
+@post("/operations", status_code=202, opt=needs(May.STEER))
+async def begin(
+    service: TheService,
+    here: Here,
+    data: JSONBody[NewOperation],
+    *,
+    dry_run: FromQuery[bool] = False,
+) -> Response[dict[str, Any]]:
+    """Act on all executions that a filter finds, or that are named; with ``dry_run`` only say how many those are.
+
+    It goes on after a restart; ``GET`` tells how far it has come, and what failed.
+    """
+    wanted = await _wanted(service, here, data)
+    ids = list(dict.fromkeys(data.ids or ()))
+    if dry_run:
+        total = len(ids) if wanted is None else await service.operations.total(here, wanted)
+        shown: dict[str, Any] = {"id": None, "act": data.act, "status": "dry_run", "total": total, "done": 0, "failed": 0, "failures": []}  # fmt: skip
+        return Response(shown, status_code=200)
+    made = await service.operations.begin(here, data.act, data.reason, wanted, ids)
+    headers = {"Location": f"{service.base}/operations/{made.id}"}
+    return Response(made.shown(), status_code=202, headers=headers)
+
+
+@get("/operations", opt=needs(May.SEE))
+async def listed(service: TheService, here: Here) -> dict[str, Any]:
+    """List operations, the latest first; those that are over are kept for 30 days."""
+    return {"items": [one.shown() for one in await service.operations.all(here)], "next": None}
+
+
+@get("/operations/{operation:str}", opt=needs(May.SEE))
+async def one(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
+    """Say how far an operation has come, and what failed, by execution."""
+    found = await service.operations.get(here, operation)
+    if found is None:
+        raise ProblemError("not-found", f"there is no operation '{operation[:100]}'")
+    return found.shown()
+
+
+@post("/operations/{operation:str}/stop", status_code=200, opt=needs(May.STEER))
+async def stop(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
+    """Stop an operation; what it did stays done."""
+    found = await service.operations.stop(here, operation)
+    if found is None:
+        raise ProblemError("not-found", f"there is no operation '{operation[:100]}'")
+    return found.shown()
+
+
+def router(base: str) -> Router:
+    """Return the routes of operations."""
+    return Router(path=base, route_handlers=[begin, listed, one, stop], tags=["operations"])

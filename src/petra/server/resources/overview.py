@@ -1,0 +1,203 @@
+"""Overview: how many executions there are of what kind, what is found for a word, and the views that people keep."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from litestar import Response, Router, delete, get, put
+from litestar.params import FromPath, FromQuery, JSONBody
+
+from petra.accounts.told import moment
+from petra.desk.letting_in import ITEMS
+from petra.desk.principal import May
+from petra.server.needs import KNOWN, needs
+from petra.server.problems import ProblemError
+from petra.server.resources.executions import filtered
+from petra.server.service import Here, TheService
+from petra.server.shapes import execution_item, playbook_item, work_item
+from petra.store.accounts import Account
+from petra.store.rows import ExecutionFilter, WorkItemFilter
+
+HITS_MAX = 20
+LOOKED_MAX = 500
+"""So many playbooks and work items are looked through for a word."""
+VIEW = "view"
+VIEW_BYTES = 10_000
+NAME_MAX = 100
+
+
+def _all(here: Here) -> str:
+    """Return whose view it is that everybody in a namespace has; no user is called like that."""
+    return f"*{here.namespace}"
+
+
+@get("/executions/counts", opt=needs(May.SEE))
+async def counts(
+    service: TheService,
+    here: Here,
+    by: FromQuery[Literal["status", "playbook", "hour"]] = "status",
+    q: FromQuery[str] = "",
+    status: FromQuery[list[str] | None] = None,
+    playbook: FromQuery[str | None] = None,
+    version: FromQuery[str | None] = None,
+    parent: FromQuery[str | None] = None,
+    text: FromQuery[str] = "",
+    label: FromQuery[list[str] | None] = None,
+    since: FromQuery[datetime | None] = None,
+    until: FromQuery[datetime | None] = None,
+) -> dict[str, Any]:
+    """Count executions by status, by playbook, or by the hour they started in, with the filter of the list."""
+    wanted = await filtered(
+        service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
+        since=since, until=until,
+    )  # fmt: skip
+    here.must(May.SEE)
+    within = msgspec.structs.replace(wanted, namespace=here.namespace)
+    rows = await service.engine.store.count_executions(within, by)
+    total = sum(row.count for row in rows)
+    if by != "hour":
+        return {"by": by, "total": total, "counts": {row.key: row.count for row in rows}}
+    hours: dict[str, dict[str, int]] = {}
+    for row in rows:
+        hours.setdefault(moment(float(row.key)) or "", {})[row.status] = row.count
+    summed = {hour: sum(found.values()) for hour, found in hours.items()}
+    return {"by": by, "total": total, "counts": summed, "statuses": hours}
+
+
+@get("/search", opt=needs(May.SEE, May.DECIDE))
+async def search(service: TheService, here: Here, q: FromQuery[str]) -> dict[str, Any]:
+    """Find executions, playbooks and work items by a word: at most 20, those whose id or name begins with it first."""
+    word = q.strip().casefold()
+    if not word:
+        return {"items": [], "next": None}
+    hits: list[dict[str, Any]] = []
+    if May.SEE in here.may:
+        hits += await _executions(service, here, q.strip(), word)
+        found = await service.engine.store.playbooks(limit=LOOKED_MAX, namespace=here.namespace)
+        hits += [
+            {"kind": "playbook", "id": row.path, "title": row.name, "row": playbook_item(row)}
+            for row in found
+            if word in f"{row.path}\n{row.name}".casefold()
+        ]
+    if ITEMS & here.may:
+        page = await service.desk.work_items(here, WorkItemFilter(), limit=LOOKED_MAX)
+        hits += [
+            {"kind": "work-item", "id": f"{row.execution}/{row.id}", "title": row.title, "row": work_item(row)}
+            for row in page.rows
+            if word in f"{row.title}\n{row.step}\n{row.id}".casefold()
+        ]  # fmt: skip
+    hits.sort(key=lambda hit: _rank(word, hit["id"], hit["title"]))
+    return {"items": msgspec.to_builtins(hits[:HITS_MAX]), "next": None}
+
+
+def _rank(word: str, identity: str, title: str) -> int:
+    names = identity.casefold(), title.casefold()
+    if word in names:
+        return names.index(word)
+    return 2 if any(name.startswith(word) for name in names) else 3
+
+
+async def _executions(
+    service: TheService, here: Here, given: str, word: str
+) -> list[dict[str, Any]]:
+    exact = await service.engine.store.execution(given)
+    if exact is not None and exact.row.namespace != here.namespace:
+        exact = None
+    page = await service.desk.executions(here, ExecutionFilter(text=word), limit=HITS_MAX)
+    found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
+    return [
+        {"kind": "execution", "id": one.row.id, "title": one.row.playbook, "row": execution_item(one)}
+        for one in found.values()
+    ]  # fmt: skip
+
+
+# Views that people keep
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A view: the query of a page, and whether everybody has it."""
+
+    query: str
+    page: str = "executions"
+    shared: bool = False
+
+
+def _key(owner: str, name: str) -> str:
+    return f"{owner}\t{name}"
+
+
+def _shown(account: Account, owner: str) -> dict[str, Any]:
+    view = msgspec.json.decode(account.body, type=View)
+    return {
+        "name": account.name.partition("\t")[2], "query": view.query, "page": view.page, "shared": view.shared,
+        "mine": account.name.startswith(f"{owner}\t"), "version": account.version,
+    }  # fmt: skip
+
+
+async def _mine(service: TheService, here: Here, name: str) -> Account | None:
+    accounts = service.engine.store.accounts
+    return await accounts.account(VIEW, _key(here.name, name)) or await accounts.account(
+        VIEW, _key(_all(here), name)
+    )
+
+
+@get("/views", opt=KNOWN)
+async def views(service: TheService, here: Here) -> dict[str, Any]:
+    """List the views that you keep, and those that everybody has."""
+    accounts = service.engine.store.accounts
+    found = []
+    for owner in (here.name, _all(here)):
+        rows = await accounts.accounts(VIEW, after=f"{owner}\t", limit=LOOKED_MAX)
+        found += [row for row in rows if row.name.startswith(f"{owner}\t")]
+    return {"items": [_shown(one, here.name) for one in found], "next": None}
+
+
+@get("/views/{name:str}", opt=KNOWN)
+async def view(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
+    """Return a view."""
+    account = await _mine(service, here, name)
+    if account is None:
+        raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
+    return Response(_shown(account, here.name), headers={"ETag": f'"{account.version}"'})
+
+
+@put("/views/{name:str}", status_code=200, opt=KNOWN)
+async def keep_view(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[View]
+) -> Response[dict[str, Any]]:
+    """Keep a view under a name; one for everybody needs an operator."""
+    if not 1 <= len(name) <= NAME_MAX or not name.isprintable():
+        raise ProblemError("invalid-input", f"a name has 1 to {NAME_MAX} characters that print")
+    body = msgspec.json.encode(data)
+    if len(body) > VIEW_BYTES:
+        raise ProblemError("invalid-input", f"a view has at most {VIEW_BYTES:,} bytes")
+    if data.shared:
+        here.must(May.STEER)
+    accounts = service.engine.store.accounts
+    key = _key(_all(here) if data.shared else here.name, name)
+    known = await accounts.account(VIEW, key)
+    version = known.version + 1 if known is not None else 1
+    made = Account(kind=VIEW, name=key, version=version, body=body)
+    if not await accounts.keep(made):
+        raise ProblemError("stale", "somebody changed it at the same time")
+    status = 200 if known is not None else 201
+    return Response(_shown(made, here.name), status_code=status, headers={"ETag": f'"{version}"'})
+
+
+@delete("/views/{name:str}", status_code=204, opt=KNOWN)
+async def drop_view(service: TheService, here: Here, name: FromPath[str]) -> None:
+    """Keep a view no longer; one of everybody needs an operator."""
+    account = await _mine(service, here, name)
+    if account is None:
+        raise ProblemError("not-found", f"there is no view '{name[:NAME_MAX]}'")
+    if account.name.startswith("*"):
+        here.must(May.STEER)
+    await service.engine.store.accounts.forget(VIEW, account.name)
+
+
+def router(base: str) -> Router:
+    """Return the routes of overviews."""
+    handlers = [counts, search, views, view, keep_view, drop_view]
+    return Router(path=base, route_handlers=handlers, tags=["overview"])

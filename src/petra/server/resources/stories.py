@@ -1,0 +1,300 @@
+"""The story of an execution: frames, events, runs, iterations, writes; from columns that are kept, not by scanning its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from litestar import Router, get
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from petra.accounts.told import moment
+from petra.desk.principal import May
+from petra.desk.writes import Writes
+from petra.engine.codec import from_row
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.server.needs import needs
+from petra.server.parameters import bounded
+from petra.server.problems import ProblemError
+from petra.server.service import TheService
+from petra.server.shapes import Page, Shape
+from petra.story import Frames, RunHistory, Story, frames_of
+from petra.story.frames import BINS_MAX
+from petra.testing.story import told
+
+PREVIEW: Final = 200
+"""So many bytes of a value are shown in a list."""
+FAR: Final = 4  # times as far apart as they are many, and records are read with those between them
+_IMPORTANT: Final = frozenset({
+    "execution.started", "execution.forked", "step.done", "step.failed", "loop.done", "incident.raised", "group.changed",
+    "group.timed_out", "ctx.patched", "signal.received", "workitem.changed", "act.refused", "execution.paused",
+    "execution.resumed", "execution.ending", "execution.stuck", "execution.ended", "execution.migrated",
+})  # fmt: skip
+Level = Literal["important", "all"]
+RunWord = Literal["running", "done", "failed", "withdrawn", "returned"]
+RunsIn = Annotated[RunWord | None, QueryParameter(name="state", required=False)]
+EventType = Annotated[str | None, QueryParameter(name="type", required=False)]
+
+
+class EventItem(Shape, frozen=True):
+    """A record in a list: what happened in words, and the beginning of its data."""
+
+    seq: int
+    at: str | None
+    type: str
+    step: str | None
+    run: int | None
+    level: str
+    text: str
+    preview: str
+
+
+@get("/executions/{execution:str}/frames", opt=needs(May.SEE))
+async def frames(
+    service: TheService,
+    execution: FromPath[str],
+    after: FromQuery[int] = 0,
+    until: FromQuery[int | None] = None,
+    bins: FromQuery[int | None] = None,
+) -> Frames:
+    """Return what every record moved, in columns: of the records behind ``after`` up to ``until``, at most 50,000 of them.
+
+    With ``bins`` more records are put together into so many cache.
+    """
+    if bins is not None and not 1 <= bins <= BINS_MAX:
+        raise ProblemError("bad-request", f"'bins' is {bins}; it must be from 1 to {BINS_MAX:,}")
+    story = await service.stories.of(execution)
+    return await service.long_work.aside(
+        lambda: frames_of(story, after=max(0, after), until=until, bins=bins)
+    )
+
+
+@get("/executions/{execution:str}/events", opt=needs(May.SEE))
+async def events(
+    service: TheService,
+    execution: FromPath[str],
+    after: FromQuery[int] = 0,
+    before: FromQuery[int | None] = None,
+    step: FromQuery[str | None] = None,
+    run: FromQuery[int | None] = None,
+    record_type: EventType = None,
+    text: FromQuery[str] = "",
+    level: FromQuery[Level] = "all",
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[int | None] = None,
+) -> Page[EventItem]:
+    """List records with what they say in words: behind ``after``; with ``before``, the last ones before that."""
+    most = bounded(limit)
+    story = await service.stories.of(execution)
+    fit = _Fit(story, step=step, run=run, kind=record_type, level=level)
+    backwards = before is not None and not after and cursor is None
+    end = min(len(story), before - 1 if before is not None else len(story))
+    numbers = range(max(0, cursor if cursor is not None else after) + 1, end + 1)
+    candidates = (seq for seq in (reversed(numbers) if backwards else numbers) if fit.has(seq))
+    found: list[EventItem] = []
+    more = False
+    while some := _first(candidates, most + 1):
+        for record in await records_at(service, execution, sorted(some), backwards=backwards):
+            item = _item(story, record)
+            if text.casefold() in item.text.casefold():
+                more = more or len(found) == most
+                found += [item] if len(found) < most else []
+        if more:
+            break
+    if backwards:
+        return Page(items=found[::-1], next=None)
+    return Page(items=found, next=str(found[-1].seq) if more else None)
+
+
+class _Fit:
+    """Which records are wanted, as the columns tell."""
+
+    def __init__(
+        self, story: Story, *, step: str | None, run: int | None, kind: str | None, level: Level
+    ) -> None:
+        self._story = story
+        self._step = None if step is None else story.steps.get(step, -2)
+        self._run = run
+        self._type = None if kind is None else story.types.get(kind, -2)
+        important = {n for name, n in story.types.items() if name in _IMPORTANT}
+        self._types = important if level == "important" else None
+
+    def has(self, seq: int) -> bool:
+        story, n = self._story, seq - 1
+        return (
+            (self._step is None or story.step[n] == self._step)
+            and (self._run is None or story.run[n] == self._run)
+            and (self._type is None or story.type[n] == self._type)
+            and (self._types is None or story.type[n] in self._types or bool(story.flag[n]))
+        )
+
+
+def _first(numbers: Iterator[int], most: int) -> list[int]:
+    return [seq for seq, _ in zip(numbers, range(most), strict=False)]
+
+
+async def records_at(
+    service: TheService, execution: str, seqs: Sequence[int], *, backwards: bool = False
+) -> list[Record]:
+    """Return some records: all between them at once, where they lie close together, else each by itself."""
+    if not seqs:
+        return []
+    read, wanted = service.engine.store.read, set(seqs)
+    span = seqs[-1] - seqs[0] + 1
+    if span <= FAR * len(seqs):
+        rows = await read(execution, after=seqs[0] - 1, limit=span)
+    else:
+        rows = [row for seq in seqs for row in await read(execution, after=seq - 1, limit=1)]
+    found = [from_row(row) for row in rows if row.seq in wanted]
+    return found[::-1] if backwards else found
+
+
+def _item(story: Story, record: Record) -> EventItem:
+    n = record.seq - 1
+    kind = str(type(record.event).__struct_config__.tag)
+    important = kind in _IMPORTANT or bool(story.flag[n])
+    return EventItem(
+        seq=record.seq, at=moment(record.at), type=kind, step=_step_of(story, n), run=story.run[n] or None,
+        level="important" if important else "detail", text=told(record.event), preview=preview(record.event),
+    )  # fmt: skip
+
+
+def _step_of(story: Story, n: int) -> str | None:
+    return list(story.steps)[story.step[n]] if story.step[n] >= 0 else None
+
+
+def preview(value: Any) -> str:
+    """Return the beginning of a value as JSON, of at most 200 bytes."""
+    raw = msgspec.json.encode(value)
+    return raw.decode() if len(raw) <= PREVIEW else raw[: PREVIEW - 3].decode(errors="ignore") + "…"
+
+
+@get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE))
+async def event(
+    service: TheService, execution: FromPath[str], seq: FromPath[int]
+) -> dict[str, Any]:
+    """Return one record whole."""
+    rows = await service.engine.store.read(execution, after=seq - 1, limit=1) if seq > 0 else []
+    if not rows or rows[0].seq != seq:
+        raise ProblemError("not-found", f"there is no record {seq}")
+    record = from_row(rows[0])
+    return {**msgspec.to_builtins(record), "at": moment(record.at), "text": told(record.event)}
+
+
+# Runs
+
+
+@get("/executions/{execution:str}/runs", opt=needs(May.SEE))
+async def runs(
+    service: TheService,
+    execution: FromPath[str],
+    step: FromQuery[str | None] = None,
+    wanted: RunsIn = None,
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[int] = 0,
+) -> Page[dict[str, Any]]:
+    """List step runs in the order in which they started, numbered from 1."""
+    story = await service.stories.of(execution)
+    most = bounded(limit)
+    fit = (
+        run
+        for run in story.runs[max(0, cursor) :]
+        if step in (None, run.step) and wanted in (None, run.state)
+    )
+    found = [run for run, _ in zip(fit, range(most + 1), strict=False)]
+    more = len(found) > most
+    return Page(
+        items=[_row(run) for run in found[:most]], next=str(found[most - 1].number) if more else None
+    )  # fmt: skip
+
+
+def _row(run: RunHistory) -> dict[str, Any]:
+    return {**run.row(), "started": moment(run.started), "ended": moment(run.ended)}
+
+
+async def run_of(service: TheService, execution: str, number: int) -> tuple[Story, RunHistory]:
+    """Return a run by its number."""
+    story = await service.stories.of(execution)
+    if not 1 <= number <= len(story.runs):
+        raise ProblemError(
+            "not-found", f"there are {len(story.runs)} runs; there is no run {number}"
+        )
+    return story, story.runs[number - 1]
+
+
+@get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE))
+async def one_run(
+    service: TheService, execution: FromPath[str], n: FromPath[int]
+) -> dict[str, Any]:
+    """Show a step run: its arguments, attempts, writes, its result or a reference to it, who has it."""
+    _, run = await run_of(service, execution, n)
+    begun = (await service.moments.at(execution, run.first)).entry.state.runs.get(run.id)
+    found: dict[str, Any] = {
+        **_row(run),
+        "args": begun.args if begun is not None else None,
+        "branch": [[group, index] for group, index in begun.stack] if begun is not None else [],
+        "attempts": [], "writes": [], "result": None, "failure": None, "actor": None,
+        "worker": ", ".join(service.engine.dispatcher.holders(execution, run.id)) or None,
+    }  # fmt: skip
+    if run.last:
+        for record in await records_at(service, execution, [run.last]):
+            if isinstance(record.event, e.StepEnded):
+                found |= _ended(record.event)
+    return found
+
+
+def _ended(event: e.StepEnded) -> dict[str, Any]:
+    return {
+        "attempts": msgspec.to_builtins(event.attempts),
+        "writes": msgspec.to_builtins(event.writes),
+        "result": event.result,
+        "failure": event.error.as_data() if event.error is not None else None,
+        "actor": event.actor,
+        "arcs": event.arcs,
+    }
+
+
+# ctx
+
+
+@get("/executions/{execution:str}/ctx/{key:str}/history", opt=needs(May.SEE))
+async def history(
+    service: TheService,
+    execution: FromPath[str],
+    key: FromPath[str],
+    limit: FromQuery[int] = 100,
+    cursor: FromQuery[int] = 0,
+) -> Page[dict[str, Any]]:
+    """List the writes to a key of ctx, oldest first, with what it was after each."""
+    most = bounded(limit)
+    story = await service.stories.of(execution)
+    seqs = story.written.get(key, [])
+    if not seqs:
+        raise ProblemError("not-found", f"nothing has written ctx.{key[:100]}")
+    start = sum(seq <= cursor for seq in seqs)
+    chosen = seqs[start : start + most]
+    records = await records_at(service, execution, seqs[: start + len(chosen)])
+    first = await records_at(service, execution, [1])
+    values = Writes(key, first[0].event)
+    items = []
+    for record in records:
+        values.take(record.event)
+        n = record.seq - 1
+        if record.seq in chosen:
+            items.append(
+                {
+                    "seq": record.seq, "at": moment(record.at), "type": list(story.types)[story.type[n]],
+                    "step": _step_of(story, n), "run": story.run[n] or None,
+                    "actor": getattr(record.event, "actor", None) or None, "value": values.value,
+                }
+            )  # fmt: skip
+    more = start + most < len(seqs)
+    return Page(items=items, next=str(chosen[-1]) if more else None)
+
+
+def router(base: str) -> Router:
+    """Return the routes of stories."""
+    handlers = [frames, events, event, runs, one_run, history]
+    return Router(path=base, route_handlers=handlers, tags=["stories"])

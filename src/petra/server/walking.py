@@ -1,0 +1,99 @@
+"""Walking through a playbook in virtual time, by dice or by choices; done in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from petra.kernel.waiting import Awaited, WorkItem
+from petra.playbook import read
+from petra.server.workbench import NAME, placed, told
+from petra.testing.scripts import Scripted
+from petra.testing.walk import Chance, EndOfWalkError, Reply, Walk, failure, ok
+
+STEPS_MAX: Final = 5_000
+
+
+class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A playbook to walk through: by dice, or by the choices that somebody made so far."""
+
+    text: str
+    workload: dict[str, Any] = {}
+    seed: int = 0
+    steps: int = 200
+    choices: list[dict[str, Any]] | None = None
+
+
+class _Made:
+    """Choices that somebody made, one after the other; at the next one the walk stops and asks."""
+
+    asks_again = True
+
+    def __init__(self, choices: Sequence[dict[str, Any]]) -> None:
+        self._left = list(choices)
+        self.question: dict[str, Any] | None = None
+
+    def _next(self, about: dict[str, Any]) -> dict[str, Any]:
+        if not self._left:
+            self.question = about
+            raise EndOfWalkError("a choice is to be made")
+        return self._left.pop(0)
+
+    def outcome(self, step: str, task: str, what: str) -> Scripted:
+        """Take the next choice as the outcome of a task."""
+        about = {
+            "kind": "outcome",
+            "step": step,
+            "task": task,
+            "what": what,
+            "options": ["ok", "error"],
+        }
+        made = self._next(about)
+        if "error" in made:
+            return Scripted(failure(str(made["error"] or "unknown")))
+        return Scripted(ok(made.get("ok")))
+
+    def act(self, item: WorkItem) -> Reply:
+        """Take the next choice as what is done about a work item."""
+        actions = [str(action) for action in item.spec.get("actions") or ["complete"]]
+        about = {
+            "kind": "work-item", "step": item.step, "what": item.spec.get("title") or item.step,
+            "options": actions, "form": item.spec.get("form"), "proposal": item.spec.get("proposal"),
+        }  # fmt: skip
+        made = self._next(about)
+        action = str(made.get("action") or actions[0])
+        return Reply(action, made.get("data", item.spec.get("proposal")))
+
+    def signal(self, step: str, wait: Awaited) -> Reply:
+        """Take the next choice as whether a signal comes."""
+        about = {"kind": "signal", "step": step, "what": wait.name, "options": ["send", "wait"]}
+        made = self._next(about)
+        return Reply(after_s=3600.0) if made.get("wait") else Reply("send", made.get("payload"))
+
+
+def simulated(given: Simulated) -> dict[str, Any]:
+    """Walk through a playbook; say what happened, and what is to be chosen next, if anything."""
+    reading = read(given.text, NAME)
+    if reading.playbook is None or not reading.ok:
+        return {"ok": False, "problems": placed(given.text, reading.problems)}
+    seen: list[dict[str, Any]] = []
+    made = _Made(given.choices) if given.choices is not None else None
+    walk = Walk(
+        reading.playbook,
+        made if made is not None else Chance(reading.playbook, given.seed),
+        seed=given.seed,
+        firings_max=max(1, min(given.steps, STEPS_MAX)),
+        see=lambda sight: seen.append(sight.as_data()),
+        note=lambda _at, _words: None,
+    )
+    stopped = walk.go(given.workload)
+    status, reason = walk.status()
+    return {
+        "ok": True, "problems": [], "seed": given.seed, "records": seen, "firings": walk.firings, "status": status,
+        "waiting_on": reason or None, "stopped": stopped or None, "refused": walk.root.refused or None,
+        "elapsed_s": walk.elapsed_s, "output": walk.output, "ctx": walk.ctx,
+        "frames": told(walk.root.log) if walk.root.log else None,
+        "next": made.question if made is not None else None,
+    }  # fmt: skip

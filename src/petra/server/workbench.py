@@ -1,0 +1,227 @@
+"""The workbench of authors: check, prove, complete, test and walk through a text. Pure work, done in another process.
+
+Rule 1: a text comes in and plain data goes out; no tool runs, and no file of the server is read.
+Rule 2: counter-examples, test cases and walks come as frames: whoever shows executions shows them too.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from petra.editor.complete import complete
+from petra.editor.fixes import extent, fix
+from petra.editor.hover import hover
+from petra.editor.names import Text, text_of
+from petra.errors import PetraError
+from petra.kernel import Record
+from petra.kernel import events as e
+from petra.kernel.replay import encode_body
+from petra.net import prove
+from petra.net.graph import steps_graph
+from petra.playbook import Problem, read
+from petra.playbook.problems import line_starts, problem_data
+from petra.server.counter_example import way_of
+from petra.story import Story, frames_of
+from petra.story.frames import Frames
+from petra.testing.runner import run_case
+from petra.testing.session import bug
+from petra.testing.suite import Case, TestError, load_suite, suite_problems
+
+NAME: Final = "playbook.yaml"
+FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+FILES_MAX: Final = 50
+CASES_MAX: Final = 500
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text, and where in it somebody is: a line and a column from 1."""
+
+    text: str
+    line: int = 1
+    column: int = 1
+
+
+class Tests(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A test file, and the playbooks that it names, by their file names; with frames of every case, or without."""
+
+    text: str
+    files: dict[str, str] = {}
+    frames: bool = True
+
+
+# Checking
+
+
+def checked(text: str) -> dict[str, Any]:
+    """Return the problems of a playbook, its outline and graph, and whether it is sound."""
+    reading = read(text, NAME)
+    problems = list(reading.problems)
+    found: dict[str, Any] = {"ok": reading.ok, "soundness": None, "graph": None, "outline": []}
+    if reading.playbook is not None:
+        found["graph"] = steps_graph(reading)
+        found["outline"] = [
+            {"step": step.step, "line": reading.at("workflow", n).line}
+            for n, step in enumerate(reading.playbook.workflow)
+        ]
+    if reading.ok:
+        proof = prove(reading)
+        problems += proof.problems
+        found["soundness"] = {
+            "verdict": proof.verdict,
+            "states": proof.states,
+            "gated": proof.gated,
+            "counterexample": list(proof.counterexample),
+            "findings": [problem_data(one) for one in proof.problems],
+            "frames": way_of(reading, proof.counterexample) if proof.counterexample else None,
+            "notes": [proof.note] if proof.note else [],
+        }
+    return {**found, "problems": placed(text, problems)}
+
+
+def placed(text: str, problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Return problems with where they end, and what would mend them."""
+    outline, starts = text_of(text), line_starts(text)
+    return [_problem(outline, starts, one) for one in problems]
+
+
+def _problem(text: Text, starts: Sequence[int], problem: Problem) -> dict[str, Any]:
+    _, end = extent(text, problem, starts)
+    edit = fix(text, problem, starts)
+    fixes = []
+    if edit is not None:
+        fixes = [
+            {
+                "title": edit.title, "text": edit.text, **_place("", text.text, starts, edit.start),
+                **_place("end_", text.text, starts, edit.end),
+            }
+        ]  # fmt: skip
+    return {**problem_data(problem), **_place("end_", text.text, starts, end), "fixes": fixes}
+
+
+def _place(prefix: str, text: str, starts: Sequence[int], offset: int) -> dict[str, int]:
+    line = sum(start <= min(offset, len(text)) for start in starts)
+    return {f"{prefix}line": line, f"{prefix}column": offset - starts[line - 1] + 1}
+
+
+def completed(given: Bench) -> dict[str, Any]:
+    """Return what may stand at a place of a text."""
+    starts = line_starts(given.text)
+    found = complete(given.text, _offset(given, starts))
+    items = [
+        {
+            "label": one.label, "kind": one.kind, "about": one.about, "insert": one.insert,
+            **_place("", given.text, starts, one.start), **_place("end_", given.text, starts, one.end),
+        }
+        for one in found[:CASES_MAX]
+    ]  # fmt: skip
+    return {"items": items, "next": None}
+
+
+def hovered(given: Bench) -> dict[str, Any]:
+    """Say what stands at a place of a text."""
+    starts = line_starts(given.text)
+    found = hover(text_of(given.text), _offset(given, starts))
+    if found is None:
+        return {"words": None}
+    return {
+        "words": found.words, **_place("", given.text, starts, found.start),
+        **_place("end_", given.text, starts, found.end),
+    }  # fmt: skip
+
+
+def _offset(given: Bench, starts: Sequence[int]) -> int:
+    line = min(max(given.line, 1), len(starts))
+    return min(starts[line - 1] + max(given.column, 1) - 1, len(given.text))
+
+
+# Testing
+
+
+def tested(given: Tests) -> dict[str, Any]:
+    """Run the cases of a test file; what it names must have come along."""
+    with tempfile.TemporaryDirectory(prefix="petra-tests-") as folder:
+        home = Path(folder)
+        for name, text in given.files.items():
+            (home / name).write_text(text, encoding="utf-8")
+        path = home / "tests.test.yaml"
+        path.write_text(given.text, encoding="utf-8")
+        try:
+            suite = load_suite(path, confined=True)
+        except TestError as error:
+            problems = placed(given.text, suite_problems(path, given.text))
+            said = str(error).replace(f"{folder}/", "")
+            return {
+                "ok": False,
+                "message": said,
+                "problems": problems,
+                "cases": [],
+                "coverage": None,
+            }
+        taken: Counter[tuple[str, int]] = Counter()
+        cases = [_case(case, taken, frames=given.frames) for case in suite.cases[:CASES_MAX]]
+        results = Counter(case["result"] for case in cases)
+        return {
+            "ok": results.total() == results["passed"], "message": "", "problems": [], "cases": cases,
+            "passed": results["passed"], "failed": results["failed"], "errors": results["error"],
+            "coverage": _coverage(suite.cases[:1], taken),
+        }  # fmt: skip
+
+
+def _case(case: Case, taken: Counter[tuple[str, int]], *, frames: bool) -> dict[str, Any]:
+    try:
+        found = run_case(case)
+    except PetraError as error:
+        return {"name": case.name, "line": case.line, "result": "error", "message": str(error)}
+    except Exception as error:  # noqa: BLE001 - a bug of ours is the verdict on the case
+        return {"name": case.name, "line": case.line, "result": "error", "message": bug(error)}
+    shown = {
+        "name": case.name, "line": case.line, "result": found.result, "message": found.message,
+        "arcs": [], "frames": None, "elapsed_s": None, "status": None,
+    }  # fmt: skip
+    if found.simulation is None:
+        return shown
+    log = found.simulation.root.log
+    own = {
+        (record.event.step, number)
+        for record in log
+        if isinstance(record.event, e.StepEnded)
+        for number in record.event.arcs
+    }
+    taken.update(own)
+    return {
+        **shown,
+        "arcs": [{"from": step, "index": number} for step, number in sorted(own)],
+        "elapsed_s": found.simulation.elapsed_s,
+        "status": found.simulation.status()[0],
+        "frames": told(log) if frames else None,
+    }
+
+
+def told(log: Sequence[Record]) -> Frames:
+    """Return a log that is at hand as frames."""
+    story = Story()
+    for record in log:
+        story.take(record.at, encode_body(record.event, record.receipt))
+    return frames_of(story)
+
+
+def _coverage(cases: Sequence[Case], taken: Counter[tuple[str, int]]) -> dict[str, Any]:
+    """Count by how many cases each arc of the playbook of the first case was taken."""
+    arcs = [
+        {
+            "from": step.step, "index": number, "to": arc.step, "count": taken[step.step, number],
+            "line": case.playbook.at("workflow", n, "next", "arcs", number).line,
+        }
+        for case in cases
+        if case.playbook.playbook is not None
+        for n, step in enumerate(case.playbook.playbook.workflow)
+        for number, arc in enumerate(step.arcs)
+    ]  # fmt: skip
+    return {"arcs": arcs, "total": len(arcs), "taken": sum(bool(arc["count"]) for arc in arcs)}

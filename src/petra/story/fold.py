@@ -1,0 +1,287 @@
+"""Folding a log into its story: one record after the other, each read once.
+
+Rule 1: a token is in one place, and is taken from where it lies. So the sum of all deltas is the marking.
+Rule 2: indices of places, types, steps and runs never change once they are given: who has read half a story goes on with it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from petra.story.runs import RunHistory
+from petra.story.slim import SlimEvent, SlimToken, slim
+
+FAILS, RETRIES, PERSON, OPERATOR, FORKS, STUCK = (1 << bit for bit in range(6))
+"""What is marked of a record: bits of its flag."""
+NOTHING: Final = -1
+"""In the column of steps: the record is about none."""
+Delta = tuple[int, ...]
+_STILL: Final[Delta] = ()
+
+
+class Place(NamedTuple):
+    """Where tokens are: before a step, by the arc they came, or in it."""
+
+    step: str
+    kind: str
+    arc: tuple[str, int] | None = None
+
+
+class Story:
+    """What a log tells, in columns; entry n is about record n + 1."""
+
+    def __init__(self) -> None:
+        self.places: dict[Place, int] = {}
+        self.types: dict[str, int] = {}
+        self.steps: dict[str, int] = {}
+        self.at: array[float] = array("d")
+        self.type: array[int] = array("H")
+        self.step: array[int] = array("l")
+        self.run: array[int] = array("L")
+        self.flag: array[int] = array("B")
+        self.delta: list[Delta] = []
+        self.runs: list[RunHistory] = []
+        self.written: dict[str, list[int]] = {}
+        """By key of ctx: the records that wrote it."""
+        self.taken: Counter[tuple[str, int]] = Counter()
+        """How often each arc was taken, by its step and position."""
+        self._numbers: dict[str, int] = {}
+        self._live: dict[str, int] = {}
+        self._came: dict[str, int] = {}
+        self._groups: dict[str, str] = {}
+        self._moved: Counter[int] = Counter()
+
+    def __len__(self) -> int:
+        """Return how many records it tells of."""
+        return len(self.delta)
+
+    def take(self, at: float, body: bytes) -> None:
+        """Go on with the next record: its time, and the bytes of its event and receipt."""
+        event = slim(body)
+        seq = len(self.delta) + 1
+        self._moved.clear()
+        self._apply(event, seq, at)
+        self.at.append(at)
+        self.type.append(self.types.setdefault(event.type, len(self.types)))
+        run = self._numbers.get(event.run or "", 0)
+        step = event.step or (self.runs[run - 1].step if run else "")
+        self.step.append(self.steps.setdefault(step, len(self.steps)) if step else NOTHING)
+        self.run.append(run)
+        self.flag.append(_flag(event))
+        moved = [part for pair in self._moved.items() if pair[1] for part in pair]
+        self.delta.append(tuple(moved) if moved else _STILL)
+
+    def marking(self, seq: int | None = None) -> dict[Place, int]:
+        """Return how many tokens were in each place after a record."""
+        sums: Counter[int] = Counter()
+        for delta in self.delta[:seq]:
+            for place, count in zip(delta[::2], delta[1::2], strict=True):
+                sums[place] += count
+        names = list(self.places)
+        return {names[place]: count for place, count in sums.items() if count}
+
+    def run_of(self, identity: str) -> RunHistory | None:
+        """Return a run by its id."""
+        number = self._numbers.get(identity, 0)
+        return self.runs[number - 1] if number else None
+
+    # What records do
+
+    def _apply(self, event: SlimEvent, seq: int, at: float) -> None:
+        apply = _APPLY.get(event.type)
+        if apply is not None:
+            apply(self, event, seq, at)
+        for key in _keys(event):
+            seqs = self.written.setdefault(key, [])
+            if not seqs or seqs[-1] != seq:
+                seqs.append(seq)
+
+    def _put(self, token: str, place: Place) -> None:
+        number = self.places.setdefault(place, len(self.places))
+        self._live[token] = number
+        self._moved[number] += 1
+
+    def _take(self, tokens: Iterable[str]) -> None:
+        for token in tokens:
+            number = self._live.pop(token)
+            self._moved[number] -= 1
+
+    def _ready(self, made: SlimToken, origin: str) -> None:
+        arc = (origin, made.arc) if origin else None
+        self._put(made.id, Place(made.step, "ready", arc))
+
+    def begun(self, event: SlimEvent, _seq: int, _at: float) -> None:
+        """The first token, or that of the final step."""
+        for token in (event.entry, event.token):
+            if isinstance(token, SlimToken):
+                self._ready(token, "")
+
+    def started(self, event: SlimEvent, seq: int, at: float) -> None:
+        """Tokens became a run."""
+        run = event.run or ""
+        if event.consumed:
+            self._came[run] = self._live[event.consumed[0]]
+        self._take(event.consumed)
+        self._put(run, Place(event.step, "running"))
+        made = RunHistory(len(self.runs) + 1, event, seq, at)
+        self.runs.append(made)
+        self._numbers[run] = made.number
+
+    def ended(self, event: SlimEvent, seq: int, at: float) -> None:
+        """A run ended, or tokens did that never became one."""
+        run = event.run or ""
+        is_live = run in self._live
+        self._take([run] if is_live else event.consumed)
+        if is_live:
+            self.runs[self._numbers[run] - 1].finish(event, seq, at)
+        for arc in event.arcs:
+            self.taken[event.step, arc] += 1
+        if event.group is not None and not isinstance(event.group, str):
+            self._groups[event.group.id] = event.step
+        self.produced(event, seq, at)
+
+    def produced(self, event: SlimEvent, _seq: int, _at: float) -> None:
+        """Tokens were made by a step; of a group that somebody changed, by the step that fanned out."""
+        made = event.produced
+        given = made if isinstance(made, list) else [made] if made is not None else []
+        origin = event.step or self._groups.get(str(event.group), "")
+        for token in given:
+            self._ready(token, origin)
+
+    def left(self, event: SlimEvent, seq: int, at: float) -> None:
+        """Tokens and runs went away."""
+        gone = [event.token] if isinstance(event.token, str) and event.token else []
+        self._take([*gone, *event.tokens, *event.consumed, *event.runs])
+        for run in event.runs:
+            self.runs[self._numbers[run] - 1].over("withdrawn", seq, at)
+
+    def returned(self, event: SlimEvent, seq: int, at: float) -> None:
+        """A run went back to waiting, by the arc it had come."""
+        run = event.run or ""
+        self._take([run])
+        self.runs[self._numbers[run] - 1].over("returned", seq, at)
+        if isinstance(event.token, SlimToken):
+            came = list(self.places)[self._came[run]]
+            self._put(event.token.id, Place(event.token.step, "ready", came.arc))
+
+    def handed(self, event: SlimEvent, seq: int, at: float) -> None:
+        """Something about a run or its iterations happened that moves no token."""
+        run = self.run_of(event.run or "")
+        if run is None:
+            return
+        run.delivery = max(run.delivery, event.delivery)
+        if event.armed is not None and event.armed.child:
+            run.child = event.armed.child
+        if event.type == "attempt.ended":
+            run.tries += 1
+            run.retries += 1
+        loop = run.loop
+        if loop is None:
+            return
+        if event.type == "loop.iterations.started":
+            loop.start(event, seq, at)
+        elif event.type == "loop.iterations.ended":
+            loop.end(event, seq, at)
+        elif event.type == "loop.items.added":
+            more = len(event.items or ()) + sum(count for count, _ in event.pieces)
+            loop.grow(event.path, more)
+
+    def lived(self, event: SlimEvent, seq: int, _at: float) -> None:
+        """A past was taken over: all of it happens in this record."""
+        for at, one in event.past:
+            self._apply(one, seq, at)
+
+    def migrated(self, event: SlimEvent, _seq: int, _at: float) -> None:
+        """Tokens are where their steps are called otherwise."""
+        new = event.renamed
+        if not new:
+            return
+        names = list(self.places)
+        for token, number in list(self._live.items()):
+            was = names[number]
+            arc = (new.get(was.arc[0], was.arc[0]), was.arc[1]) if was.arc is not None else None
+            now = Place(new.get(was.step, was.step), was.kind, arc)
+            if now != was:
+                self._take([token])
+                self._put(token, now)
+        for run, number in self._came.items():
+            was = names[number]
+            if was.arc is not None and was.arc[0] in new:
+                moved = Place(was.step, was.kind, (new[was.arc[0]], was.arc[1]))
+                self._came[run] = self.places.setdefault(moved, len(self.places))
+        self._groups = {group: new.get(step, step) for group, step in self._groups.items()}
+
+
+Apply = Callable[[Story, SlimEvent, int, float], None]
+_APPLY: Final[dict[str, Apply]] = {
+    "execution.started": Story.begun,
+    "final.started": Story.begun,
+    "step.started": Story.started,
+    "step.done": Story.ended,
+    "step.failed": Story.ended,
+    "loop.done": Story.ended,
+    "tokens.added": Story.produced,
+    "group.changed": Story.produced,
+    "token.discarded": Story.left,
+    "tokens.withdrawn": Story.left,
+    "tokens.gathered": Story.left,
+    "run.returned": Story.returned,
+    "loop.iterations.started": Story.handed,
+    "loop.iterations.ended": Story.handed,
+    "loop.items.added": Story.handed,
+    "run.redelivered": Story.handed,
+    "run.taken_back": Story.handed,
+    "attempt.ended": Story.handed,
+    "attempt.started": Story.handed,
+    "execution.forked": Story.lived,
+    "execution.past": Story.lived,
+    "execution.migrated": Story.migrated,
+}
+
+
+def _keys(event: SlimEvent) -> Iterable[str]:
+    """Yield the keys of ctx that a record wrote."""
+    for write in event.writes:
+        yield write.key
+    if event.merge is not None and event.merge.key:
+        yield event.merge.key
+    yield from event.values
+    for turn in event.ended:
+        for write in turn.writes:
+            yield write.key
+    if event.type == "step.failed":
+        yield "_last_error"
+
+
+_FLAGS: Final[dict[str, int]] = {
+    "step.failed": FAILS,
+    "attempt.ended": RETRIES,
+    "run.redelivered": RETRIES,
+    "workitem.changed": PERSON,
+    "act.refused": PERSON,
+    "ctx.patched": OPERATOR,
+    "group.changed": OPERATOR,
+    "execution.paused": OPERATOR,
+    "execution.resumed": OPERATOR,
+    "execution.migrated": OPERATOR,
+    "execution.forked": FORKS,
+    "execution.past": FORKS,
+    "execution.stuck": STUCK,
+    "incident.raised": STUCK,
+}
+
+
+def _flag(event: SlimEvent) -> int:
+    flag = _FLAGS.get(event.type, 0)
+    if event.administrative is not None or (event.type == "execution.ending" and event.actor):
+        flag |= OPERATOR
+    if any(not turn.ok for turn in event.ended):
+        flag |= FAILS
+    if any(one.action == "retry" for one in event.attempts):
+        flag |= RETRIES
+    if event.armed is not None and event.armed.items:
+        flag |= PERSON
+    return flag

@@ -1,0 +1,99 @@
+"""The walk in ARCHITECTURE.md: every file and function that it names is there, and one step goes that way."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from engine_support import chain, local, opened
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "petra"
+Place = tuple[str, str]
+"""A file, and a function of it."""
+
+
+def walk() -> list[list[Place]]:
+    """What each numbered line of the walk names, in order; a line that goes back has the lines that it repeats."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    chapter = text.partition("## The way of one step")[2].partition("\n## ")[0]
+    lines: list[list[Place]] = []
+    for item in re.split(r"^\d+\. ", chapter, flags=re.MULTILINE)[1:]:
+        named: list[Place] = []
+        if back := re.search(r"lines (\d+) to (\d+) again", item):
+            named += [place for line in lines[int(back[1]) - 1 : int(back[2])] for place in line]
+        file = ""
+        for word in re.findall(r"`([\w/.]+)`", item):
+            if word.endswith(".py"):
+                file = word
+            else:
+                named.append((file, word))
+        lines.append(named)
+    return lines
+
+
+def functions(file: str) -> set[str]:
+    """The functions of a file, and the methods of its classes."""
+    found = set()
+    for node in ast.parse((SOURCES / file).read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{one.name}" for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}  # fmt: skip
+    return found
+
+
+def test_the_walk_names_what_is_there() -> None:
+    lines = walk()
+    assert len(lines) == 8
+    named = {place for line in lines for place in line}
+    assert {(file, name) for file, name in named if name not in functions(file)} == set()
+
+
+def test_the_walk_fits_on_half_a_page() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    chapter = text.partition("## The way of one step")[2].partition("\n## ")[0]
+    assert len(chapter.strip().splitlines()) <= 30
+
+
+@contextmanager
+def entered(places: list[Place]) -> Iterator[None]:
+    """Note each function of ours as it is entered; one that goes on after it has waited is entered once more."""
+    begin = len(str(SOURCES)) + 1
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(SOURCES)):
+            places.append((code.co_filename[begin:], code.co_qualname))
+
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def test_one_step_goes_the_way_of_the_walk(tmp_path: Path) -> None:
+    trace: list[Place] = []
+
+    async def one_step() -> None:
+        async with opened("sqlite", tmp_path) as store, local(store) as petra:
+            await petra.run(chain(1), execution="before")  # by now the worker has said hello
+            with entered(trace):
+                assert (await petra.run(chain(1), execution="e1")).status == "completed"
+
+    asyncio.run(one_step())
+    way = [place for line in walk() for place in line]
+    left = iter(trace)
+    for number, place in enumerate(way):
+        if place not in left:  # which goes on in it up to there
+            pytest.fail(f"after {way[:number]} no call of {place}")
+    first = [trace.index(place) for place in dict.fromkeys(way)]
+    assert first == sorted(first)
