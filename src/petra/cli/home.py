@@ -15,13 +15,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import click
-
-from petra.cli.place import remote, remote_options
+from petra.cli.place import folder_option, remote, remote_options
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import BUCKET, DATABASE, STORE, Folder, Home, Result, home_objects
+from petra.embedded import DATABASE, STORE, Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
 from petra.objects import Objects
@@ -43,33 +41,6 @@ HASTE_S = 3.0
 PATIENCE_S = 10.0
 """How long a process that opens or closes the folder is waited for."""
 _PAUSE_S = 0.1
-
-
-def _as_if_set(_context: click.Context, option: click.Parameter, address: str | None) -> None:
-    """Take an address as if it stood in the environment, where everything that opens one looks for it."""
-    if address:
-        os.environ[str(option.envvar)] = address
-
-
-_home = click.option(
-    "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
-    help="Where executions are kept.",
-)  # fmt: skip
-_store = click.option(
-    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_as_if_set,
-    help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
-)  # fmt: skip
-
-
-_bucket = click.option(
-    "--objects", metavar="ADDRESS", envvar=BUCKET, show_envvar=True, expose_value=False, callback=_as_if_set,
-    help="Keep large results in a bucket: s3://bucket/prefix, gs://bucket, az://container.",
-)  # fmt: skip
-
-
-def folder_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Let a verb be told where the folder is, or the database, that it looks after."""
-    return _home(_store(_bucket(command)))
 
 
 def home_option(command: Callable[..., T]) -> Callable[..., T]:

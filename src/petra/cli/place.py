@@ -6,12 +6,14 @@ What speaks to servers (``petra.cli.remote``) is loaded only where one was named
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from petra.embedded import BUCKET, STORE
 from petra.errors import UsageError
 from petra.namespaces import DEFAULT, namespace_name
 
@@ -38,6 +40,33 @@ _namespace = click.option(
     "--namespace", metavar="NAME", envvar="PETRA_NAMESPACE", show_envvar=True, expose_value=False,
     callback=_noted(_SPACE), help="The namespace, at a server.",
 )  # fmt: skip
+
+
+def _as_if_set(_context: click.Context, option: click.Parameter, address: str | None) -> None:
+    """Take an address as if it stood in the environment, where everything that opens one looks for it."""
+    if address:
+        os.environ[str(option.envvar)] = address
+
+
+_home = click.option(
+    "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
+    help="Where executions are kept.",
+)  # fmt: skip
+_store = click.option(
+    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_as_if_set,
+    help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
+)  # fmt: skip
+
+
+_bucket = click.option(
+    "--objects", metavar="ADDRESS", envvar=BUCKET, show_envvar=True, expose_value=False, callback=_as_if_set,
+    help="Keep large results in a bucket: s3://bucket/prefix, gs://bucket, az://container.",
+)  # fmt: skip
+
+
+def folder_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Let a verb be told where the folder is, or the database, that it looks after."""
+    return _home(_store(_bucket(command)))
 
 
 def remote_options(command: Callable[..., T]) -> Callable[..., T]:
