@@ -15,16 +15,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from petra.cli.place import folder_option, remote, remote_options
+from petra.cli.place import remote, store_of
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import DATABASE, STORE, Folder, Home, Result, home_objects
+from petra.embedded import Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
 from petra.objects import Objects
-from petra.private import refuse_foreign
-from petra.store.address import open_store
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.rows import ExecutionFilter
@@ -43,11 +41,6 @@ PATIENCE_S = 10.0
 _PAUSE_S = 0.1
 
 
-def home_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Let a verb be told where executions are: in a folder, in a database, or at a server."""
-    return remote_options(folder_option(command))
-
-
 def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Read from the home without touching it; another process may be using it.
 
@@ -59,19 +52,8 @@ def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
 
 async def reading(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
-    if (where := remote(home)) is not None:
-        async with where.store() as far:
-            return await ask(far, Cache(cast("Store", far)))
-    address = os.environ.get(STORE)
-    if not address:
-        refuse_foreign(home)
-    if not address and not (home / DATABASE).exists():
-        raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
-    store = await open_store(address or home / DATABASE, readonly=True)
-    try:
+    async with store_of(home) as store:
         return await ask(store, Cache(store))
-    finally:
-        await store.close()
 
 
 async def writing(
@@ -145,9 +127,15 @@ def request(home: Path, given: AnyRequest) -> Reply:
 
 
 async def requested(home: Path, given: AnyRequest) -> Reply:
-    """Do as ``request`` does, inside a loop."""
+    """Do as ``request`` does, inside a loop; what was due while nothing ran acts first, and is told about."""
+    from petra.cli.left import left_here  # noqa: PLC0415 - it reads by way of this module
+
+    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
+    left = await left_here(home) if only else None
 
     async def here(local: Home) -> Reply:
+        if left is not None:
+            left.tell_late(only)
         try:
             return await local.carry_out(given)
         except PetraError as error:
