@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 
-class Reads:
+class ClientReads:
     """The calls that read; ``petra.client.Client`` has them."""
 
     async def _call(
