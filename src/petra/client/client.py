@@ -143,7 +143,9 @@ class Client:
 
     async def _stream(self, execution: str, after: int) -> AsyncIterator[Told]:
         path = f"/executions/{execution}/stream"
-        async with self._http.stream("GET", path, params={"after": after}, timeout=None) as answer:
+        async with self._http.stream(
+            "GET", path, params={"after": after, "as": "records"}, timeout=None
+        ) as answer:
             await _check(answer)
             async for message in told(answer.aiter_lines()):
                 if message.about not in ("hello", "bye"):

@@ -78,16 +78,17 @@ class Decider:
                 await self._porter.rest()  # what waits for a large value was taken too
                 continue
             drafts = await self._decide_all(requests)
-            if committing is not None:
+            if (
+                committing is not None
+            ):  # one batch at a time: this one was decided on what that one wrote
                 await committing
                 committing = None
             if drafts:
                 # the rows are made now, before the next decisions change the states they show
                 commit = self._committer.commit(*self._committer.prepare(drafts))
                 if not self._inbox and _is_small(drafts):
-                    await (
-                        commit
-                    )  # nothing can be decided meanwhile: a task would only take turns of the loop
+                    # nothing can be decided meanwhile: a task would only take turns of the loop
+                    await commit
                 else:
                     committing = self._life.errand("commit", commit)
                     await asyncio.sleep(0)  # it is under way while we decide on
@@ -103,6 +104,7 @@ class Decider:
         await asyncio.gather(*answers, return_exceptions=True)
 
     async def _decide_all(self, requests: list[Submission]) -> dict[str, Draft]:
+        """Decide a batch, in order. Where this waits (for a log to be read), the batch before it is being committed."""
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)

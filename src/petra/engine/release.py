@@ -49,6 +49,7 @@ class Releaser:
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
+            # first who listens, then the workers: nobody hears of a run that no record has begun
             self._tell(draft)
             self._carry_out(draft)
             if draft.taken:
@@ -63,6 +64,7 @@ class Releaser:
                     request.reply(Answered(entry.state.id, refused, draft.version))
         for link, parts in acks.items():
             link.send(frames.Ack(parts=parts))
+        # letters last: to take one may wait for the store, and nobody above should
         for draft in drafts:
             for letter in draft.letters:
                 await self._courier.take(letter)

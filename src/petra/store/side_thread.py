@@ -1,4 +1,4 @@
-"""A thread that runs errands, one after the other, for an event loop that must not wait.
+"""A thread beside an event loop that must not wait: it does one piece of work after the other.
 
 It costs a third of what a pool of threads does: no future of its own, one call back into the loop.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 STILL_S: Final = 0.0005
 """Seconds that the loop stands still at most; nobody is served meanwhile."""
 CALM: Final = 50
-"""Errands after a slow one for which it does not: where all are slow, that costs little."""
+"""Pieces of work after a slow one for which it does not: where all are slow, that costs little."""
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class SideThread:
         done: asyncio.Future[T] = loop.create_future()
         meeting = self._meeting() if alone else None
 
-        def errand() -> None:
+        def do() -> None:
             result: Any = None
             error: BaseException | None = None
             try:
@@ -67,7 +67,7 @@ class SideThread:
             with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits
                 loop.call_soon_threadsafe(_settle, done, result, error)
 
-        self._queue.put(errand)
+        self._queue.put(do)
         if meeting is not None:
             if meeting.wait(STILL_S):
                 _settle(done, meeting.result, meeting.error)
@@ -82,12 +82,12 @@ class SideThread:
         return _Meeting()
 
     def _serve(self) -> None:
-        while (errand := self._queue.get()) is not None:
-            errand()
+        while (do := self._queue.get()) is not None:
+            do()
 
 
 class _Meeting:
-    """Where what came of an errand is handed over between two threads, if both come in time."""
+    """Where what came of some work is handed over between two threads, if both come in time."""
 
     __slots__ = ("_brought", "_first", "error", "result")
 
