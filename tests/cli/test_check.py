@@ -124,9 +124,11 @@ def test_any_file_is_one_problem_and_no_traceback(
 
 def test_a_missing_file_is_a_problem_that_names_its_neighbours(tmp_path: Path) -> None:
     file(tmp_path, GOOD, "order.yaml")
-    result = run("check", tmp_path / "orders.yaml")
-    assert result.exit_code == 1
-    assert "there is no such file; there is order.yaml [P001]" in result.stdout
+    near, far = run("check", tmp_path / "orders.yaml"), run("check", tmp_path / "zzz.yaml")
+    assert near.exit_code == far.exit_code == 1
+    guess = f"there is no such file; did you mean {tmp_path / 'order.yaml'}? [P001]"
+    assert guess in near.stdout
+    assert "there is no such file; there is order.yaml [P001]" in far.stdout
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -131,13 +131,14 @@ def test_run_alone_goes_on_until_nothing_can(command: Command) -> None:
     assert "2 executions wait; 'petra ps' shows for what" in command("run").stdout
 
 
-@pytest.mark.parametrize("goes_on", ["run", "watch"])
+@pytest.mark.parametrize("goes_on", ["run", "watch", "patch"])
 def test_a_timer_that_was_due_while_nothing_ran_acts_at_once_and_says_so(
     command: Command, long_ago: Callable[[Callable[[], Any]], Any], goes_on: str
 ) -> None:
     put("nap", LATER)
     found = long_ago(lambda: run(command, "nap", "--detach"))
-    done = command("run") if goes_on == "run" else command("watch", found["id"])
+    arguments = {"run": [], "watch": [found["id"]], "patch": [found["id"], "n=1"]}
+    done = command(goes_on, *arguments[goes_on])
     assert f"nap {found['id']}: a timer was due 16m" in done.stderr
     assert "ago, while nothing ran here; it acts now" in done.stderr
     assert status(command) == {"nap": ["completed"]}

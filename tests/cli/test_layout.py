@@ -155,10 +155,12 @@ def test_a_failure_with_wide_lines_fits_wherever_it_is_shown(tmp_path: Path, col
 
 @pytest.mark.slow
 @COLUMNS
-def test_the_head_of_a_tree_says_the_status(tmp_path: Path, columns: int) -> None:
+def test_a_tree_says_the_status_and_the_next_move(tmp_path: Path, columns: int) -> None:
     (tmp_path / "wide.yaml").write_text(BOOK)
     written, _ = on_a_terminal(tmp_path, "run", "wide.yaml", columns=columns)
     assert re.search(r"failed \d", CODES.sub("", written))
+    typed = re.sub(r"[\\\s]+", " ", CODES.sub("", written))
+    assert re.search(r"when mended: petra rerun \S+ --from transform --playbook wide\.yaml", typed)
 
 
 # Help

@@ -129,6 +129,9 @@ def test_what_cannot_be_forked_says_why() -> None:
             fork("x", log, at, now=0)
     with pytest.raises(ValueError, match="never started"):
         rerun("x", log, "z", now=0)
+    begun = [record.event.step for record in log if isinstance(record.event, e.StepStarted)]
+    with pytest.raises(ValueError, match=f"did you mean '{begun[0]}'\\?"):
+        rerun("x", log, f"{begun[0]}{begun[0][-1]}", now=0)
 
 
 @pytest.mark.spec("S13")

@@ -88,6 +88,7 @@ def test_a_misspelt_compensation_is_one_problem() -> None:
         ("{kind: rest, url: x}", "rest", "say 'http'"),
         ("{kind: approval}", "approval", "say 'human'"),
         ("{kind: sleep, for_s: 1}", "sleep", "say 'wait'"),
+        ("{kind: fail, message: no}", "fail", "{do: fail, message: …}"),
         ("{kind: docker, image: x}", "docker", "there is no kind for containers"),
         ("{kind: shell, run: make}", "run", "say 'script'"),
         ("{kind: shell, cmd: make}", "cmd", "say 'script'"),

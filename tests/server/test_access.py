@@ -110,7 +110,7 @@ def space(server: Served) -> str:
     return "walked"
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EACH_ROLE)
 def test_a_role_holds_in_the_namespace_that_it_was_granted_in(
     server: Served, api: httpx2.Client, role: str, space: str
 ) -> None:

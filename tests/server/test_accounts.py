@@ -230,7 +230,9 @@ def test_whoever_reads_a_stream_is_shown_out_when_their_token_is_over(
     shown, name = started(api, WAITS), user(api, "viewer")
     with (
         acting_as(server, api, name) as viewer,
-        viewer.stream("GET", f"/executions/{shown['id']}/stream") as answer,
+        viewer.stream(
+            "GET", f"/executions/{shown['id']}/stream", params={"as": "records"}
+        ) as answer,
     ):
         lines = answer.iter_lines()
         while next(lines) != "event: head":

@@ -79,7 +79,9 @@ def test_the_program_of_the_how_to_runs_as_written(root: Path, tmp_path: Path) -
 def test_whoever_reads_a_stream_is_told_that_the_server_closes(tmp_path: Path) -> None:
     with serve(tmp_path / ".petra") as served, served.client() as api:
         shown = started(api, WAITS)
-        with api.stream("GET", f"/executions/{shown['id']}/stream") as answer:
+        with api.stream(
+            "GET", f"/executions/{shown['id']}/stream", params={"as": "records"}
+        ) as answer:
             lines = answer.iter_lines()
             while next(lines) != "event: head":
                 pass

@@ -35,7 +35,9 @@ def test_a_stream_resumes_behind_any_record_without_a_gap(api: httpx2.Client) ->
     shown = started(api, ADDS)
     path = f"/executions/{shown['id']}/stream"
     for last in range(shown["version"] + 1):
-        with api.stream("GET", path, headers={"Last-Event-ID": str(last)}) as answer:
+        with api.stream(
+            "GET", path, headers={"Last-Event-ID": str(last)}, params={"as": "records"}
+        ) as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             got = list(events(answer.iter_lines()))
         numbers = [int(cursor) for cursor, name, _ in got if name == "record"]
@@ -45,7 +47,7 @@ def test_a_stream_resumes_behind_any_record_without_a_gap(api: httpx2.Client) ->
 
 def test_a_stream_shows_what_happens_while_it_is_read(api: httpx2.Client) -> None:
     shown = started(api, WAITS)
-    with api.stream("GET", f"/executions/{shown['id']}/stream") as answer:
+    with api.stream("GET", f"/executions/{shown['id']}/stream", params={"as": "records"}) as answer:
         seen: list[int] = []
         sent = False
         for cursor, name, data in events(answer.iter_lines()):
@@ -56,6 +58,28 @@ def test_a_stream_shows_what_happens_while_it_is_read(api: httpx2.Client) -> Non
                 assert api.post(f"/executions/{shown['id']}/signals/go").status_code == 200
     assert seen == list(range(1, len(seen) + 1))
     assert len(seen) > shown["version"]
+
+
+@pytest.mark.spec("S17")
+def test_frames_of_a_stream_put_together_are_those_of_the_execution(api: httpx2.Client) -> None:
+    shown = started(api, ADDS)
+    path = f"/executions/{shown['id']}"
+    whole = api.get(f"{path}/frames").json()
+    for last in range(shown["version"] + 1):
+        with api.stream("GET", f"{path}/stream", headers={"Last-Event-ID": str(last)}) as answer:
+            got = list(events(answer.iter_lines()))
+        assert got[0][2]["resumed"] is True
+        parts = [(int(cursor), data) for cursor, name, data in got if name == "frames"]
+        moved = [delta for _, part in parts for delta in part["delta"]]
+        assert moved == whole["delta"][last:]
+        assert not parts or parts[-1][0] == shown["version"]
+        assert [data["status"] for _, name, data in got if name == "head"] == ["completed"]
+    with api.stream("GET", f"{path}/stream", params={"after": 999}) as answer:
+        got = list(events(answer.iter_lines()))
+    assert (got[0][2]["resumed"], got[1][1]) == (False, "reset")
+    assert [delta for _, name, data in got if name == "frames" for delta in data["delta"]] == whole[
+        "delta"
+    ]
 
 
 def test_a_list_is_told_of_new_executions(api: httpx2.Client) -> None:

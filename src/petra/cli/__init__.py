@@ -98,7 +98,6 @@ _PLACES = MappingProxyType(
         **{
             verb: ("executions", verb)
             for verb in (
-                "ps",
                 "get",
                 "result",
                 "events",

@@ -18,8 +18,9 @@ from petra.accounts import Audit, Register
 from petra.accounts.audit import Note
 from petra.accounts.told import moment, token_data, user_data
 from petra.cli.calling import server_option, there
-from petra.cli.home import home_option, writing
+from petra.cli.home import writing
 from petra.cli.output import as_json, print_json, print_text, tell
+from petra.cli.place import home_option
 from petra.cli.verbs import Verbs
 from petra.clock import SystemClock
 from petra.desk import owner

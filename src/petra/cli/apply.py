@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from petra.cli.files import library_option
-from petra.cli.home import act, home_option, look, request_id, writing
+from petra.cli.home import act, look, request_id, writing
 from petra.cli.output import as_json, count, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.ready import checked
 from petra.clock import SystemClock
 from petra.control import call

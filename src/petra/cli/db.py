@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from petra.cli.home import act, home_option, look
+from petra.cli.home import act, look
 from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.verbs import Verbs
 from petra.embedded import CLOSED, DATABASE, STORE
 from petra.engine.cache import Cache

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from petra.cli.home import home_option
 from petra.cli.output import as_json, tell
+from petra.cli.place import home_option
 from petra.cli.serve import Serving, serve
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError

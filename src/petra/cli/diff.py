@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
 from petra.cli.output import as_json, cut, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.show import short
 from petra.desk.comparing import compared
 from petra.embedded import records_of

@@ -13,19 +13,10 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import (
-    EXIT,
-    find,
-    full_id,
-    home_option,
-    look,
-    request_id,
-    shown_data,
-    whole_result,
-)
-from petra.cli.labels import which_options
-from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell, width
-from petra.cli.show import short, status_text, summary, trace_of
+from petra.cli.home import EXIT, find, full_id, look, request_id, shown_data, whole_result
+from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell
+from petra.cli.place import home_option
+from petra.cli.show import short, summary, trace_of
 from petra.clock import SystemClock
 from petra.control import GoneError, call
 from petra.desk import Look
@@ -46,66 +37,7 @@ from petra.store.rows import ExecutionFilter
 from petra.testing.story import again, told
 from petra.wire import Error
 
-_NAME_MAX = 18
-_LIST_WIDTH = 72
-_ID_WIDTH = 25
 execution_argument = click.argument("execution", metavar="ID")
-
-
-@click.command("ps")
-@which_options
-@click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many."
-)
-@home_option
-@as_json
-def ps(
-    status: tuple[str, ...],
-    limit: int,
-    home: Path,
-    output: str,
-    *,
-    playbook: str | None,
-    labels: dict[str, str],
-) -> None:
-    """List executions, latest first."""
-    wanted = ExecutionFilter(statuses=status, playbook=playbook, labels=tuple(labels.items()))
-
-    async def asking(store: Store, _cache: Cache) -> tuple[list[Any], float]:
-        page = await store.executions(wanted, limit=limit)
-        return [stored.row for stored in page.rows], await store.now()
-
-    rows, now = look(home, asking)
-    if output == "json":
-        print_json([msgspec.to_builtins(row) for row in rows])
-        return
-    for row in rows:
-        tell(_listed(row, now))
-    if not rows and wanted != ExecutionFilter():
-        tell("no execution is like that; 'petra ps' lists all")
-    elif not rows:
-        tell("nothing here; 'petra run FILE' starts an execution")
-    elif any(row.status == "running" for row in rows):
-        for trouble in (asked_there(home) or {}).get("troubles", ()):
-            tell(trouble, err=True)
-
-
-def _listed(row: Any, now: float) -> str:
-    """Say an execution in one line, in two where a line is too short for it."""
-    name = row.playbook
-    name = name if len(name) <= _NAME_MAX else name[: _NAME_MAX - 1] + "…"
-    shown, when = status_text(row.status, row.reason), _when(row.started, now)
-    if width() < _LIST_WIDTH:
-        return f"{row.id}  {when}".rstrip() + f"\n  {name}  {shown}"
-    return f"{row.id:<{_ID_WIDTH}}  {when}  {name:<{_NAME_MAX}}  {shown}"
-
-
-def _when(at: float, now: float) -> str:
-    """Say a moment in eleven characters, local time: the day only when it is another one."""
-    moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)  # noqa: DTZ006 - the reader's own time
-    if moment.date() == today.date():
-        return f"{moment:%H:%M:%S}   "
-    return f"{moment:%m-%d %H:%M}" if moment.year == today.year else f"{moment:%Y-%m-%d} "
 
 
 @click.command("get")

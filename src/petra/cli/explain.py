@@ -12,8 +12,9 @@ import msgspec
 from petra.cli.causes import Cause, cause_of
 from petra.cli.codes import explain_code, is_code
 from petra.cli.executions import asked_there, execution_argument, fetched
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
 from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.show import trace_of
 from petra.embedded import STORE
 from petra.engine.cache import Cache, Entry

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
 from petra.cli.output import print_text, tell
+from petra.cli.place import home_option
 from petra.embedded import records_of
 from petra.engine.cache import Cache
 from petra.engine.codec import status_of

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from petra.cli.board import Board
 from petra.cli.home import either, reading
+from petra.cli.marks import status_text
 from petra.cli.output import Quoted, tell
-from petra.cli.show import Teller, said, status_text
+from petra.cli.show import Teller, said
 from petra.cli.tail import POLL_S, Tail
 from petra.clock import SystemClock
 from petra.control import GoneError, connected

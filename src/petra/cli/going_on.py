@@ -77,7 +77,7 @@ def _say_left(chosen: Sequence[str], left: Left) -> None:
         tell("nothing is left to go on with; 'petra run FILE' starts an execution")
 
 
-def say(result: Result, *, drawn: bool) -> None:
+def say(result: Result, *, drawn: bool, file: Path | None = None) -> None:
     """Say what it has come to; under a tree that was drawn, only what that does not show."""
     words = summary(result)
     if drawn:
@@ -85,4 +85,4 @@ def say(result: Result, *, drawn: bool) -> None:
     if words:
         tell(words)
     if not drawn or result.reason != "human":
-        hint(result)
+        hint(result, file)

@@ -12,9 +12,10 @@ from pathlib import Path
 import click
 
 from petra.cli.files import load
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
 from petra.cli.nets import SUFFIX, read_net
 from petra.cli.output import print_problem, print_text
+from petra.cli.place import home_option
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry
 from petra.export.life import ExportedLog, life, step_runs

@@ -15,16 +15,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
+from petra.cli.place import store_of
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
-from petra.embedded import BUCKET, DATABASE, STORE, Folder, Home, Result, home_objects
+from petra.embedded import Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
-from petra.private import refuse_foreign
-from petra.store.address import open_store
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.rows import ExecutionFilter
@@ -43,33 +40,6 @@ PATIENCE_S = 10.0
 _PAUSE_S = 0.1
 
 
-def _as_if_set(_context: click.Context, option: click.Parameter, address: str | None) -> None:
-    """Take an address as if it stood in the environment, where everything that opens one looks for it."""
-    if address:
-        os.environ[str(option.envvar)] = address
-
-
-_home = click.option(
-    "--home", type=click.Path(path_type=Path), default=Path(".petra"), envvar="PETRA_HOME", show_envvar=True,
-    help="Where executions are kept.",
-)  # fmt: skip
-_store = click.option(
-    "--store", metavar="ADDRESS", envvar=STORE, show_envvar=True, expose_value=False, callback=_as_if_set,
-    help="Keep them in PostgreSQL instead: postgresql://user@host/database.",
-)  # fmt: skip
-
-
-_bucket = click.option(
-    "--objects", metavar="ADDRESS", envvar=BUCKET, show_envvar=True, expose_value=False, callback=_as_if_set,
-    help="Keep large results in a bucket: s3://bucket/prefix, gs://bucket, az://container.",
-)  # fmt: skip
-
-
-def home_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Let a verb be told where executions are: in a folder, or in a database."""
-    return _home(_store(_bucket(command)))
-
-
 def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Read from the home without touching it; another process may be using it.
 
@@ -81,16 +51,8 @@ def look(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
 
 async def reading(home: Path, ask: Callable[[Any, Cache], Awaitable[T]]) -> T:
     """Do as ``look`` does, inside a loop."""
-    address = os.environ.get(STORE)
-    if not address:
-        refuse_foreign(home)
-    if not address and not (home / DATABASE).exists():
-        raise UsageError(f"there is nothing in {home} yet; 'petra run FILE' starts an execution")
-    store = await open_store(address or home / DATABASE, readonly=True)
-    try:
+    async with store_of(home) as store:
         return await ask(store, Cache(store))
-    finally:
-        await store.close()
 
 
 async def writing(
@@ -162,15 +124,20 @@ def request(home: Path, given: AnyRequest) -> Reply:
 
 
 async def requested(home: Path, given: AnyRequest) -> Reply:
-    """Do as ``request`` does, inside a loop."""
+    """Do as ``request`` does, inside a loop; what was due while nothing ran acts first, and is told about."""
+    from petra.cli.left import left_here  # noqa: PLC0415 - it reads by way of this module
+
+    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
+    left = await left_here(home) if only else None
 
     async def here(local: Home) -> Reply:
+        if left is not None:
+            left.tell_late(only)
         try:
             return await local.carry_out(given)
         except PetraError as error:
             return Reply(error=str(error))
 
-    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
     return await either(home, here, lambda: call(home, given), only=only)
 
 

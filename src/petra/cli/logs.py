@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from petra.cli.executions import execution_argument
-from petra.cli.home import full_id, home_option, look
+from petra.cli.home import full_id, look
 from petra.cli.output import Quoted, as_json, print_text, tell
+from petra.cli.place import home_option
 from petra.cli.show import coloured, place_of
 from petra.cli.tail import POLL_S, Tail
 from petra.embedded import LOGS

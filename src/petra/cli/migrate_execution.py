@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from petra.cli.definition import definition
-from petra.cli.home import found_id, home_option, look, request_id
+from petra.cli.home import found_id, look, request_id
 from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.steer import carry_out, execution_argument, map_option
 from petra.desk import Move
 from petra.desk.starting import beside

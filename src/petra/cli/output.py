@@ -113,7 +113,7 @@ def folded(text: str, hang: str | None = None, *, err: bool = False) -> str:
 
 
 # A line that somebody is to type; what stands before it says when.
-_COMMAND = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?:[a-z]+: )?petra ")
+_COMMAND = re.compile(r"(?: |\x1b\[[0-9;]*m)*(?:[a-z ]+: )?petra ")
 _QUOTED = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+|\s+")
 _WORD = re.compile(r"\S+|\s+")
 

@@ -11,10 +11,11 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import act, either, full_id, home_option, look, request_id, writing
+from petra.cli.home import act, either, full_id, look, request_id, writing
 from petra.cli.labels import which_options
+from petra.cli.marks import status_text
 from petra.cli.output import as_json, count, print_json, tell
-from petra.cli.show import status_text
+from petra.cli.place import home_option
 from petra.clock import SystemClock
 from petra.control import call
 from petra.desk import Remove, Reply

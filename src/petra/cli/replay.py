@@ -10,9 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import find, home_option, look
+from petra.cli.home import find, look
+from petra.cli.marks import status_text
 from petra.cli.output import as_json, cut, print_json, tell
-from petra.cli.show import short, status_text
+from petra.cli.place import home_option
+from petra.cli.show import short
 from petra.desk import marking
 from petra.embedded import records_of
 from petra.engine.cache import Cache, Entry

@@ -23,7 +23,6 @@ from petra.cli.home import (
     act,
     either,
     found_id,
-    home_option,
     request_id,
     result_from,
     shown_data,
@@ -32,6 +31,7 @@ from petra.cli.home import (
 from petra.cli.labels import label_option
 from petra.cli.left import Left, left_here
 from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.ready import ready
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
@@ -100,8 +100,8 @@ def command(
         allow_unsound=allow_unsound, labels=labels, beside=beside(around),
     )  # fmt: skip
     starting = Starting(
-        home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output
-    )
+        home, begin, playbook, proof, detach=detach, waits=waits, only=only, output=output, file=file
+    )  # fmt: skip
     start_and_follow(starting)
 
 
@@ -111,7 +111,7 @@ def start_and_follow(starting: Starting) -> NoReturn:
     with _interruptible(starting.named):
         result = act(home, starting.go)
     if not starting.detach:
-        _finish(home, result, output)
+        _finish(home, result, output, file=starting.file)
     _finish(home, result, output, code=0, detached=starting.here)
 
 
@@ -139,6 +139,8 @@ class Starting:
     waits: bool
     only: bool
     output: str
+    file: Path | None = None
+    """What was read, where it was a file."""
     here: bool = False
     """Whether nobody else has the home open."""
     named: list[str] = field(default_factory=list)
@@ -200,12 +202,19 @@ def _interruptible(named: list[str]) -> Iterator[None]:
 
 
 def _finish(
-    home: Path, result: Result, output: str, code: int | None = None, *, detached: bool = False
+    home: Path,
+    result: Result,
+    output: str,
+    code: int | None = None,
+    *,
+    detached: bool = False,
+    file: Path | None = None,
 ) -> NoReturn:
     if output == "json":
         print_json(shown_data(whole_result(home, result)))
     else:
-        say(result, drawn=is_live() and code is None and result.status != "refused")
+        drawn = is_live() and code is None and result.status != "refused"
+        say(result, drawn=drawn, file=file)
         if detached and result.status not in EXIT:
             _say_detached(home, result.id)
     sys.exit(EXIT.get(result.status, 1) if code is None else code)

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from petra.cli.home import home_option
 from petra.cli.output import as_json, print_json, print_text, tell
+from petra.cli.place import home_option
 from petra.cli.verbs import Verbs
 from petra.embedded.folder import CREDENTIALS
 from petra.keychain import FileCredentials

@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from petra import __version__
-from petra.cli.home import home_option
 from petra.cli.output import as_json, print_text, tell
+from petra.cli.place import home_option
 from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic

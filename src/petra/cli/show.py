@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
 
 from petra.cli.board import Board, duration, retry_of
+from petra.cli.marks import status_text
 from petra.cli.output import Quoted, count, printable, tell
 from petra.embedded import Result
 from petra.kernel import Record
@@ -17,23 +20,11 @@ from petra.kernel import events as e
 from petra.objects import is_reference
 from petra.wire.frames import LogLine, Retrying
 
-MARKS = {
-    "completed": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red"), "aborted": ("■", "red"),
-    "waiting": ("☺", "cyan"), "stuck": ("!", "red"), "paused": ("‖", "yellow"), "running": ("▶", "blue"),
-    "refused": ("✗", "red"), "compensating": ("↶", "yellow"),
-}  # fmt: skip
 EACH = 5
 """So many lines of one kind are told one by one; of the others, only round numbers."""
 PROGRESS_S = 5.0
 """How often a long loop is told about."""
 _ROUND = frozenset(digit * 10**power for digit in (1, 2, 5) for power in range(1, 8))
-
-
-def status_text(status: str, reason: str = "") -> str:
-    """Say a status with its mark."""
-    mark, colour = MARKS.get(status, ("·", "white"))
-    words = f"{status} ({reason})" if reason and status in ("waiting", "stuck") else status
-    return click.style(f"{mark} {words}", fg=colour)
 
 
 class Teller:
@@ -204,8 +195,11 @@ def summary(result: Result) -> str:
     return "\n".join(lines)
 
 
-def hint(result: Result) -> None:
-    """Say what a person can do next: the command itself, where there is one."""
+def hint(result: Result, file: Path | None = None) -> None:
+    """Say what a person can do next: the command itself, where there is one.
+
+    What failed is mended in the ``file`` that was started, or in the data.
+    """
     if result.status == "waiting" and result.reason == "human" and result.work_items:
         steps = [item["step"] for item in result.work_items]
         for item in result.work_items[:EACH]:
@@ -221,6 +215,10 @@ def hint(result: Result) -> None:
         tell(f"  why: petra explain {result.id}")
     elif result.status == "paused":
         tell(f"  next: petra resume {result.id}")
+    elif result.status == "failed" and result.failures and sys.stdout.isatty():
+        mended = "" if file is None else f" --playbook {shlex.quote(str(file))}"
+        step = shlex.quote(str(result.failures[-1]["step"]))
+        tell(f"  when mended: petra rerun {result.id} --from {step}{mended}")
 
 
 def trace_of(details: Any, indent: str = "") -> list[str]:

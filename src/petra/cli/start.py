@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from petra.cli.home import home_option, look, request_id
+from petra.cli.home import look, request_id
 from petra.cli.labels import label_option
 from petra.cli.output import as_json, tell
+from petra.cli.place import home_option
 from petra.cli.run import Starting, start_and_follow
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.desk import Begin

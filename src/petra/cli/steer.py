@@ -15,7 +15,6 @@ from petra.cli.home import (
     EXIT,
     find,
     found_id,
-    home_option,
     look,
     request,
     request_id,
@@ -24,6 +23,7 @@ from petra.cli.home import (
     whole_result,
 )
 from petra.cli.output import as_json, print_json, tell
+from petra.cli.place import home_option
 from petra.cli.show import hint, summary
 from petra.cli.workload import json_value, unknown_keys, workload_of
 from petra.clock import SystemClock

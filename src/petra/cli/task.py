@@ -11,8 +11,9 @@ import click
 import msgspec
 from click.decorators import FC
 
-from petra.cli.home import find, home_option, look, request_id
+from petra.cli.home import find, look, request_id
 from petra.cli.output import as_json, cut, print_json, tell, width
+from petra.cli.place import home_option
 from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.cli.verbs import Verbs

@@ -21,8 +21,9 @@ from petra.cli.held_against import (
     on_net,
     read_all,
 )
-from petra.cli.home import full_id, home_option, look
+from petra.cli.home import full_id, look
 from petra.cli.output import as_json, count, print_json, tell
+from petra.cli.place import home_option
 from petra.desk.proving import Held, noting, objects_hold, prove
 from petra.embedded import home_objects
 from petra.engine.cache import Cache

@@ -17,17 +17,15 @@ from petra.desk import (
     result_of,
 )
 from petra.embedded.folder import (
-    BUCKET,
     CLOSED,
-    DATABASE,
     LOGS,
     OBJECTS,
-    STORE,
     Folder,
     home_objects,
 )
 from petra.embedded.home import Home, run_file
 from petra.embedded.reading import read_around, read_file
+from petra.store.address import BUCKET, DATABASE, STORE
 
 __all__ = [
     "BUCKET",

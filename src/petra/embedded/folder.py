@@ -22,21 +22,16 @@ from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
-from petra.store.address import open_store
+from petra.store.address import BUCKET, DATABASE, STORE, open_store
 from petra.store.base import Store
 
-DATABASE = "petra.db"
 OBJECTS = "objects"
 LOGS = "logs"
 CREDENTIALS = "petra.credentials"
 """What ``petra secret`` stores, sealed; the key lies beside it."""
 CLOSED = "closed-in-order"
 """A file that says: whoever had the folder last closed it, so no delivery was lost."""
-STORE = "PETRA_STORE"
-"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
 
-BUCKET = "PETRA_OBJECTS"
-"""The variable that names where large results are, if not in the folder: the address of a bucket."""
 
 _log = logging.getLogger(__name__)
 

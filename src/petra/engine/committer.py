@@ -18,6 +18,7 @@ from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.limits import RETRY_S
+from petra.engine.meters import Meters
 from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
 from petra.engine.shards import Shards
@@ -48,8 +49,10 @@ class Committer:
         refusals: Refusals,
         releaser: Releaser,
         dispatcher: Dispatcher,
+        meters: Meters,
     ) -> None:
         self._store = store
+        self._meters = meters
         self._clock = clock
         self._shards = shards
         self._cache = cache
@@ -105,12 +108,16 @@ class Committer:
         await self._dispatcher.pump()
 
     async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
+        begun = self._clock.monotonic()
         while True:
             try:
-                return (await self._store.commit(batch)).outcomes
+                outcomes = (await self._store.commit(batch)).outcomes
             except (UncertainError, UnavailableError, FullError) as error:
                 _log.warning("nothing is acknowledged until this is over: %s", error)
                 await self._clock.sleep(RETRY_S)  # the same batch again is safe
+            else:
+                self._meters.committed(batch, self._clock.monotonic() - begun)
+                return outcomes
 
     async def _each_stored(
         self, usable: dict[str, Draft], batch: rows.Batch, met: Exception

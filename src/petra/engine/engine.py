@@ -43,6 +43,7 @@ from petra.engine.life import Life, StoppedError
 from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
+from petra.engine.meters import Meters
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.refusals import Refusals
@@ -134,9 +135,10 @@ class Engine:
             store=store, inbox=self._inbox, courier=self._courier, dispatcher=self.dispatcher, feed=self.feed,
             refusals=refusals,
         )  # fmt: skip
+        self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock),
+            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
             porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self.dispatcher,
         )  # fmt: skip
         self._decider = Decider(

@@ -12,6 +12,7 @@ Rule 3: a fork of a fork takes over one past, whose parts say whose each record 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 import msgspec
@@ -88,7 +89,20 @@ def rerun(
             if isinstance(event, e.StepStarted) and event.step == step and not event.compensates:
                 kept = last._replace(past=last.past[:number])
                 return _command([*parts, kept], now=now, reason=why, decided=True)
-    raise ValueError(f"step '{step}' was never started")
+    begun = {
+        event.step
+        for event in (record.event for record in records)
+        if isinstance(event, e.StepStarted)
+    }
+    near = get_close_matches(step, begun, n=1)
+    words = (
+        f"; did you mean '{near[0]}'?"
+        if near
+        else f"; {', '.join(sorted(begun))} were"
+        if begun
+        else ""
+    )
+    raise ValueError(f"step '{step}' was never started{words}")
 
 
 def _command(parts: list[Part], *, now: float, reason: str, decided: bool = False) -> c.Fork:

@@ -169,6 +169,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         **_each("email mail slack teams sms", _BY_API),
         **_each("s3 gcs blob file object", "say 'artifact' for a large value, or 'transfer' for rows"),
         **_each("copy etl load move", "say 'transfer'"),
+        **_each("fail raise error throw abort", "a rule of spec.policy.rules fails a task: {do: fail, message: …}"),
         **_each("if switch choice branch condition", "a step without 'tool' only leads on: give its arcs a 'when'"),
         **_each("foreach loop map parallel", "write 'loop: {in: …, iterator: item}' beside 'tool'"),
     }

@@ -36,6 +36,7 @@ from petra.server.resources import (
     stories,
     streams,
     system,
+    watching,
     workbench,
     workers,
 )
@@ -70,6 +71,7 @@ def build(service: Service) -> Litestar:
     return Litestar(
         route_handlers=[
             *system.routes(service.prefix),
+            *watching.routes(service.prefix, service.base),
             docs.router(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],

@@ -20,6 +20,7 @@ import msgspec
 
 from petra.clock import Clock
 from petra.errors import PetraError
+from petra.server.http_meters import HttpMeters
 from petra.server.identity import SAFE
 from petra.server.noting import Noting
 from petra.server.problems import CODES, MEDIA_TYPE, ProblemError
@@ -53,10 +54,13 @@ class _TooLargeError(Exception):
 class Gate:
     """Stands before the application."""
 
-    def __init__(self, inner: App, hosts: Container[str], clock: Clock, noting: Noting) -> None:
+    def __init__(
+        self, inner: App, hosts: Container[str], clock: Clock, noting: Noting, meters: HttpMeters
+    ) -> None:
         """Make one; ``hosts`` are the names, with port, that this server answers to."""
         self._inner = inner
         self._noting = noting
+        self._meters = meters
         self._hosts = hosts
         self._clock = clock
 
@@ -81,9 +85,11 @@ class Gate:
                 return
             await self._let_in(scope, _bounded(receive, most, within_s), answer)
         finally:
+            took = self._clock.now() - begun
+            self._meters.answered(str(scope["method"]), answer.status, took)
             _access.info(
                 "%s %s %s", scope["method"], scope["path"], answer.status,
-                extra={"request_id": request_id, "ms": round((self._clock.now() - begun) * 1000, 1)},
+                extra={"request_id": request_id, "ms": round(took * 1000, 1)},
             )  # fmt: skip
 
     async def _come_in(

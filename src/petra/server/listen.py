@@ -59,7 +59,7 @@ async def serving(
 
     names = Names(reach, port, certified)
     noting = Noting(service.audit, service.clock, service.base)
-    gate = Gate(build(service), names, service.clock, noting)
+    gate = Gate(build(service), names, service.clock, noting, service.http)
     config = uvicorn.Config(
         Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,

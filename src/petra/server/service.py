@@ -14,6 +14,7 @@ from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
 from petra.desk.stories import Stories
 from petra.engine import Engine
+from petra.server.http_meters import HttpMeters
 from petra.server.identity import Identity
 from petra.server.line import Line
 from petra.server.long_work import LongWork
@@ -43,6 +44,7 @@ class Service:
     moments: Moments = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
+    http: HttpMeters = field(default_factory=HttpMeters)
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""

@@ -7,6 +7,13 @@ from pathlib import Path
 from petra.errors import UsageError
 from petra.store.base import Store
 
+DATABASE = "petra.db"
+"""The file of the store, in a home."""
+STORE = "PETRA_STORE"
+"""The variable that names the store of whoever names none: the address of a PostgreSQL database."""
+BUCKET = "PETRA_OBJECTS"
+"""The variable that names where large results are, if not in the folder: the address of a bucket."""
+
 
 async def open_store(where: Path | str, *, readonly: bool = False) -> Store:
     """Open the store at an address: a file, or a PostgreSQL database.

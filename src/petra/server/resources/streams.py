@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, Router, get
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
+from petra.accounts.told import moment
 from petra.desk.letting_in import concerns
 from petra.desk.principal import EVERYWHERE, May, Principal
 from petra.engine.news import (
@@ -40,11 +41,13 @@ from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import row_data, work_item
 from petra.store.rows import ExecutionRow, WorkItemRow
+from petra.story import frames_of
 
 AnyHttpRequest = Request[Any, Any, Any]
 QUIET_S = 15.0
 """So often a comment is sent when nothing happens, so that nobody in between hangs up."""
 _TOPICS = {topic.value: topic for topic in (Topic.EXECUTIONS, Topic.WORK_ITEMS, Topic.WORKERS)}
+As = Annotated[Literal["frames", "records"], QueryParameter(name="as", required=False)]
 LastEventId = Annotated[str | None, HeaderParameter(name="Last-Event-ID", required=False)]
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -61,14 +64,27 @@ async def followed(
     request: AnyHttpRequest,
     execution: FromPath[str],
     after: FromQuery[int] = 0,
+    form: As = "frames",
     last: LastEventId = None,
 ) -> Stream:
-    """Stream the records of an execution behind one of them; it ends when the execution is over."""
+    """Stream what happens in an execution behind a record; it ends when the execution is over.
+
+    It comes as ``frames``, what records moved, in columns; with ``as=records`` as whole records, an event each.
+    """
     if last is not None:
         after = _number(last)
-    await service.desk.get(who, execution)
+    version = (await service.desk.get(who, execution)).version
+    hello = {
+        "execution": execution, "after": after, "resumed": after <= version, "server": service.version,
+        "at": moment(service.clock.now()),
+    }  # fmt: skip
+    begun = [_sent("hello", hello)]
+    if after > version:  # of a log that is not this one: whoever reads begins anew
+        after = 0
+        begun.append(_sent("reset", {"version": version}))
+    parts = _records(service, who, execution, after, begun, form=form)
     return Stream(
-        _quietly(_records(service, who, execution, after), service, presented_by(request)),
+        _quietly(parts, service, presented_by(request)),
         media_type="text/event-stream",
         headers=_HEADERS,
     )
@@ -81,13 +97,16 @@ def _number(given: str) -> int:
 
 
 async def _records(
-    service: TheService, who: Who, execution: str, after: int
+    service: TheService, who: Who, execution: str, after: int, begun: list[bytes], *, form: str
 ) -> AsyncIterator[bytes]:
-    yield _sent("hello", {"execution": execution, "after": after})
+    for part in begun:
+        yield part
     messages = service.desk.follow(who, execution, after)
     async with aclosing(messages):
         async for message in messages:
-            for part in _told(message):
+            if isinstance(message, Appended) and message.records and form == "frames":
+                yield await _moved(service, execution, message)
+            for part in _told(message, whole=form == "records"):
                 yield part
             if isinstance(message, Ended):
                 yield _sent("bye", {"retry_ms": 1000})
@@ -95,14 +114,22 @@ async def _records(
                 return
 
 
+async def _moved(service: TheService, execution: str, message: Appended) -> bytes:
+    """Tell what records moved, under the number of the last of them."""
+    first, last = message.records[0].seq, message.records[-1].seq
+    frames = frames_of(await service.stories.of(execution), after=first - 1, until=last)
+    return _sent("frames", frames, str(last))
+
+
 def _is_over(message: News) -> bool:
     return isinstance(message, Appended) and message.head is not None and message.head.over
 
 
-def _told(message: News) -> list[bytes]:
+def _told(message: News, *, whole: bool) -> list[bytes]:
     match message:
         case Appended(records=records, head=head):
-            parts = [_sent("record", msgspec.to_builtins(one), str(one.seq)) for one in records]
+            told = records if whole else ()
+            parts = [_sent("record", msgspec.to_builtins(one), str(one.seq)) for one in told]
             return parts + ([_sent("head", _head(head))] if head is not None else [])
         case Hint(notice=notice):
             return [_sent("live", msgspec.to_builtins(notice))]

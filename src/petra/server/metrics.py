@@ -1,0 +1,142 @@
+"""Metrics in the text that Prometheus reads: what the engine, the store, the workers and the API have come to.
+
+Rule 1: labels are bounded: methods, classes of statuses, types of records, statuses, pools up to a number. No id is a label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from petra.engine.meters import Histogram
+from petra.engine.workers import ALONE
+from petra.server.service import Service
+from petra.store.rows import ExecutionFilter
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+POOLS_MAX: Final = 100
+COUNTED_S: Final = 10.0
+"""Counts of the store are asked for at most so often, however often somebody scrapes."""
+
+
+class Metrics:
+    """Writes what there is."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, int] = {}
+        self._items: dict[str, int] = {}
+        self._asked = float("-inf")
+
+    async def text(self, service: Service) -> str:
+        """Return all of it."""
+        await self._count(service)
+        return "\n".join([*self._lines(service), ""])
+
+    async def _count(self, service: Service) -> None:
+        now = service.clock.monotonic()
+        if now - self._asked < COUNTED_S:
+            return
+        self._asked = now
+        store = service.engine.store
+        counts = await store.count_executions(ExecutionFilter(), "status")
+        self._statuses = {one.key: one.count for one in counts}
+
+    def _lines(self, service: Service) -> Iterator[str]:
+        meters, http = service.engine.meters, service.http
+        yield from _metric(
+            "petra_info", "gauge", "This server.", {(("version", service.version),): 1}
+        )
+        yield from _metric(
+            "petra_executions", "gauge", "Executions by status.", _by("status", self._statuses)
+        )
+        yield from _metric(
+            "petra_records_total",
+            "counter",
+            "Records made durable by this server.",
+            {(): meters.records},
+        )
+        yield from _metric(
+            "petra_events_total",
+            "counter",
+            "Records by type, of the types worth watching.",
+            _by("type", meters.by_type),
+        )
+        yield from _histogram(
+            "petra_commit_seconds", "From a batch to its being durable.", meters.commit_s
+        )
+        yield from _histogram("petra_batch_changes", "Executions in a batch.", meters.batch_changes)
+        yield from _pools(service)
+        requests: dict[Labels, int] = {
+            (("method", method), ("status", kind)): count
+            for (method, kind), count in sorted(http.requests.items())
+        }
+        yield from _metric(
+            "petra_http_requests_total",
+            "counter",
+            "Requests by method and class of status.",
+            requests,
+        )
+        yield from _histogram(
+            "petra_http_request_seconds", "From a request to the end of its answer.", http.seconds
+        )
+        yield from _metric("petra_cached_executions", "gauge", "Executions in memory.", {(): len(service.engine.cache)})  # fmt: skip
+
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def _by(name: str, counts: Mapping[str, int]) -> dict[Labels, int]:
+    return {((name, key),): count for key, count in sorted(counts.items())}
+
+
+def _pools(service: Service) -> Iterator[str]:
+    """Yield what workers are there in each pool, what they do, and what waits for them."""
+    dispatcher = service.engine.dispatcher
+    found: dict[str, Counter[str]] = {}
+    for worker in dispatcher.seen():
+        counts = found.setdefault(worker.pool.removesuffix(ALONE), Counter())
+        counts.update({"workers": 1, "slots": worker.slots, "busy": worker.busy})
+    for pool, waiting in dispatcher.offers.waiting.items():
+        found.setdefault(pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
+    shown = dict(sorted(found.items())[:POOLS_MAX])
+    for word, about in (
+        ("workers", "Workers that are connected."), ("slots", "Runs that they can do at once."),
+        ("busy", "Runs that they do."), ("waiting", "Runs that wait for one."),
+    ):  # fmt: skip
+        values: dict[Labels, int] = {
+            (("pool", pool),): counts[word] for pool, counts in shown.items()
+        }
+        yield from _metric(f"petra_pool_{word}", "gauge", about, values)
+
+
+def _metric(name: str, kind: str, about: str, values: Mapping[Labels, float]) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in values.items():
+        yield (
+            f"{name}{_written(labels)} {value:g}"
+            if isinstance(value, float)
+            else f"{name}{_written(labels)} {value}"
+        )
+
+
+def _histogram(name: str, about: str, found: Histogram) -> Iterator[str]:
+    yield f"# HELP {name} {about}"
+    yield f"# TYPE {name} histogram"
+    total = 0
+    for bound, count in zip((*found.bounds, float("inf")), found.counts, strict=True):
+        total += count
+        shown = "+Inf" if bound == float("inf") else f"{bound:g}"
+        yield f'{name}_bucket{{le="{shown}"}} {total}'
+    yield f"{name}_sum {found.sum:.9g}"
+    yield f"{name}_count {total}"
+
+
+def _written(labels: Iterable[tuple[str, str]]) -> str:
+    inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{inside}}}" if inside else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

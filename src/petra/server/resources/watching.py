@@ -1,0 +1,76 @@
+"""Watching a server: metrics for Prometheus, pools of workers, who has which shard."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+
+from litestar import Request, Response, Router, get
+
+from petra.desk.principal import EVERYWHERE, May
+from petra.engine.workers import ALONE
+from petra.server.metrics import MEDIA_TYPE, Metrics
+from petra.server.needs import OPEN, Where, needs
+from petra.server.parameters import presented_by
+from petra.server.service import TheService
+
+AnyHttpRequest = Request[Any, Any, Any]
+_metrics = Metrics()
+
+
+@get("/metrics", tags=["server"], security=[], media_type=MEDIA_TYPE, opt=OPEN)
+async def metrics(service: TheService, request: AnyHttpRequest) -> Response[str]:
+    """Say in numbers what this server does, for Prometheus: to whoever asks on this machine, else with a token that sees all."""
+    if not _is_here(request):
+        who, _ = await service.identity.who(presented_by(request))
+        who.within(EVERYWHERE).must(May.SEE)
+    return Response(await _metrics.text(service), media_type=MEDIA_TYPE)
+
+
+def _is_here(request: AnyHttpRequest) -> bool:
+    try:
+        return request.client is not None and ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
+
+
+@get("/pools", tags=["workers"], opt=needs(May.SEE))
+async def pools(service: TheService) -> dict[str, Any]:
+    """List the pools: their workers, slots, what is done, and what waits."""
+    dispatcher = service.engine.dispatcher
+    found: dict[str, dict[str, Any]] = {}
+
+    def of(pool: str) -> dict[str, Any]:
+        name = pool.removesuffix(ALONE)
+        empty = {"pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None}
+        return found.setdefault(name, empty)
+
+    for worker in dispatcher.seen():
+        row = of(worker.pool)
+        row["workers"] += 1
+        row["slots"] += worker.slots
+        row["busy"] += worker.busy
+    for pool, waiting in dispatcher.offers.waiting.items():
+        of(pool)["waiting"] += len(waiting)
+    for pool, trouble in dispatcher.troubles.items():
+        of(pool)["trouble"] = trouble or None
+    return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
+
+
+@get("/shards", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+async def shards(service: TheService) -> dict[str, Any]:
+    """List the shards and who has each; one that nobody ever had is not there."""
+    rows = await service.engine.store.shards()
+    items = [
+        {"shard": shard, "holder": row.holder or None, "epoch": row.epoch, "held": row.held}
+        for shard, row in sorted(rows.items())
+    ]
+    return {"items": items, "next": None}
+
+
+def routes(prefix: str, base: str) -> list[Router]:
+    """Return the routes of watching."""
+    return [
+        Router(path=prefix or "/", route_handlers=[metrics]),
+        Router(path=base, route_handlers=[pools, shards]),
+    ]
