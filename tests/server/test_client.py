@@ -105,3 +105,30 @@ def test_a_server_that_is_killed_costs_time_and_nothing_else(tmp_path: Path) -> 
                     assert (done.status, seen) == ("completed", list(range(1, done.version + 1)))
 
     asyncio.run(scenario())
+
+
+def test_it_reads_what_happened_and_acts_on_many(server: Served, tmp_path: Path) -> None:
+    adds, waits = tmp_path / "adds.yaml", tmp_path / "waits.yaml"
+    adds.write_text(ADDS)
+    waits.write_text(WAITS)
+
+    async def scenario(client: Client) -> None:
+        done, same = [await client.run(adds, {"n": 5}) for _ in range(2)]
+        frames = await client.frames(done.id)
+        assert len(frames["delta"]) == done.version
+        assert (await client.at(done.id, 1))["tokens"] == {"one.ready": 1}
+        assert [run["step"] async for run in client.runs(done.id)] == ["one", "two"]
+        ended = [one["step"] async for one in client.events(done.id, type="step.done")]
+        assert ended == ["one", "two"]
+        assert (await client.diff(done.id, same.id))["same"] is True
+        assert (await client.verify(done.id))["ok"] is True
+        assert (await client.lineage(done.id))["origins"] == []
+        assert (await client.counts(playbook="adds"))["completed"] >= 2
+        assert done.id in [hit["id"] for hit in await client.search(done.id)]
+        waiting = await client.run(waits)
+        made = await client.operate("cancel", ids=[waiting.id], reason="enough")
+        while (found := await client.operation(made["id"]))["status"] == "running":
+            pass
+        assert (found["done"], (await client.get(waiting.id)).status) == (1, "aborted")
+
+    using(server, scenario)

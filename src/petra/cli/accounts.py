@@ -20,7 +20,7 @@ from petra.accounts.told import moment, token_data, user_data
 from petra.cli.calling import server_option, there
 from petra.cli.home import writing
 from petra.cli.output import as_json, print_json, print_text, tell
-from petra.cli.place import home_option
+from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
 from petra.clock import SystemClock
 from petra.desk import owner
@@ -82,7 +82,7 @@ def user() -> None:
 @click.option("--service", is_flag=True, help="A program's account: tokens, and no password.")
 @click.option("--act-as", is_flag=True, help="It may act as others; both are recorded.")
 @server_option
-@home_option
+@folder_option
 @as_json
 def add_user(
     name: str, roles: tuple[str, ...], *, service: bool, act_as: bool, server: str | None, home: Path, output: str
@@ -107,7 +107,7 @@ def add_user(
 @click.option("--password", "asks", is_flag=True, help="Give it a new password; its sessions end.")
 @click.option("--disable/--enable", "disabled", default=None, help="Let it in no more, or again.")
 @server_option
-@home_option
+@folder_option
 @as_json
 def change_user(
     name: str, roles: tuple[str, ...], *, asks: bool, disabled: bool | None, server: str | None, home: Path,
@@ -129,7 +129,7 @@ def change_user(
 
 @user.command("list")
 @server_option
-@home_option
+@folder_option
 @as_json
 def list_users(server: str | None, home: Path, output: str) -> None:
     """List users."""
@@ -161,7 +161,7 @@ def token() -> None:
 @click.option("--label", default="", help="What it is for.")
 @click.option("--expires", "expires_s", callback=_seconds, help="How long it is good, e.g. 30d.")
 @server_option
-@home_option
+@folder_option
 @as_json
 def create_token(
     name: str, role: str, pool: str, label: str, *, expires_s: float | None, server: str | None, home: Path,
@@ -187,7 +187,7 @@ def create_token(
 
 @token.command("list")
 @server_option
-@home_option
+@folder_option
 @as_json
 def list_tokens(server: str | None, home: Path, output: str) -> None:
     """List tokens, without their secrets."""
@@ -207,7 +207,7 @@ def list_tokens(server: str | None, home: Path, output: str) -> None:
 @token.command("revoke")
 @click.argument("name", metavar="ID")
 @server_option
-@home_option
+@folder_option
 def revoke_token(name: str, server: str | None, home: Path) -> None:
     """Let a token in no more."""
 
@@ -230,7 +230,7 @@ def audit() -> None:
 @click.option("--after", type=click.IntRange(0), default=0, help="Behind this entry.")
 @click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True)
 @server_option
-@home_option
+@folder_option
 @as_json
 def list_audit(after: int, limit: int, *, server: str | None, home: Path, output: str) -> None:
     """List entries, oldest first."""
@@ -251,7 +251,7 @@ def list_audit(after: int, limit: int, *, server: str | None, home: Path, output
 
 @audit.command("verify")
 @server_option
-@home_option
+@folder_option
 @as_json
 def verify_audit(server: str | None, home: Path, output: str) -> None:
     """Prove that the audit is as it was written."""

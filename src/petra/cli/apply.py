@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from petra.cli.files import library_option
-from petra.cli.home import act, look, request_id, writing
+from petra.cli.home import act, called, look, request_id, writing
 from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.place import home_option
 from petra.cli.ready import checked
 from petra.clock import SystemClock
-from petra.control import call
 from petra.desk import Apply, Reply
 from petra.engine.catalogue import Catalogue, applied_data
 from petra.errors import UsageError
@@ -67,7 +66,7 @@ def command(
         done = [applied_data(await catalogue.apply(book)) for book in books.values()]
         return Reply(result={"applied": done})
 
-    reply = act(home, lambda: writing(home, here, lambda: call(home, given)))
+    reply = act(home, lambda: writing(home, here, lambda: called(home, given)))
     if reply.error or reply.result is None:
         raise UsageError(reply.error)
     if output == "json":

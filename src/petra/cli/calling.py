@@ -78,7 +78,7 @@ async def there(
         ServerError: it refused.
         UsageError: no token is known for it.
     """
-    url, token = _named(server) if server else _of(home)
+    url, token = (server.rstrip("/"), token_for(server, home)) if server else _of(home)
     async with httpx2.AsyncClient(timeout=TIMEOUT_S) as http:
         headers = {"Authorization": f"Bearer {token}"}
         try:
@@ -106,14 +106,25 @@ def read(answer: httpx2.Response) -> Any:
     raise ServerError(code, detail, status=answer.status_code, hint=hint)
 
 
-def _named(server: str) -> tuple[str, str]:
+def token_for(server: str, home: Path) -> str:
+    """Return the token that lets us in at a server.
+
+    Raises:
+        UsageError: none is known.
+    """
     url = server.rstrip("/")
     if token := os.environ.get(TOKEN):
-        return url, token
+        return token
     kept = kept_log_in()
-    if kept is None or kept.url != url:
+    if kept is not None and kept.url == url:
+        return kept.token
+    try:
+        own, token = _of(home)
+    except GoneError:
+        own, token = "", ""
+    if own != url:
         raise UsageError(f"no token for {url} is known; 'petra login {url}', or set {TOKEN}")
-    return url, kept.token
+    return token
 
 
 def _of(home: Path) -> tuple[str, str]:

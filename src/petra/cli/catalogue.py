@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from petra.cli.home import look
+from petra.cli.place import remote
 from petra.embedded import DATABASE, STORE
 from petra.errors import PetraError
 from petra.library import Catalogue
@@ -14,7 +15,8 @@ from petra.library import Catalogue
 
 def catalogue_of(home: Path) -> Catalogue | None:
     """Return what knows the playbooks of a home; None where there is no home yet, or it cannot be read."""
-    if not os.environ.get(STORE) and not (home / DATABASE).exists():
+    here = remote(home) is None
+    if here and not os.environ.get(STORE) and not (home / DATABASE).exists():
         return None
 
     def keeps(path: str, version: str | None) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from petra.cli.home import act, look
 from petra.cli.output import as_json, print_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
 from petra.embedded import CLOSED, DATABASE, STORE
 from petra.engine.cache import Cache
@@ -31,7 +31,7 @@ def command() -> None:
 
 
 @command.command("migrate")
-@home_option
+@folder_option
 @as_json
 def migrate(home: Path, output: str) -> None:
     """Bring the store up to date; make it if it is not there."""
@@ -56,7 +56,7 @@ def migrate(home: Path, output: str) -> None:
 
 
 @command.command("accept-loss")
-@home_option
+@folder_option
 @as_json
 def accept_loss(home: Path, output: str) -> None:
     """Go on from what is there after records were lost that had been stored.
@@ -90,7 +90,7 @@ def accept_loss(home: Path, output: str) -> None:
 
 
 @command.command("stats")
-@home_option
+@folder_option
 @as_json
 def stats(home: Path, output: str) -> None:
     """Count what is in the store."""
@@ -122,7 +122,7 @@ def _counts(numbers: dict[str, int]) -> str:
 
 @command.command("backup")
 @click.argument("target", type=click.Path(path_type=Path))
-@home_option
+@folder_option
 @as_json
 def backup(target: Path, home: Path, output: str) -> None:
     """Copy the store into a new file, as of one moment, while others use it.

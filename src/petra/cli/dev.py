@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from petra.cli.output import as_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import folder_option
 from petra.cli.serve import Serving, serve
 from petra.embedded import Home, read_file
 from petra.errors import PetraError, UsageError
@@ -32,7 +32,7 @@ Stamp = tuple[int, int]
     "--port", type=click.IntRange(0, 65535), default=7777, show_default=True, help="0 takes a free one."
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the address in a browser.")
-@home_option
+@folder_option
 @as_json
 def command(folder: Path, port: int, home: Path, output: str, *, opens: bool) -> None:
     """Serve a folder of playbooks on this machine: each is applied, and again when its file changes."""

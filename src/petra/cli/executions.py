@@ -13,14 +13,24 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import EXIT, find, full_id, look, request_id, shown_data, whole_result
+from petra.cli.home import (
+    EXIT,
+    called,
+    find,
+    full_id,
+    look,
+    objects_for,
+    request_id,
+    shown_data,
+    whole_result,
+)
 from petra.cli.output import Quoted, as_json, cut, print_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.show import short, summary, trace_of
 from petra.clock import SystemClock
-from petra.control import GoneError, call
+from petra.control import GoneError
 from petra.desk import Look
-from petra.embedded import Result, home_objects, records_of, result_of
+from petra.embedded import Result, records_of, result_of
 from petra.engine.authority import may_read
 from petra.engine.cache import Cache, Entry
 from petra.engine.codec import FORKED_FROM
@@ -128,7 +138,7 @@ async def fetched(home: Path, store: Store, entry: Entry, value: dict[str, Any])
     try:
         if not await may_read(store, entry.state, reference.execution):
             raise ObjectError("denied", f"{reference.key} belongs to another execution")
-        return walk(value, await home_objects(home).get(reference))
+        return walk(value, await objects_for(home, entry.state.id).get(reference))
     except UnreadableError as error:
         raise UsageError(f"the result cannot be fetched: {error.message}") from None
 
@@ -202,7 +212,7 @@ def _print_records(records: Sequence[Record], output: str, *, lines: bool) -> No
 def asked_there(home: Path, execution: str = "") -> dict[str, Any] | None:
     """Ask the process that has the home open what its workers do; None: there is none, or it does not know."""
     try:
-        reply = asyncio.run(call(home, Look(id=request_id(), execution=execution)))
+        reply = asyncio.run(called(home, Look(id=request_id(), execution=execution)))
     except GoneError:
         return None
     return reply.result

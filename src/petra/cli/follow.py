@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from petra.cli.board import Board
 from petra.cli.home import either, reading
 from petra.cli.marks import status_text
 from petra.cli.output import Quoted, tell
+from petra.cli.place import forever, remote
 from petra.cli.show import Teller, said
-from petra.cli.tail import POLL_S, Tail
+from petra.cli.tail import POLL_S, Tail, tail_of
 from petra.clock import SystemClock
 from petra.control import GoneError, connected
 from petra.desk.resting import FOLLOWED_S, Resting
-from petra.embedded import LOGS, Home, Result, records_of
+from petra.embedded import Home, Result, records_of
 from petra.engine.cache import Cache
 from petra.engine.feed import Feed
 from petra.engine.following import follow as following
-from petra.engine.logs import file_of
 from petra.engine.lookout import looking_on
 from petra.engine.news import Appended, Hint, News, Printed
 from petra.kernel import Record
@@ -189,11 +189,11 @@ class Showing:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
             await asyncio.sleep(POLL_S)  # the last lines may be on their way to the file
-            self._view.printed(lines.read())
+            self._view.printed(await lines.read())
 
     async def _read(self, lines: Tail) -> None:
         while True:
-            self._view.printed(lines.read())
+            self._view.printed(await lines.read())
             await asyncio.sleep(POLL_S)
 
     async def reached(self, version: int) -> None:
@@ -210,15 +210,16 @@ async def follow(
 
     Of one that is ``fresh``, everything is shown that was printed.
     """
-    lines = Tail(file_of(home / LOGS, execution), execution, fresh=fresh)
-    result = await _follow(home, execution, view, lines, waits=waits)
+    lines = tail_of(home, execution, fresh=fresh)
+    showing = Showing(execution, view, fresh=fresh)
+    result = await _follow(home, execution, showing, lines, waits=waits)
     view.finish(result.status)
     return result
 
 
-async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits: bool) -> Result:
-    showing = Showing(execution, view)
-
+async def _follow(
+    home: Path, execution: str, showing: Showing, lines: Tail, *, waits: bool
+) -> Result:
     async def here(local: Home) -> Result:
         async with showing.of(local.engine.feed, local.engine.store):
             result = await local.desk.rest_for_long(local.who, execution, over=waits)
@@ -226,8 +227,8 @@ async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits:
             return result
 
     async def there() -> Result:
-        async with connected(home) as (reader, _):
-            gone = asyncio.create_task(reader.read())
+        async with _whoever_acts(home) as ends:
+            gone = asyncio.create_task(ends)
             try:
                 async with showing.reading(lines):
                     return await reading(
@@ -240,6 +241,16 @@ async def _follow(home: Path, execution: str, view: View, lines: Tail, *, waits:
                 gone.cancel()
 
     return await either(home, here, there, only=[execution])
+
+
+@asynccontextmanager
+async def _whoever_acts(home: Path) -> AsyncIterator[Coroutine[Any, Any, bytes]]:
+    """Give what ends when the process that has the home open does; a server that goes away says so by itself."""
+    if remote(home) is not None:
+        yield forever()
+        return
+    async with connected(home) as (reader, _):
+        yield reader.read()
 
 
 async def _watch(

@@ -13,15 +13,16 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from petra.cli.place import store_of
+from petra.cli.place import remote, store_of
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
 from petra.desk.whole import has_references, whole
 from petra.embedded import Folder, Home, Result, home_objects
 from petra.engine.cache import Cache, Entry
 from petra.errors import PetraError, UsageError
+from petra.objects import Objects
 from petra.store.base import Store
 from petra.store.errors import HeldError
 from petra.store.rows import ExecutionFilter
@@ -60,8 +61,10 @@ async def writing(
 ) -> T:
     """Change something in the store that concerns no live execution: nothing is taken up, and no worker started.
 
-    While another process has the home open, that one is asked.
+    While another process has the home open, that one is asked; so is a server that was named.
     """
+    if remote(home) is not None:
+        return await there()
     folder = Folder(home)
     folder.make()
 
@@ -138,7 +141,18 @@ async def requested(home: Path, given: AnyRequest) -> Reply:
         except PetraError as error:
             return Reply(error=str(error))
 
-    return await either(home, here, lambda: call(home, given), only=only)
+    only = [] if isinstance(given, Begin | ForkRequest) else [given.execution]
+    return await either(home, here, lambda: called(home, given), only=only)
+
+
+async def called(home: Path, given: AnyRequest) -> Reply:
+    """Have a request carried out by whoever has the executions: the server that was named, or a process with the home open.
+
+    Raises:
+        GoneError: nobody has.
+    """
+    where = remote(home)
+    return await (where.request(given) if where is not None else call(home, given))
 
 
 async def either(
@@ -150,9 +164,11 @@ async def either(
 ) -> T:
     """Do something with the home open; while another process has it, ask that one.
 
-    With ``only``, nothing else that was left in the home goes on meanwhile.
+    A server that was named is asked. With ``only``, nothing else that was left in the home goes on meanwhile.
     A process that dies meanwhile leaves the home to us: then it is done here, under the same id.
     """
+    if remote(home) is not None:
+        return await there()
     return await _either(home, lambda: Home.open(home, only=only), here, there)
 
 
@@ -232,9 +248,15 @@ def whole_result(home: Path, result: Result) -> Result:
 
     async def asking(store: Store, cache: Cache) -> Result:
         entry = await cache.read(result.id)
-        return await whole(result, entry.state, store, home_objects(home))
+        return await whole(result, entry.state, store, objects_for(home, result.id))
 
     return look(home, asking)
+
+
+def objects_for(home: Path, execution: str) -> Objects:
+    """Return the large values that an execution has."""
+    where = remote(home)
+    return home_objects(home) if where is None else cast("Objects", where.objects(execution))
 
 
 def shown_data(result: Result) -> dict[str, Any]:

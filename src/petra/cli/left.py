@@ -10,6 +10,7 @@ from pathlib import Path
 from petra.cli.board import duration
 from petra.cli.home import reading
 from petra.cli.output import count, tell
+from petra.cli.place import remote
 from petra.desk.resting import FOLLOWED_S
 from petra.embedded import DATABASE, STORE
 from petra.engine.cache import Cache
@@ -58,7 +59,7 @@ def _listed(names: Iterable[str]) -> str:
 
 async def left_here(home: Path) -> Left:
     """Find out what was left in a home, before it is opened; engines that share a database leave each other nothing."""
-    if os.environ.get(STORE) or not (home / DATABASE).exists():
+    if remote(home) or os.environ.get(STORE) or not (home / DATABASE).exists():
         return Left()
 
     async def asking(store: Store, _: Cache) -> Left:

@@ -13,10 +13,8 @@ from petra.cli.home import full_id, look
 from petra.cli.output import Quoted, as_json, print_text, tell
 from petra.cli.place import home_option
 from petra.cli.show import coloured, place_of
-from petra.cli.tail import POLL_S, Tail
-from petra.embedded import LOGS
+from petra.cli.tail import POLL_S, tail_of
 from petra.engine.cache import Cache
-from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.store.base import Store
 from petra.wire.frames import LogLine
@@ -33,10 +31,10 @@ def command(execution: str, step: str | None, *, follow: bool, home: Path, outpu
 
     async def reading(store: Store, _cache: Cache) -> None:
         chosen = await full_id(store, execution)
-        tail = Tail(file_of(home / LOGS, chosen), chosen)
+        tail = tail_of(home, chosen)
         over, quoted = not follow, Quoted()
         while True:
-            for raw, line in tail.lines():
+            for raw, line in await tail.news():
                 if step is None or line.step == step:
                     _print(raw, line, output, quoted)
             if over:

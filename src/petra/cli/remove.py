@@ -11,13 +11,12 @@ from typing import Any
 import click
 import msgspec
 
-from petra.cli.home import act, either, full_id, look, request_id, writing
+from petra.cli.home import act, called, either, full_id, look, request_id, writing
 from petra.cli.labels import which_options
 from petra.cli.marks import status_text
 from petra.cli.output import as_json, count, print_json, tell
 from petra.cli.place import home_option
 from petra.clock import SystemClock
-from petra.control import call
 from petra.desk import Remove, Reply
 from petra.desk.removing import refuse_live
 from petra.embedded import LOGS, Home, home_objects
@@ -171,7 +170,7 @@ def _removed(home: Path, executions: Sequence[str], *, force: bool) -> list[str]
             return Reply(error=str(error))
 
     async def there() -> Reply:
-        return await call(home, given)
+        return await called(home, given)
 
     if force:
         reply = act(home, lambda: either(home, cancelled, there, only=executions))

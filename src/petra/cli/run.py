@@ -21,6 +21,7 @@ from petra.cli.home import (
     EXIT,
     INTERRUPTED,
     act,
+    called,
     either,
     found_id,
     request_id,
@@ -31,11 +32,10 @@ from petra.cli.home import (
 from petra.cli.labels import label_option
 from petra.cli.left import Left, left_here
 from petra.cli.output import as_json, print_json, tell
-from petra.cli.place import home_option
+from petra.cli.place import home_option, remote
 from petra.cli.ready import ready
 from petra.cli.workload import unknown_keys, with_workload, workload_of
 from petra.clock import SystemClock
-from petra.control import call
 from petra.desk import Begin
 from petra.desk.starting import beside
 from petra.embedded import STORE, Home, Result, new_id
@@ -88,6 +88,8 @@ def command(
             raise click.UsageError("either a FILE or --resume; 'petra run' alone goes on too")
         if only or detach:
             raise click.UsageError("--only and --detach go with a FILE to start")
+        if remote(home) is not None:
+            raise click.UsageError("a server goes on by itself; give a FILE to start")
         go_on(home, output, waits=waits)
     given = workload_of(workload, sets)
     playbook, proof, around = ready(
@@ -152,8 +154,9 @@ class Starting:
         only: list[str] | None = [] if self.only or self.detach else None
         result = await either(self.home, opened, self._there, only=only)
         if result is None:
-            words = f"another petra has {self.home} open and runs it; this one looks on"
-            tell(words, err=True)
+            if remote(self.home) is None:
+                words = f"another petra has {self.home} open and runs it; this one looks on"
+                tell(words, err=True)
             with telling(self.named[0], self.output, self.playbook.metadata.name) as view:
                 result = await follow(self.home, self.named[0], view, waits=self.waits, fresh=True)
         return result
@@ -184,7 +187,7 @@ class Starting:
             return result
 
     async def _there(self) -> Result | None:
-        reply = await call(self.home, self._begun(new_id(SystemClock())))
+        reply = await called(self.home, self._begun(new_id(SystemClock())))
         if reply.error:
             raise UsageError(reply.error)
         return result_from(reply) if reply.refused or self.detach else None

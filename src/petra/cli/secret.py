@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from petra.cli.output import as_json, print_json, print_text, tell
-from petra.cli.place import home_option
+from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
 from petra.embedded.folder import CREDENTIALS
 from petra.keychain import FileCredentials
@@ -27,7 +27,7 @@ def command() -> None:
 @click.option(
     "--json", "is_json", is_flag=True, help="The value is JSON, e.g. with user and password."
 )
-@home_option
+@folder_option
 def set_(name: str, home: Path, *, is_json: bool) -> None:
     """Store a credential, or a further version of it; the value is typed, or read from the standard input.
 
@@ -54,7 +54,7 @@ def _typed(name: str) -> str:
 
 
 @command.command("list")
-@home_option
+@folder_option
 @as_json
 def list_(home: Path, output: str) -> None:
     """List the names of credentials; values are shown nowhere."""
@@ -69,7 +69,7 @@ def list_(home: Path, output: str) -> None:
 
 @command.command("rm")
 @click.argument("name")
-@home_option
+@folder_option
 def remove(name: str, home: Path) -> None:
     """Forget a credential, all versions of it."""
     refuse_foreign(home)

@@ -16,7 +16,7 @@ import click
 
 from petra import __version__
 from petra.cli.output import as_json, print_text, tell
-from petra.cli.place import home_option
+from petra.cli.place import folder_option
 from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
@@ -54,7 +54,7 @@ ADDRESS = "petra.address"
 @click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds to finish what was begun."
 )  # fmt: skip
-@home_option
+@folder_option
 @as_json
 def command(
     host: str,

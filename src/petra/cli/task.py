@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from click.decorators import FC
 
 from petra.cli.home import find, look, request_id
 from petra.cli.output import as_json, cut, print_json, tell, width
-from petra.cli.place import home_option
+from petra.cli.place import home_option, remote
 from petra.cli.show import short
 from petra.cli.steer import carry_out
 from petra.cli.verbs import Verbs
@@ -140,7 +141,7 @@ def _verb(act: str, words: str) -> click.Command:
 
     @click.argument("target", metavar="ID[/STEP|/ITEM]")
     @click.argument("step", required=False)
-    @click.option("--as", "actor", default=login_name, show_default="you", help="Who acts.")
+    @click.option("--as", "actor", show_default="you", help="Who acts.")
     @_role_option("A role of who acts; may be given several times. Without it, every role.")
     @click.option("--on-behalf-of", metavar="USER", help="For whom.")
     @click.option("--to", help="delegate, reassign: to whom.")
@@ -180,7 +181,7 @@ for _act_name, _words in {
 @click.argument("target", metavar="ID[/STEP|/ITEM]")
 @click.argument("words", nargs=-1, metavar="[STEP] [ACTION]")
 @click.option("--data", metavar="JSON|@FILE", help="What the form holds.")
-@click.option("--as", "actor", default=login_name, show_default="you", help="Who decides.")
+@click.option("--as", "actor", show_default="you", help="Who decides.")
 @_role_option("A role of who decides; may be given several times. Without it, every role.")
 @click.option("--on-behalf-of", metavar="USER", help="For whom.")
 @home_option
@@ -209,8 +210,16 @@ def _meant(target: str, words: tuple[str, ...]) -> tuple[str, str, str]:
     return execution, found[0], found[1] if len(found) > 1 else ""
 
 
+def _myself(home: Path) -> tuple[str, list[str]]:
+    """Return who acts if nobody is named: you, with every role in your own folder, and with yours at a server."""
+    where = remote(home)
+    return (login_name(), [ANY_ROLE]) if where is None else asyncio.run(where.me())
+
+
 def _act(home: Path, execution: str, name: str, output: str, **how: Any) -> None:
-    how["roles"] = list(how["roles"]) or [ANY_ROLE]
+    name_there, roles_there = _myself(home)
+    how["actor"] = how["actor"] or name_there
+    how["roles"] = list(how["roles"]) or roles_there
 
     async def asking(store: Store, cache: Cache) -> tuple[str, str]:
         entry = await find(store, cache, execution)

@@ -19,6 +19,7 @@ import msgspec
 
 from petra.client.events import told
 from petra.client.problems import ServerError
+from petra.client.reads import ClientReads
 from petra.client.shapes import Execution, Told
 
 PATIENCE_S = 30.0
@@ -39,7 +40,7 @@ async def connect(url: str, token: str, *, patience_s: float = PATIENCE_S) -> As
         yield Client(http, patience_s)
 
 
-class Client:
+class Client(ClientReads):
     """What a program may want of a server."""
 
     def __init__(self, http: httpx2.AsyncClient, patience_s: float = PATIENCE_S) -> None:

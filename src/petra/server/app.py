@@ -33,6 +33,7 @@ from petra.server.resources import (
     overview,
     people,
     playbooks,
+    requests,
     stories,
     streams,
     system,
@@ -63,6 +64,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    requests,
 )
 
 

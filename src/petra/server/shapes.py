@@ -38,6 +38,8 @@ class ExecutionItem(Shape, frozen=True):
     labels: dict[str, str]
     namespace: str
     version: int
+    head: str
+    """The hash of its last record."""
 
 
 class Execution(ExecutionItem, frozen=True):
@@ -67,6 +69,7 @@ class WorkItem(Shape, frozen=True):
     priority: int
     users: list[str]
     roles: list[str]
+    excluded: list[str]
     holder: str | None
     namespace: str
     body: Any
@@ -85,7 +88,7 @@ class PlaybookItem(Shape, frozen=True):
 
 def execution_item(stored: StoredExecution) -> ExecutionItem:
     """Return what a list shows of an execution."""
-    return ExecutionItem(**row_data(stored.row), version=stored.version)
+    return ExecutionItem(**row_data(stored.row), version=stored.version, head=stored.head.hex())
 
 
 def row_data(row: ExecutionRow) -> dict[str, Any]:
@@ -102,7 +105,7 @@ def work_item(row: WorkItemRow) -> WorkItem:
     return WorkItem(
         id=row.id, execution=row.execution, step=row.step, title=row.title, state=row.state,
         created=moment(row.created), updated=moment(row.updated), due=moment(row.due), priority=row.priority,
-        users=list(row.users), roles=list(row.roles), holder=row.holder, namespace=row.namespace,
+        users=list(row.users), roles=list(row.roles), excluded=list(row.excluded), holder=row.holder, namespace=row.namespace,
         body=msgspec.json.decode(row.body) if row.body else None,
     )  # fmt: skip
 

@@ -142,7 +142,7 @@ async def found(service: TheService, who: Who, execution: str) -> Execution:
         raise UnknownExecutionError(f"there is no execution '{execution}'")
     shown = row_data(stored.row) | {"status": result.status, "reason": result.reason}
     return Execution(
-        **shown, version=result.version, output=result.output, ctx=result.ctx, counts=result.counts,
+        **shown, version=result.version, head=stored.head.hex(), output=result.output, ctx=result.ctx, counts=result.counts,
         failures=result.failures, error=result.error, waiting_on=result.waiting_on,
         work_items=result.work_items, not_compensated=result.not_compensated,
     )  # fmt: skip

@@ -1,0 +1,208 @@
+"""The store of a server, as far as verbs read it: rows and records, asked of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+
+from petra.cli.calling import read
+from petra.client import ServerError
+from petra.clock import SystemClock
+from petra.engine.codec import to_row
+from petra.errors import UsageError
+from petra.kernel import Record
+from petra.kernel.replay import encode_body
+from petra.store.base import PAGE, READ_LIMIT
+from petra.store.rows import (
+    ExecutionFilter,
+    ExecutionRow,
+    Page,
+    PlaybookRow,
+    RecordRow,
+    Snapshot,
+    StoredExecution,
+    WorkItemFilter,
+    WorkItemRow,
+)
+
+_PAGE: Final = 500
+
+
+class RemoteStore:
+    """The store of a server, as far as verbs read it."""
+
+    def __init__(self, http: httpx2.AsyncClient, namespace: str) -> None:
+        self._http = http
+        self._namespace = namespace
+        self._spaces: dict[str, str] = {}
+        """By digest: the namespace of an execution that has it."""
+
+    async def _get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        return read(await self._http.get(path, params=params))
+
+    async def _found(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Return what is there, or None."""
+        try:
+            return await self._get(path, params)
+        except ServerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def _pages(
+        self, path: str, params: Mapping[str, Any], cursor: str | None, limit: int
+    ) -> tuple[list[Any], str | None]:
+        items: list[Any] = []
+        while True:
+            more = {"cursor": cursor} if cursor else {}
+            wanted = {"namespace": self._namespace, "limit": min(limit - len(items), _PAGE)}
+            page = await self._get(path, {**params, **wanted, **more})
+            items += page["items"]
+            cursor = page["next"]
+            if cursor is None or len(items) >= limit:
+                return items, cursor
+
+    # Executions
+
+    async def execution(self, execution: str) -> StoredExecution | None:
+        """Return an execution, or None."""
+        found = await self._found(f"/executions/{quote(execution, safe='')}")
+        return self._execution(found) if found is not None else None
+
+    def _execution(self, item: dict[str, Any]) -> StoredExecution:
+        row = ExecutionRow(
+            id=item["id"], playbook=item["playbook"], digest=item["digest"], status=item["status"],
+            reason=item["reason"], started=_at(item["started"]) or 0.0, updated=_at(item["updated"]) or 0.0,
+            ended=_at(item["ended"]), parent=item["parent"], labels=item["labels"], namespace=item["namespace"],
+        )  # fmt: skip
+        self._spaces[row.digest] = row.namespace
+        return StoredExecution(row=row, version=item["version"], head=bytes.fromhex(item["head"]))
+
+    async def executions(
+        self, wanted: ExecutionFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[StoredExecution]:
+        """List executions, latest start first."""
+        if wanted.ended_until is not None:
+            raise UsageError("a server cannot be asked what ended before a time")
+        asked = {
+            "status": list(wanted.statuses), "playbook": wanted.playbook, "parent": wanted.parent,
+            "text": wanted.text or None, "label": [f"{key}:{value}" for key, value in wanted.labels],
+        }  # fmt: skip
+        given = {name: value for name, value in asked.items() if value not in (None, [])}
+        items, more = await self._pages("/executions", given, cursor, limit)
+        return Page(rows=tuple(map(self._execution, items)), cursor=more)
+
+    async def read(
+        self, execution: str, *, after: int = 0, limit: int = READ_LIMIT
+    ) -> list[RecordRow]:
+        """Return records, oldest first."""
+        rows: list[RecordRow] = []
+        path = f"/executions/{quote(execution, safe='')}/records"
+        while len(rows) < limit:
+            most = min(limit - len(rows), _PAGE)
+            page = await self._get(path, {"after": after + len(rows), "limit": most})
+            rows += [_record(item) for item in page["items"]]
+            if page["next"] is None:
+                break
+        return rows
+
+    async def snapshot(self, execution: str) -> Snapshot | None:
+        """Return none: logs are replayed whole."""
+        del execution
+        return None
+
+    async def now(self) -> float:
+        """Return the time here."""
+        return SystemClock().now()
+
+    # Work items
+
+    async def work_items(
+        self, wanted: WorkItemFilter, *, cursor: str | None = None, limit: int = PAGE
+    ) -> Page[WorkItemRow]:
+        """List work items by priority, then age: those that are open, or those for us."""
+        params = {"box": await self._box(wanted)}
+        if wanted.execution is not None:
+            params["execution"] = wanted.execution
+        items, more = await self._pages("/work-items", params, cursor, limit)
+        return Page(rows=tuple(map(_work_item, items)), cursor=more)
+
+    async def _box(self, wanted: WorkItemFilter) -> str:
+        if wanted.user is None:
+            return "open"
+        me = (await self._get("/me", {"namespace": self._namespace}))["name"]
+        if wanted.user != me:
+            raise UsageError(f"a server says what you may do, '{me}'; not what '{wanted.user}' may")
+        return "mine"
+
+    async def count_work_items(self, wanted: WorkItemFilter) -> dict[str, int]:
+        """Count work items by state."""
+        found = await self._get("/work-items/counts", {"namespace": self._namespace})
+        return {key: n for key, n in found.items() if not wanted.states or key in wanted.states}
+
+    # Playbooks
+
+    async def playbook(self, digest: str, namespace: str | None = None) -> PlaybookRow | None:
+        """Return a playbook by its digest, or None."""
+        space = namespace or self._spaces.get(digest, self._namespace)
+        found = await self._found(f"/definitions/{quote(digest, safe='')}", {"namespace": space})
+        return _playbook(found) if found is not None else None
+
+    async def find_playbook(
+        self, path: str, version: str | None = None, namespace: str = ""
+    ) -> PlaybookRow | None:
+        """Return the playbook applied last under a path, else under a name, or None."""
+        params = {"namespace": namespace or self._namespace}
+        if version is not None:
+            params["version"] = version
+        found = await self._found(f"/playbooks/{quote(path)}", params) if path else None
+        return _playbook(found) if found is not None else None
+
+    async def playbooks(
+        self, *, after: str = "", limit: int = PAGE, namespace: str = ""
+    ) -> list[PlaybookRow]:
+        """List the current playbook of every path."""
+        del namespace
+        items, _ = await self._pages("/playbooks", {}, after, limit)
+        return [_playbook(item) for item in items]
+
+    async def playbook_versions(
+        self, path: str, *, limit: int = PAGE, namespace: str = ""
+    ) -> list[PlaybookRow]:
+        """List the playbooks that were applied under a path, the current one first."""
+        params = {"namespace": namespace or self._namespace}
+        found = await self._found(f"/playbooks/{quote(path)}/versions", params)
+        items = found["items"][:limit] if found is not None else []
+        rows = [await self.playbook(item["digest"], params["namespace"]) for item in items]
+        return [row for row in rows if row is not None]
+
+
+def _at(moment: str | None) -> float | None:
+    return datetime.fromisoformat(moment).timestamp() if moment is not None else None
+
+
+def _record(item: dict[str, Any]) -> RecordRow:
+    made = msgspec.convert(item, Record)
+    return to_row(made, encode_body(made.event, made.receipt))
+
+
+def _work_item(item: dict[str, Any]) -> WorkItemRow:
+    return WorkItemRow(
+        id=item["id"], execution=item["execution"], step=item["step"], state=item["state"],
+        created=_at(item["created"]) or 0.0, updated=_at(item["updated"]) or 0.0, title=item["title"],
+        users=tuple(item["users"]), roles=tuple(item["roles"]), excluded=tuple(item["excluded"]),
+        holder=item["holder"], priority=item["priority"], due=_at(item["due"]),
+        body=msgspec.json.encode(item["body"]), namespace=item["namespace"],
+    )  # fmt: skip
+
+
+def _playbook(item: dict[str, Any]) -> PlaybookRow:
+    return PlaybookRow(
+        digest=item["digest"], name=item["name"], path=item["path"], version=item["version"],
+        source=item.get("text", "").encode(), applied=_at(item["applied"]) or 0.0, namespace=item["namespace"],
+    )  # fmt: skip

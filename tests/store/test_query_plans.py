@@ -1,0 +1,75 @@
+"""Lists, counts and looks back are answered from indices: SQLite says how it would go about each query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from petra.store import sqlite_read as reading
+from petra.store import sqlite_schema as schema
+from petra.store.rows import ExecutionFilter
+
+HERE = "default"
+LISTED = {
+    "all": {},
+    "a status": {"statuses": ("failed",)},
+    "a playbook": {"playbook": "orders"},
+    "children": {"parent": "a"},
+    "a label": {"labels": (("team", "blue"),)},
+    "a time": {"since": 1.0, "until": 2.0},
+    "the oldest first": {"oldest_first": True},
+}
+
+
+class Spy:
+    """A connection that tells the plan of every query instead of answering it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.plans: list[str] = []
+
+    def execute(self, sql: str, values: Any = ()) -> Any:
+        rows = self.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+        self.plans += [str(row[3]) for row in rows]
+        return self.connection.execute("SELECT 1 WHERE false")
+
+
+@pytest.fixture
+def spy(tmp_path: Path) -> Spy:
+    connection = apsw.Connection(str(tmp_path / "petra.db"))
+    schema.migrate(connection)
+    return Spy(connection)
+
+
+def scans(plans: list[str]) -> list[str]:
+    """Return the parts of plans that read a whole table, or sort what they read."""
+    whole = [one for one in plans if one.startswith("SCAN") and "INDEX" not in one]
+    return [one for one in whole if "json_each" not in one and "CONSTANT ROW" not in one and "(subquery" not in one]  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", LISTED.values(), ids=LISTED)
+def test_a_page_of_executions_comes_from_an_index_in_its_order(
+    spy: Any, wanted: dict[str, Any]
+) -> None:
+    given = ExecutionFilter(namespace=HERE, **wanted)
+    reading.executions(spy, given, None, 100)
+    assert scans(spy.plans) == []
+    assert any("INDEX" in plan or "PRIMARY KEY" in plan for plan in spy.plans)
+    assert not any("TEMP B-TREE" in plan for plan in spy.plans), spy.plans
+
+
+@pytest.mark.parametrize("by", ["status", "playbook", "hour"])
+def test_counts_without_a_filter_read_an_index_and_no_row(spy: Any, by: Any) -> None:
+    reading.count_executions(spy, ExecutionFilter(namespace=HERE), by)
+    assert any("USING COVERING INDEX" in plan for plan in spy.plans), spy.plans
+    assert scans(spy.plans) == []
+
+
+def test_a_snapshot_before_a_record_is_found_by_its_key(spy: Any) -> None:
+    reading.snapshot(spy, "a", 5)
+    assert scans(spy.plans) == [plan for plan in scans(spy.plans) if "CO-ROUTINE" in plan]
+    keyed = [plan for plan in spy.plans if plan.startswith("SEARCH")]
+    assert any("PRIMARY KEY (stream=? AND version<?)" in plan for plan in keyed), spy.plans
