@@ -61,7 +61,7 @@ def test_a_place_that_is_taken_or_open_to_others_is_refused(tmp_path: Path) -> N
 
     with serve(tmp_path / "a") as served:
         assert "--port 0" in refused("--port", served.url.rpartition(":")[2])
-    assert "127.0.0.1" in refused("--host", "0.0.0.0", "--port", "0")
+    assert "petra user add" in refused("--host", "0.0.0.0", "--port", "0")
 
 
 def test_the_program_of_the_how_to_runs_as_written(root: Path, tmp_path: Path) -> None:
