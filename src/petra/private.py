@@ -22,9 +22,10 @@ FOLDER = 0o700
 FILE = 0o600
 HOME = ".petra"
 """What a folder is called that nobody but us has any business in."""
-OURS = frozenset(
-    {"objects", "logs", "closed-in-order", "owner-token", "session-key", "petra.address"}
-)
+ADDRESS = "petra.address"
+"""A file that says where the server of a folder answers."""
+OWNER_TOKEN = "owner-token"  # noqa: S105 - the name of a file
+OURS = frozenset({"objects", "logs", "closed-in-order", OWNER_TOKEN, "session-key", ADDRESS})
 
 _log = logging.getLogger(__name__)
 

@@ -18,11 +18,9 @@ import msgspec
 from petra.client import ServerError
 from petra.control import GoneError
 from petra.errors import UsageError
-from petra.private import make_folder, open_file
+from petra.private import ADDRESS, OWNER_TOKEN, make_folder, open_file
 
 T = TypeVar("T")
-ADDRESS = "petra.address"
-TOKEN_FILE = "owner-token"  # noqa: S105 - its name
 TOKEN = "PETRA_TOKEN"  # noqa: S105 - the name of a variable
 TIMEOUT_S = 60.0
 
@@ -130,6 +128,6 @@ def token_for(server: str, home: Path) -> str:
 def _of(home: Path) -> tuple[str, str]:
     try:
         url = (home / ADDRESS).read_text().split("\n")[0]
-        return url, (home / TOKEN_FILE).read_text().strip()
+        return url, (home / OWNER_TOKEN).read_text().strip()
     except OSError:
         raise GoneError(f"no server runs in {home}") from None

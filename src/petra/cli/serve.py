@@ -21,10 +21,8 @@ from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
+from petra.private import ADDRESS
 from petra.store.errors import HeldError
-
-ADDRESS = "petra.address"
-"""A file that says where the server of a folder answers."""
 
 
 @click.command("serve")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 
-class ClientReads:
+class ClientReads(ABC):
     """The calls that read; ``petra.client.Client`` has them."""
 
+    @abstractmethod
     async def _call(
         self,
         method: str,
@@ -19,7 +21,7 @@ class ClientReads:
         params: Mapping[str, Any] | None = None,
         key: str = "",
     ) -> Any:
-        raise NotImplementedError
+        """Call the server and return what it answers."""
 
     async def _items(self, path: str, **wanted: Any) -> AsyncIterator[dict[str, Any]]:
         """Yield the items of a list, page by page."""

@@ -20,13 +20,12 @@ from petra.accounts import Attempts, Register
 from petra.accounts.secrets import digest, new_token
 from petra.clock import Clock
 from petra.desk import Principal, owner
-from petra.private import append
+from petra.private import OWNER_TOKEN, append
 from petra.server.problems import ProblemError
 from petra.store.errors import StoreError
 
 COOKIE: Final = "petra_session"
 CSRF_HEADER: Final = "x-csrf-token"
-TOKEN_FILE: Final = "owner-token"  # noqa: S105 - its name, not its content
 AGAIN_S: Final = 5.0
 """So often it is looked whether those may still be here who stay for long."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -46,7 +45,7 @@ class Identity:
     """Finds out who asks."""
 
     def __init__(self, home: Path, register: Register, clock: Clock) -> None:
-        self.token = _kept(home / TOKEN_FILE, new_token)
+        self.token = _kept(home / OWNER_TOKEN, new_token)
         self.register = register
         self._attempts = Attempts(clock)
         self._codes: set[str] = set()
