@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
-from api_page import api_page
+from api_page import api_description, api_page
 from cli_page import cli_page
 from tool_pages import tool_index, tool_page
 
@@ -405,6 +405,7 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
     ("docs/reference/limits.md", limits),
     ("docs/reference/api.md", api_page),
     ("docs/reference/access.md", access_page),
+    ("web/openapi.json", api_description),
     ("docs/reference/tools/README.md", tool_index),
     *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
 )
