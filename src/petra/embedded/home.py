@@ -19,7 +19,7 @@ from petra.clock import Clock, SystemClock
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
 from petra.desk.whole import has_references, whole
-from petra.embedded.folder import CREDENTIALS, Folder
+from petra.embedded.folder import Folder
 from petra.embedded.hands import Start, begun, starter
 from petra.embedded.keeper import Keeper
 from petra.embedded.reading import Readings, read_around
@@ -89,10 +89,7 @@ class Home:
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        kept = starter(
-            "--slots", str(slots), "--objects", folder.objects,
-            "--credentials", str(folder.home / CREDENTIALS),
-        )  # fmt: skip
+        kept = starter("--slots", str(slots), "--objects", folder.objects)
         async with (
             kept as start,
             _begun(start, workers) as first,

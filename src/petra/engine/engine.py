@@ -37,6 +37,7 @@ from petra.engine.custody import Custody
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving, SecretKeeper
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -96,13 +97,14 @@ class Engine:
         logs: LogFiles | None = None,
         objects: Objects | None = None,
         scope: Scope | None = None,
+        secrets: SecretKeeper | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
-        a ``holder``, a name that no other one has, shares the store with others.
+        a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
         self._handed_back = handed_back
         self.scope = scope or Scope()
@@ -117,14 +119,15 @@ class Engine:
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
+            gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs = Proofs()
-        self.keychains = Keychains(self.clock)
+        self.keychains = Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
@@ -158,6 +161,7 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
+            giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 

@@ -57,7 +57,7 @@ def chosen(own: Sequence[Sealed], name: str, version: int | None = None) -> Seal
     return found[-1]
 
 
-def with_one_more(
+def with_one_more(  # noqa: PLR0913 - what a credential is made of
     own: Sequence[Sealed], keys: KeyFile, name: str, value: Any, *, namespace: str, pools: Sequence[str]
 ) -> list[Sealed]:  # fmt: skip
     """Return the versions of a credential with a further one; the oldest may be dropped for it."""

@@ -130,7 +130,7 @@ class KeyFile:
         given = (os.environ if environ is None else environ).get(MASTER_KEY, "")
         if not given:
             return cls.create(path) if make and not path.exists() else cls.load(path)
-        known = cls.load(path)._keys if path.exists() else []
+        known = cls.load(path)._keys if path.exists() else []  # noqa: SLF001 - of its own class
         return cls(path, [*known, *reversed([_from_text(one) for one in given.split(",")])])
 
     @property
@@ -155,7 +155,9 @@ class KeyFile:
             KeychainError: the key comes from the environment, where a fresh one has to be put first.
         """
         if self.is_given:
-            raise KeychainError(f"put a fresh key first in {MASTER_KEY}, before a comma and the old one")
+            raise KeychainError(
+                f"put a fresh key first in {MASTER_KEY}, before a comma and the old one"
+            )
         newest = int(self.current.removeprefix("k"))
         self._keys = [*self._keys, _new_key(newest + 1)]
         write_private(self._path, self._encoded())

@@ -34,6 +34,7 @@ from petra.server.resources import (
     people,
     playbooks,
     requests,
+    secrets,
     stories,
     streams,
     system,
@@ -64,6 +65,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    secrets,
     requests,
 )
 

@@ -136,9 +136,7 @@ class Playbooks:
             known.secrets[namespace] = found
         return found
 
-    def ready(
-        self, wanted: str, step: str, *, compensate: bool, namespace: str = DEFAULT
-    ) -> Ready:
+    def ready(self, wanted: str, step: str, *, compensate: bool, namespace: str = DEFAULT) -> Ready:
         """Return a step of a known playbook, ready to run in a namespace.
 
         Raises:

@@ -70,9 +70,7 @@ class Revealing:
             raise KeychainError(found.problem, found.kind)
         return found.value
 
-    async def _answer(
-        self, lease: str, name: str, version: int | None, *, dry: bool
-    ) -> f.Revealed:
+    async def _answer(self, lease: str, name: str, version: int | None, *, dry: bool) -> f.Revealed:
         self._number += 1
         number = self._number
         question = f.Reveal(number=number, lease=lease, name=name, version=version, dry=dry)

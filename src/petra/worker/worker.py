@@ -218,7 +218,7 @@ class Worker:
         self._logs.flush()
         self._send(frame)
 
-    def _take(self, frame: f.AnyFrame) -> None:
+    def _take(self, frame: f.AnyFrame) -> None:  # noqa: C901 - a table
         match frame:
             case f.PlaybookText():
                 self._take_playbook(frame)

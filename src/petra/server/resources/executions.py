@@ -13,6 +13,7 @@ from litestar import Request, Response, Router, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
+from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
@@ -69,12 +70,12 @@ async def start(
     wait, desk = wait_of(prefer), service.desk
     who = await _there(service, here, request, data)
     playbook = await _chosen(service, who, data)
-    execution = data.id or desk.new_id()
-    known = await service.engine.store.execution(data.id) if data.id and key is None else None
-    if data.id and known is not None:
+    execution = chosen_id(who.namespace, data.id) if data.id else desk.new_id()
+    known = await service.engine.store.execution(execution) if data.id and key is None else None
+    if known is not None:
         if data.on_conflict == "reject" or known.row.namespace != who.namespace:
-            raise ProblemError("taken", f"there is an execution '{data.id}' already")
-        return _answer(service, await found(service, who, data.id), 200)
+            raise ProblemError("taken", f"there is an execution '{execution}' already")
+        return _answer(service, await found(service, who, execution), 200)
     answered = await desk.begin(
         who,
         playbook,
