@@ -40,7 +40,7 @@ from petra.engine.offers import Offers
 from petra.engine.parcels import Parcels, further_frames, size_of, unfit
 from petra.engine.shards import Shards
 from petra.engine.submissions import of_lost_delivery, of_report
-from petra.engine.workers import Lease, Link, Queued, Seen, WorkerSeen, is_of, remember
+from petra.engine.workers import Acks, Lease, Link, Queued, Seen, WorkerSeen, is_of, remember
 from petra.errors import PetraError
 from petra.kernel import assignment
 from petra.playbook import to_yaml
@@ -48,6 +48,7 @@ from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
+from petra.wire.connection import send_together
 
 
 class Dispatcher:
@@ -109,11 +110,21 @@ class Dispatcher:
         worker = self._workers.get(link)
         return {self._leases[one].row.execution for one in worker.leases} if worker else set()
 
-    async def pump(self) -> None:
-        """Send what workers have room for, unless our shards may be somebody else's by now."""
+    async def pump(self, acks: Acks | None = None) -> None:
+        """Send what workers have room for, unless our shards may be somebody else's by now.
+
+        ``acks`` go with the first of it that their worker gets, or by themselves.
+        """
         offers = self.offers
-        if not (offers.more or any(offers.waiting.values())):
-            return  # which is so most times
+        try:
+            if offers.more or any(offers.waiting.values()):  # which is not so most times
+                await self._hand_out(acks or {})
+        finally:
+            for link, parts in acks.items() if acks else ():
+                link.send(frames.Ack(parts=parts))
+
+    async def _hand_out(self, acks: Acks) -> None:
+        offers = self.offers
         if not (self._shards.sure and self._life.goes_on()):
             return
         for pool, waiting in tuple(offers.waiting.items()):
@@ -123,7 +134,7 @@ class Dispatcher:
                     break
                 if pool in offers.more:
                     await offers.refill(pool, waiting)
-                if not waiting or not await self._fill(worker, waiting):
+                if not waiting or not await self._fill(worker, waiting, acks):
                     break
 
     def _free(self, pool: str) -> WorkerSeen | None:
@@ -136,7 +147,7 @@ class Dispatcher:
         ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
 
-    async def _fill(self, worker: WorkerSeen, waiting: deque[Queued]) -> bool:
+    async def _fill(self, worker: WorkerSeen, waiting: deque[Queued], acks: Acks) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         made: list[Assignment] = []
         size = 0
@@ -160,20 +171,23 @@ class Dispatcher:
             lean, bytes_ = own
             worker.credit -= 1
             if made and size + bytes_ > FRAME_BYTES:
-                self._send(worker, made)
+                self._send(worker, made, acks)
                 made, size = [], 0
             made.append(lean)
             size += bytes_
         waiting.extend(kept)
         if made:
-            self._send(worker, made)
+            self._send(worker, made, acks)
         return not kept
 
-    def _send(self, worker: WorkerSeen, made: list[Assignment]) -> None:
+    def _send(self, worker: WorkerSeen, made: list[Assignment], acks: Acks) -> None:
+        link = worker.link
         if worker.session:
-            self._life.errand("lease", self._place(worker.link, made))
+            self._life.errand("lease", self._place(link, made))
+        elif (parts := acks.pop(link, None)) is not None:
+            send_together(link, (frames.Ack(parts=parts), frames.Assignments(assignments=made)))
         else:
-            worker.link.send(frames.Assignments(assignments=made))
+            link.send(frames.Assignments(assignments=made))
 
     async def _place(self, link: Link, made: Sequence[Assignment]) -> None:
         """Write the leases of a worker elsewhere down before it gets its assignments: it may outlive us."""
