@@ -17,6 +17,8 @@ from petra.engine.codec import FORKED_FROM, from_row, status_of
 from petra.export import FORMS, PROFILES, ExportedLog
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.server.answers.stories import Diff, Lineage, Verified
+from petra.server.describing import answers, forms
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.service import TheService, Who
@@ -38,7 +40,7 @@ _MEDIA = {
 }
 
 
-@get("/executions/{execution:str}/lineage", opt=needs(May.SEE))
+@get("/executions/{execution:str}/lineage", opt=needs(May.SEE) | answers(Lineage))
 async def lineage(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
     """Say whose past an execution has, who has its past, who started it and whom it started."""
     store = service.engine.store
@@ -86,7 +88,7 @@ async def _log(service: TheService, execution: str) -> tuple[Entry, list[Record]
     return entry, (await records_of(service.engine.store, execution))[: entry.state.seq]
 
 
-@get("/executions/{execution:str}/diff/{other:str}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/diff/{other:str}", opt=needs(May.SEE) | answers(Diff))
 async def diff(
     service: TheService, who: Who, execution: FromPath[str], other: FromPath[str]
 ) -> dict[str, Any]:
@@ -96,7 +98,7 @@ async def diff(
     return await service.long_work.aside(lambda: compared(left, right))
 
 
-@post("/executions/{execution:str}/verify", status_code=200, opt=needs(May.SEE))
+@post("/executions/{execution:str}/verify", status_code=200, opt=needs(May.SEE) | answers(Verified))
 async def verify(service: TheService, execution: FromPath[str]) -> dict[str, Any]:
     """Prove that a log is as it was written, with the objects it refers to, or name the first record that is not."""
     engine = service.engine
@@ -111,7 +113,10 @@ async def verify(service: TheService, execution: FromPath[str]) -> dict[str, Any
     }
 
 
-@get("/executions/{execution:str}/export", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/export",
+    opt=needs(May.SEE) | forms("text/csv", "application/xml"),
+)
 async def export(
     service: TheService,
     execution: FromPath[str],

@@ -21,6 +21,8 @@ from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.playbook import Playbook
+from petra.server.answers.stories import WholeRecord
+from petra.server.describing import ALSO, answers
 from petra.server.needs import Where, needs, within
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
@@ -56,7 +58,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     allow_unsound: bool = False
 
 
-@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE))
+@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE) | {ALSO: (200,)})
 async def start(
     service: TheService,
     here: Here,
@@ -245,7 +247,7 @@ async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any
     return Response(done.output, media_type="application/json")
 
 
-@get("/executions/{execution:str}/records", opt=needs(May.SEE))
+@get("/executions/{execution:str}/records", opt=needs(May.SEE) | answers(Page[WholeRecord]))
 async def records(
     service: TheService,
     who: Who,

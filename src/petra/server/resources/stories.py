@@ -15,6 +15,8 @@ from petra.desk.writes import Writes
 from petra.engine.codec import from_row
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.server.answers.stories import CtxWrite, RunItem, ToldRecord, WholeRun
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
@@ -171,7 +173,7 @@ def preview(value: Any) -> str:
     return raw.decode() if len(raw) <= PREVIEW else raw[: PREVIEW - 3].decode(errors="ignore") + "…"
 
 
-@get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE) | answers(ToldRecord))
 async def event(
     service: TheService, execution: FromPath[str], seq: FromPath[int]
 ) -> dict[str, Any]:
@@ -186,7 +188,7 @@ async def event(
 # Runs
 
 
-@get("/executions/{execution:str}/runs", opt=needs(May.SEE))
+@get("/executions/{execution:str}/runs", opt=needs(May.SEE) | answers(Page[RunItem]))
 async def runs(
     service: TheService,
     execution: FromPath[str],
@@ -224,7 +226,7 @@ async def run_of(service: TheService, execution: str, number: int) -> tuple[Stor
     return story, story.runs[number - 1]
 
 
-@get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE) | answers(WholeRun))
 async def one_run(
     service: TheService, execution: FromPath[str], n: FromPath[int]
 ) -> dict[str, Any]:
@@ -259,7 +261,10 @@ def _ended(event: e.StepEnded) -> dict[str, Any]:
 # ctx
 
 
-@get("/executions/{execution:str}/ctx/{key:str}/history", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/ctx/{key:str}/history",
+    opt=needs(May.SEE) | answers(Page[CtxWrite]),
+)
 async def history(
     service: TheService,
     execution: FromPath[str],
