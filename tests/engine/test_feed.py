@@ -366,7 +366,7 @@ def test_workers_that_come_and_go_are_told_of() -> None:
             noted = Ear(lambda _: None, noted=lambda one: heard.append((one.about, one.text)))
             petra.engine.feed.attach(Topic.WORKERS, noted)
             await petra.run(chain(1), execution="e1")
-            (link,) = petra.engine.dispatcher._workers
+            (link,) = petra.engine.roster.workers
             petra.engine.connections.lost(link)
         assert heard == [("come", "w"), ("gone", "w")]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from petra.engine.custody import Custody
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
@@ -19,6 +20,7 @@ from petra.engine.life import Life
 from petra.engine.logs import RunLogs
 from petra.engine.manners import BreachError, check
 from petra.engine.news import Notice, Topic
+from petra.engine.reports import ReportIntake
 from petra.engine.retries import Retries
 from petra.engine.workers import HeardLink, Link
 from petra.wire import frames
@@ -31,6 +33,8 @@ class WorkerConnections:
 
     life: Life
     inbox: Inbox
+    custody: Custody
+    reports: ReportIntake
     dispatcher: Dispatcher
     keychains: Keychains
     feed: Feed
@@ -68,20 +72,20 @@ class WorkerConnections:
         """
         if not self.life.goes_on():
             return
-        dispatcher = self.dispatcher
-        frame = check(given, greeted=dispatcher.greeted(link))
-        dispatcher.heard(link)
+        roster, dispatcher = self.custody.roster, self.dispatcher
+        frame = check(given, greeted=roster.greeted(link))
+        roster.heard(link)
         match frame:
             case frames.Reports():  # what is said most comes first
                 await self.inbox.room()
                 if self.life.goes_on():
                     for report in frame.reports:
-                        dispatcher.report(link, report)
+                        self.reports.take(link, report)
             case frames.Credit():
-                dispatcher.credit(link, frame.slots)
+                roster.credit(link, frame.slots)
                 await dispatcher.pump()
             case frames.Heartbeat():
-                dispatcher.heartbeat(link, frame.leases)
+                self.custody.heartbeat(link, frame.leases)
                 await dispatcher.pump()
             case frames.Hello() | frames.Want() | frames.Drain() | frames.Bye():
                 await self._staff(link, frame)
@@ -98,14 +102,14 @@ class WorkerConnections:
         match frame:
             case frames.Hello():
                 self.keychains.came(link, frame.pool)
-                self.dispatcher.hello(link, frame)
+                self.custody.hello(link, frame)
                 await self.dispatcher.know_again(link)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.keychains.gone(link)
-                self.dispatcher.drain(link)
+                self.custody.roster.drain(link)
             case frames.Bye():
                 self._gone(link, in_order=True)
             case _:
@@ -117,7 +121,7 @@ class WorkerConnections:
             case frames.Log():
                 self._log(link, frame)
             case frames.Retrying():
-                if self.dispatcher.serves(link, frame.execution):
+                if self.custody.roster.serves(link, frame.execution):
                     self.retries.take(frame)
                     self.feed.hint(frame)
             case frames.Checked():
@@ -127,7 +131,7 @@ class WorkerConnections:
 
     def _log(self, link: Link, frame: frames.Log) -> None:
         """Take lines of executions that a worker has runs of, or had; others are none of its business."""
-        serves = self.dispatcher.serves
+        serves = self.custody.roster.serves
         own = frames.Log(
             lines=[line for line in frame.lines if serves(link, line.execution)],
             dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
@@ -150,7 +154,7 @@ class WorkerConnections:
         """A connection broke; its worker may come back with another one, and keeps what it has until its leases run out."""
         if self.life.goes_on():
             self._left(link)
-            self.dispatcher.away(link)
+            self.custody.away(link)
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
@@ -159,11 +163,11 @@ class WorkerConnections:
 
     def _gone(self, link: Link, *, in_order: bool = False) -> None:
         self._left(link)
-        self.dispatcher.gone(link, in_order=in_order)
+        self.custody.gone(link, in_order=in_order)
 
     def _left(self, link: Link) -> None:
         self.keychains.gone(link)
-        if name := self.dispatcher.name_of(link):
+        if name := self.custody.roster.name_of(link):
             self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
 

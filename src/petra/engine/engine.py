@@ -33,6 +33,7 @@ from petra.engine.committer import Committer
 from petra.engine.conditions import Conditions
 from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
+from petra.engine.custody import Custody
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
@@ -44,13 +45,16 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
+from petra.engine.offers import Offers
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
 from petra.engine.removal import remove
+from petra.engine.reports import ReportIntake
 from petra.engine.retention import Retention
 from petra.engine.retries import Retries
+from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
@@ -110,9 +114,10 @@ class Engine:
         self._inbox = Inbox()
         self._awaited = AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.dispatcher = Dispatcher(
-            store=store, cache=self.cache, clock=self.clock, inbox=self._inbox, shards=self.shards, backlog=backlog,
-            life=self.life, lease_s=lease_s,
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        reports = ReportIntake(self.custody, self._inbox)
+        self._dispatcher = Dispatcher(
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
         self.feed = Feed()
@@ -130,30 +135,29 @@ class Engine:
         self.retries = Retries(self.clock)
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
-        refusals = Refusals(self._inbox, self._courier, self.dispatcher)
+        refusals = Refusals(self._inbox, self._courier, reports)
         releaser = Releaser(
-            store=store, inbox=self._inbox, courier=self._courier, dispatcher=self.dispatcher, feed=self.feed,
-            refusals=refusals,
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
         )  # fmt: skip
         self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
-            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self.dispatcher,
+            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
             committer=committer,
         )  # fmt: skip
-        self._recovery = Recovery(store, backlog, self.dispatcher, self._decider, self.scope)
+        self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
             recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
-            dispatcher=self.dispatcher, feed=self.feed, inbox=self._inbox, porter=self._porter,
+            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
-            life=self.life, inbox=self._inbox, dispatcher=self.dispatcher, keychains=self.keychains,
-            feed=self.feed, logs=self.logs, retries=self.retries,
+            life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
+            dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
         )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 
@@ -187,7 +191,7 @@ class Engine:
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
         self._courier.stop()
-        for row in self.dispatcher.held():
+        for row in self.custody.held():
             self._inbox.push(of_taken_back(row))
         self._inbox.end()
         if self._deciding is not None:
@@ -195,6 +199,18 @@ class Engine:
         await self.logs.close()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
             await self.shards.leave()
+
+    # Workers
+
+    @property
+    def roster(self) -> Roster:
+        """The workers that are there."""
+        return self.custody.roster
+
+    @property
+    def offers(self) -> Offers:
+        """What waits for workers."""
+        return self.custody.offers
 
     # Asking
 
@@ -339,8 +355,8 @@ class Engine:
     async def _sweep_loop(self) -> None:
         while True:
             await self._courier.look()
-            self.dispatcher.sweep()
-            await self.dispatcher.pump()
+            self.custody.sweep()
+            await self._dispatcher.pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
             await self._courier.wait(SWEEP_S)

@@ -1,6 +1,6 @@
 """Leases: which worker has which run, until when; and what those that have ended were for.
 
-All of it is memory (``petra.engine.dispatch``, rule 4), but for the leases of workers elsewhere, which are written down before such a
+All of it is memory (``petra.engine.custody``, rule 4), but for the leases of workers elsewhere, which are written down before such a
 worker gets its run: they outlive the engine that gave them.
 """
 

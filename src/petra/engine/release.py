@@ -10,11 +10,12 @@ from __future__ import annotations
 from petra.engine.answers import Answered
 from petra.engine.changes import Draft
 from petra.engine.courier import Courier
-from petra.engine.dispatch import Dispatcher
+from petra.engine.custody import Custody
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.news import Told
 from petra.engine.refusals import Refusals
+from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.workers import Link
 from petra.store import rows
@@ -28,18 +29,21 @@ class Releaser:
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that it works with
         self,
+        custody: Custody,
+        reports: ReportIntake,
         *,
         store: Store,
         inbox: Inbox,
         courier: Courier,
-        dispatcher: Dispatcher,
         feed: Feed,
         refusals: Refusals,
     ) -> None:
         self._store = store
         self._inbox = inbox
         self._courier = courier
-        self._dispatcher = dispatcher
+        self._custody = custody
+        self._offers = custody.offers
+        self._reports = reports
         self._feed = feed
         self._refusals = refusals
 
@@ -105,12 +109,12 @@ class Releaser:
         entry = draft.entry
         for request, _ in draft.requests:
             if request.part is not None:
-                self._dispatcher.settled(*request.part)
+                self._reports.settled(*request.part)
         for run in draft.stopped:
-            self._dispatcher.stop(entry.state.id, run, "withdrawn")
+            self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.offers.add(row, given, entry.program)
+            self._offers.add(row, given, entry.program)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
-            self._dispatcher.extend(row, further, more=more)
+            self._custody.extend(row, further, more=more)

@@ -1,6 +1,6 @@
 """What an engine knows of workers while they are there: links, leases, and what waits for them.
 
-All of it is memory, not truth (``petra.engine.dispatch``, rule 4).
+All of it is memory, not truth (``petra.engine.custody``, rule 4).
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Service:
     def held_by(self, who: Principal) -> set[str]:
         """Return the executions that workers of a name have runs of."""
         lines = [line for line, his in self.lines.items() if his == who]
-        return {one for line in lines for one in self.engine.dispatcher.executions_at(line)}
+        return {one for line in lines for one in self.engine.custody.executions_at(line)}
 
     @property
     def base(self) -> str:

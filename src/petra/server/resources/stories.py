@@ -238,7 +238,7 @@ async def one_run(
         "args": begun.args if begun is not None else None,
         "branch": [[group, index] for group, index in begun.stack] if begun is not None else [],
         "attempts": [], "writes": [], "result": None, "failure": None, "actor": None,
-        "worker": ", ".join(service.engine.dispatcher.holders(execution, run.id)) or None,
+        "worker": ", ".join(service.engine.custody.holders(execution, run.id)) or None,
     }  # fmt: skip
     if run.last:
         for record in await records_at(service, execution, [run.last]):

@@ -108,7 +108,7 @@ async def meta(who: Who, service: TheService) -> dict[str, Any]:
         "version": service.version,
         "base": service.base,
         "limits": {"body_bytes": BODY_MAX, "page": LIMIT_MAX, "wait_s": WAIT_MAX_S},
-        "troubles": troubles(service.engine.dispatcher) if May.SEE in who.may else [],
+        "troubles": troubles(service.engine.custody) if May.SEE in who.may else [],
     }
 
 

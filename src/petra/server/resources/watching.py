@@ -40,7 +40,7 @@ def _is_here(request: AnyHttpRequest) -> bool:
 @get("/pools", tags=["workers"], opt=needs(May.SEE) | answers(Page[PoolItem]))
 async def pools(service: TheService) -> dict[str, Any]:
     """List the pools: their workers, slots, what is done, and what waits."""
-    dispatcher = service.engine.dispatcher
+    engine = service.engine
     found: dict[str, dict[str, Any]] = {}
 
     def of(pool: str) -> dict[str, Any]:
@@ -48,14 +48,14 @@ async def pools(service: TheService) -> dict[str, Any]:
         empty = {"pool": name, "workers": 0, "slots": 0, "busy": 0, "waiting": 0, "trouble": None}
         return found.setdefault(name, empty)
 
-    for worker in dispatcher.seen():
+    for worker in engine.roster.seen():
         row = of(worker.pool)
         row["workers"] += 1
         row["slots"] += worker.slots
         row["busy"] += worker.busy
-    for pool, waiting in dispatcher.offers.waiting.items():
+    for pool, waiting in engine.offers.waiting.items():
         of(pool)["waiting"] += len(waiting)
-    for pool, trouble in dispatcher.troubles.items():
+    for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
     return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
 

@@ -26,7 +26,7 @@ AnySocket = WebSocket[Any, Any, Any]
 @get("/workers", tags=["workers"], opt=needs(May.SEE) | answers(Page[WorkerItem]))
 async def workers(service: TheService) -> dict[str, Any]:
     """List the workers that are connected, with what each does."""
-    return {"items": msgspec.to_builtins(service.engine.dispatcher.seen()), "next": None}
+    return {"items": msgspec.to_builtins(service.engine.roster.seen()), "next": None}
 
 
 @websocket("/worker")
