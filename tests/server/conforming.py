@@ -44,7 +44,7 @@ def conforming(response: httpx2.Response) -> None:
     path = "/" + request.url.path.partition("/api/v1/")[2] if BASE in request.url.path else ""
     known = next((name for one, name in _paths() if one.fullmatch(BASE + path)), None)
     operation = _description()["paths"].get(known, {}).get(request.method.lower())
-    if operation is None or "json" not in media:
+    if operation is None or media not in ("application/json", "application/problem+json"):
         return
     said = operation["responses"].get(str(response.status_code))
     where = f"{request.method} {known} {response.status_code}"

@@ -135,6 +135,10 @@ class Cache(Programs):
                 return entry
         return None
 
+    def peek(self, execution: str) -> Entry | None:
+        """Return an execution that is in memory, for who only looks: it stays no longer for that."""
+        return self._running.entries.get(execution) or self._resting.entries.get(execution)
+
     async def load(self, execution: str) -> Entry:
         """Return an execution, replaying its log if need be.
 
@@ -236,16 +240,21 @@ class Cache(Programs):
         """Load several executions at once; long ones are left to whoever needs them."""
         missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
-            some = missing[begin : begin + WARM_MAX]
-            found = await self._store.logs(some, most=WARM_RECORDS)
-            for name, (stored, rows) in found.items():
-                program = await self.program(stored.row.digest)
+            some = await self.looked_at(missing[begin : begin + WARM_MAX])
+            for name, entry in some.items():
                 if name not in self and self.owns(name):
-                    entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
-                    _apply(entry, rows)
-                    await self.fit(entry)
                     entry.find_out()
                     self.add(name, entry)
+
+    async def looked_at(self, executions: Sequence[str]) -> dict[str, Entry]:
+        """Read several executions at once, without keeping them; those with long logs are left out."""
+        read: dict[str, Entry] = {}
+        for name, (stored, rows) in (await self._store.logs(executions, most=WARM_RECORDS)).items():
+            program = await self.program(stored.row.digest)
+            read[name] = entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
+            _apply(entry, rows)
+            await self.fit(entry)
+        return read
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""

@@ -58,7 +58,7 @@ class ProblemPlace(msgspec.Struct, frozen=True, kw_only=True):
     severity: str = ""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong, and the next move. ``code`` stays the same for ever."""
 
     type: str
@@ -87,9 +87,9 @@ def described(app: Litestar) -> dict[str, Any]:
     for call in found:
         _answers(call, shapes)
         _body(call, shapes)
-    problem = shapes.of(Problem)
+    problem = shapes.of(ProblemDocument)
     schemas = shapes.written()
-    schemas["Problem"]["properties"]["code"]["enum"] = sorted(CODES)
+    schemas["ProblemDocument"]["properties"]["code"]["enum"] = sorted(CODES)
     told = _problems(problem)
     refs = {one: {"$ref": f"#/components/responses/Problem{one}"} for one in told}
     for call in found:

@@ -10,7 +10,7 @@ from petra.server.shapes import PlaybookItem, Shape
 from petra.story.frames import Frames
 
 
-class Edit(Shape, frozen=True):
+class TextEdit(Shape, frozen=True):
     """A change of a text that would mend something."""
 
     title: str
@@ -21,7 +21,7 @@ class Edit(Shape, frozen=True):
     end_column: int
 
 
-class Finding(Shape, frozen=True):
+class TextFinding(Shape, frozen=True):
     """A problem of a text, where it begins."""
 
     severity: str
@@ -32,12 +32,12 @@ class Finding(Shape, frozen=True):
     hint: str
 
 
-class PlacedProblem(Finding, frozen=True):
+class PlacedProblem(TextFinding, frozen=True):
     """A problem of a text, where it begins and ends, and what would mend it."""
 
     end_line: int
     end_column: int
-    fixes: list[Edit]
+    fixes: list[TextEdit]
 
 
 class GraphNode(Shape, frozen=True):
@@ -94,7 +94,7 @@ class Soundness(Shape, frozen=True):
     states: int
     gated: bool
     counterexample: list[str]
-    findings: list[Finding]
+    findings: list[TextFinding]
     frames: Frames | None
     notes: list[str]
 
@@ -106,7 +106,7 @@ class OutlineItem(Shape, frozen=True):
     line: int
 
 
-class Checked(Shape, frozen=True):
+class CheckedText(Shape, frozen=True):
     """What is to be said of a text."""
 
     ok: bool
@@ -120,10 +120,10 @@ class MigratedText(Shape, frozen=True):
     """A text in canonical words."""
 
     text: str
-    problems: list[Finding]
+    problems: list[TextFinding]
 
 
-class Completion(Shape, frozen=True):
+class OfferedWord(Shape, frozen=True):
     """What may stand at a place of a text."""
 
     label: str
@@ -176,7 +176,7 @@ class CoveredArc(Shape, frozen=True):
     line: int
 
 
-class Coverage(Shape, frozen=True):
+class ArcCoverage(Shape, frozen=True):
     """Which arcs cases took."""
 
     arcs: list[CoveredArc]
@@ -194,7 +194,7 @@ class Tested(Shape, frozen=True, kw_only=True):
     passed: int = 0
     failed: int = 0
     errors: int = 0
-    coverage: Coverage | None
+    coverage: ArcCoverage | None
 
 
 class NextChoice(Shape, frozen=True):
@@ -209,7 +209,7 @@ class NextChoice(Shape, frozen=True):
     proposal: Any = None
 
 
-class Walked(Shape, frozen=True):
+class WalkThrough(Shape, frozen=True):
     """A walk through a playbook."""
 
     ok: bool
@@ -228,7 +228,7 @@ class Walked(Shape, frozen=True):
     next: NextChoice | None = None
 
 
-class PlaybookText(PlaybookItem, frozen=True):
+class PlaybookWithText(PlaybookItem, frozen=True):
     """A playbook with its text."""
 
     text: str

@@ -9,7 +9,7 @@ import msgspec
 from petra.server.shapes import ExecutionItem, Shape
 
 
-class Operand(Shape, frozen=True):
+class ShownOperand(Shape, frozen=True):
     """A part of a rule, and what it was."""
 
     text: str
@@ -33,7 +33,7 @@ class WaitingToken(Shape, frozen=True):
     reason: str
     sentence: str
     rule: str
-    operands: list[Operand]
+    operands: list[ShownOperand]
     unblocked_by: str
     child: str
     acts: list[OfferedAct] = msgspec.field(default_factory=list)
@@ -213,7 +213,7 @@ class CtxWrite(Shape, frozen=True):
     value: Any
 
 
-class Origin(Shape, frozen=True):
+class PastOrigin(Shape, frozen=True):
     """Whose past an execution has, and up to which record."""
 
     id: str
@@ -225,7 +225,7 @@ class Lineage(Shape, frozen=True):
     """The family of an execution."""
 
     execution: ExecutionItem
-    origin: Origin | None
+    origin: PastOrigin | None
     origins: list[str]
     forks: list[ExecutionItem]
     parents: list[str]
@@ -262,7 +262,7 @@ class Diff(Shape, frozen=True):
     output: list[Any] | None
 
 
-class BadRecord(Shape, frozen=True):
+class FirstBadRecord(Shape, frozen=True):
     """The first record that is not as it was written."""
 
     seq: int
@@ -275,4 +275,18 @@ class Verified(Shape, frozen=True):
     execution: str
     ok: bool
     records: int
-    bad: BadRecord | None
+    bad: FirstBadRecord | None
+
+
+class RangeOfValue(Shape, frozen=True):
+    """Part of a value.
+
+    ``content`` is, of a list, ``{value}`` or ``{preview, kind, total}`` for each item; of an object the same with its
+    ``key``; of a text, characters; of bytes, base64; else the value itself.
+    """
+
+    kind: Literal["list", "object", "text", "bytes", "number", "boolean", "null"]
+    total: int
+    offset: int
+    next: int | None
+    content: Any

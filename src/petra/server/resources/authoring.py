@@ -11,7 +11,7 @@ from petra.desk.principal import May
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
-from petra.server.answers.authoring import Checked, MigratedText
+from petra.server.answers.authoring import CheckedText, MigratedText
 from petra.server.describing import answers, takes
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
@@ -51,7 +51,7 @@ async def text_of(request: AnyHttpRequest) -> str:
 @post(
     "/check",
     status_code=200,
-    opt=needs(May.SEE) | answers(Checked) | takes(PlaybookSource, yaml=True),
+    opt=needs(May.SEE) | answers(CheckedText) | takes(PlaybookSource, yaml=True),
 )
 async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -21,8 +22,8 @@ from petra.server.answers.stories import Diff, Lineage, Verified
 from petra.server.describing import answers, forms
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
+from petra.server.resources.executions import rows_of
 from petra.server.service import TheService, Who
-from petra.server.shapes import execution_item
 from petra.store.rows import ExecutionFilter, StoredExecution
 
 COMPARED_MAX = 100_000
@@ -55,17 +56,17 @@ async def lineage(service: TheService, who: Who, execution: FromPath[str]) -> di
     forks = ExecutionFilter(labels=((FORKED_FROM, execution),))
     children = ExecutionFilter(parent=execution)
     return {
-        "execution": _shown(stored),
+        "execution": (await _shown(service, [stored]))[0],
         "origin": None if forked is None else {"id": forked.origin, "at": forked.at, "reason": forked.reason},
         "origins": origins,
-        "forks": [_shown(one) for one in (await service.desk.executions(who, forks, limit=FORKS_MAX)).rows],
+        "forks": await _shown(service, (await service.desk.executions(who, forks, limit=FORKS_MAX)).rows),
         "parents": await _parents(service, stored),
-        "children": [_shown(one) for one in (await service.desk.executions(who, children, limit=FORKS_MAX)).rows],
+        "children": await _shown(service, (await service.desk.executions(who, children, limit=FORKS_MAX)).rows),
     }  # fmt: skip
 
 
-def _shown(stored: StoredExecution) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(execution_item(stored))
+async def _shown(service: TheService, rows: Sequence[StoredExecution]) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = msgspec.to_builtins(await rows_of(service, rows))
     return shown
 
 

@@ -15,7 +15,7 @@ from petra.desk.principal import May
 from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import read
-from petra.server.answers.authoring import Graph, Heat, PlaybookText
+from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
 from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
@@ -39,7 +39,7 @@ async def _row(service: TheService, here: Here, digest: str) -> PlaybookRow:
     return row
 
 
-@get("/definitions/{digest:str}", opt=needs(May.SEE) | answers(PlaybookText))
+@get("/definitions/{digest:str}", opt=needs(May.SEE) | answers(PlaybookWithText))
 async def definition(
     service: TheService, here: Here, digest: FromPath[str]
 ) -> Response[dict[str, Any]]:

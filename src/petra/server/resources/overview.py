@@ -16,9 +16,9 @@ from petra.server.answers.overview import Counts, Hit, SavedView
 from petra.server.describing import answers
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import filtered
+from petra.server.resources.executions import filtered, rows_of
 from petra.server.service import Here, TheService
-from petra.server.shapes import Page, execution_item, playbook_item, work_item
+from petra.server.shapes import Page, playbook_item, work_item
 from petra.store.accounts import Account
 from petra.store.rows import ExecutionFilter, WorkItemFilter
 
@@ -110,9 +110,9 @@ async def _executions(
     page = await service.desk.executions(here, ExecutionFilter(text=word), limit=HITS_MAX)
     found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
-        {"kind": "execution", "id": one.row.id, "title": one.row.playbook, "row": execution_item(one)}
-        for one in found.values()
-    ]  # fmt: skip
+        {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
+        for one in await rows_of(service, list(found.values()))
+    ]
 
 
 # Views that people keep

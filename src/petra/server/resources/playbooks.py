@@ -9,7 +9,7 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
-from petra.server.answers.authoring import AppliedPlaybook, PlaybookText
+from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.parameters import bounded
@@ -35,7 +35,7 @@ async def listed(
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
-@get("/playbooks/{path:path}", opt=needs(May.SEE) | answers(PlaybookText))
+@get("/playbooks/{path:path}", opt=needs(May.SEE) | answers(PlaybookWithText))
 async def one(
     service: TheService,
     here: Here,

@@ -9,7 +9,7 @@ from litestar import Request, Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.principal import May
-from petra.server.answers.authoring import Completion, Hovered, Tested, Walked
+from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
 from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
@@ -59,7 +59,9 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
 
 
 @post(
-    "/simulate", status_code=200, opt=needs(May.SEE) | answers(Walked) | takes(Simulated, yaml=True)
+    "/simulate",
+    status_code=200,
+    opt=needs(May.SEE) | answers(WalkThrough) | takes(Simulated, yaml=True),
 )
 async def simulate(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Walk through a playbook in virtual time: by dice with a ``seed``, or by ``choices``, up to the next one to be made."""
@@ -67,7 +69,7 @@ async def simulate(service: TheService, request: AnyHttpRequest) -> Response[dic
     return Response(await service.long_work.do(simulated, given))
 
 
-@post("/complete", status_code=200, opt=needs(May.SEE) | answers(Page[Completion]))
+@post("/complete", status_code=200, opt=needs(May.SEE) | answers(Page[OfferedWord]))
 async def complete(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what may stand at a line and a column of a text."""
     return await service.long_work.do(completed, data)
