@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from engine_support import chain, until
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, settle
 from petra.engine import Engine
 from petra.engine.life import Phase
 from petra.engine.workers import AWAY

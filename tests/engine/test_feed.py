@@ -11,9 +11,10 @@ import pytest
 from engine_support import Ear, chain, local, opened, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.clocks import FakeClock, settle
 from thoroughness import few
 
-from petra.clock import FakeClock, SystemClock, settle
+from petra.clock import SystemClock
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import to_row
 from petra.engine.feed import Feed

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from engine_support import local, until
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.desk import ForkRequest
 from petra.desk.resting import OVER
 from petra.embedded import Home

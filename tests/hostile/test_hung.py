@@ -14,8 +14,8 @@ import pytest
 from engine_support import until
 from hostile.harness import PATIENCE_S, Scene, code, play
 from hostile.test_workers import GIL, begun_in, is_alive, told
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, settle
 from petra.embedded import judging
 from petra.embedded import keeper as kept
 from petra.embedded.hands import Hand

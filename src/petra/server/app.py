@@ -32,6 +32,7 @@ from petra.server.resources import (
     objects,
     operations,
     overview,
+    pages,
     people,
     playbooks,
     requests,
@@ -79,6 +80,7 @@ def build(service: Service) -> Litestar:
             *system.routes(service.prefix),
             *watching.routes(service.prefix, service.base),
             docs.router(service.prefix),
+            *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],
         dependencies={

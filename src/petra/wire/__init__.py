@@ -16,6 +16,7 @@ ErrorKind = Literal[
     "connection", "timeout", "rate_limit", "auth", "not_found", "client_error", "server_error", "schema",
     "parse", "transform", "constraint", "deadlock", "quota", "denied", "cancelled", "limit", "unknown",
 ]  # fmt: skip
+"""What went wrong, in one word; policies look at it."""
 RETRYABLE = frozenset({"connection", "timeout", "rate_limit", "server_error", "deadlock", "quota"})
 """Kinds of errors that may pass when the same is tried again."""
 Do = Literal["continue", "retry", "jump", "break", "fail"]

@@ -17,9 +17,10 @@ from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, Sessio
 from petra.server.describing import answers
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
-from petra.server.needs import KNOWN, OPEN, Where, needs
+from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
+from petra.server.resources.pages import shown
 from petra.server.service import API, Here, TheService, Who
 from petra.store.errors import StoreError
 
@@ -59,18 +60,21 @@ async def version(service: TheService) -> dict[str, str]:
     return {"version": service.version}
 
 
-@get("/login", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
-async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
-    """Begin a session with the code that 'petra serve' printed, and go to the first page."""
-    secret = await service.identity.begin(code, presented_by(request), _address(request))
+@get("/login", tags=["server"], security=[], include_in_schema=False, opt=PAGE)
+async def login(
+    service: TheService, request: AnyHttpRequest, code: FromQuery[str | None] = None
+) -> Response[Any] | Redirect:
+    """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
+    if code is None:
+        return await shown(service)
+    try:
+        secret = await service.identity.begin(code, presented_by(request), _address(request))
+    except ProblemError:
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        return Redirect(f"{service.prefix}/login?used=1", status_code=303)
     cookie = _cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
-
-
-@get("/", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
-async def front(service: TheService) -> Redirect:
-    """Lead whoever comes without knowing where to."""
-    return Redirect(f"{service.prefix}/api/docs", status_code=303)
 
 
 def _address(request: AnyHttpRequest) -> str:
@@ -147,6 +151,6 @@ async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Respons
 def routes(prefix: str) -> list[Router]:
     """Return the routes of the server itself."""
     return [
-        Router(path=prefix or "/", route_handlers=[front, livez, readyz, version, login]),
+        Router(path=prefix or "/", route_handlers=[livez, readyz, version, login]),
         Router(path=f"{prefix}{API}", route_handlers=[me, meta, stats, begin, end]),
     ]
