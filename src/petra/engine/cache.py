@@ -116,8 +116,8 @@ class Cache(Programs):
     def __len__(self) -> int:
         return len(self._running.entries) + len(self._resting.entries)
 
-    def __contains__(self, execution: object) -> bool:
-        return execution in self._running.entries or execution in self._resting.entries
+    def __contains__(self, execution: str) -> bool:
+        return self.peek(execution) is not None
 
     def limit(self, most: int) -> None:
         """Keep at most so many bytes of executions."""
@@ -136,7 +136,7 @@ class Cache(Programs):
         return None
 
     def peek(self, execution: str) -> Entry | None:
-        """Return an execution that is in memory, for who only looks: it stays no longer for that."""
+        """Return an execution that is in memory to who only looks: it stays no longer for that."""
         return self._running.entries.get(execution) or self._resting.entries.get(execution)
 
     async def load(self, execution: str) -> Entry:
@@ -145,8 +145,7 @@ class Cache(Programs):
         Raises:
             UnknownExecutionError: there is none of that id.
         """
-        entry = self.get(execution)
-        if entry is not None:
+        if (entry := self.get(execution)) is not None:
             return entry
         entry = await self.read(execution)
         again = self.get(execution)  # somebody else may have loaded it meanwhile
@@ -240,8 +239,8 @@ class Cache(Programs):
         """Load several executions at once; long ones are left to whoever needs them."""
         missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
-            some = await self.looked_at(missing[begin : begin + WARM_MAX])
-            for name, entry in some.items():
+            found = await self.looked_at(missing[begin : begin + WARM_MAX])
+            for name, entry in found.items():
                 if name not in self and self.owns(name):
                     entry.find_out()
                     self.add(name, entry)
@@ -283,8 +282,8 @@ class Cache(Programs):
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for execution in [key for key, _ in self._all() if shard_of(key) in shards]:
-            self.drop(execution)
+        for key in [key for key, _ in self._all() if shard_of(key) in shards]:
+            self.drop(key)
 
 
 def _can_be(execution: str) -> bool:
