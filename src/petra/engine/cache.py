@@ -148,8 +148,7 @@ class Cache(Programs):
         if (entry := self.get(execution)) is not None:
             return entry
         entry = await self.read(execution)
-        again = self.get(execution)  # somebody else may have loaded it meanwhile
-        if again is not None:
+        if (again := self.get(execution)) is not None:  # somebody else has loaded it meanwhile
             return again
         return self.add(execution, entry) if self.owns(execution) else entry
 
@@ -219,8 +218,8 @@ class Cache(Programs):
 
     async def _replay(self, entry: Entry) -> None:
         """Apply the log after what the entry has already."""
-        state = entry.state
         while True:
+            state = entry.state
             rows = await self._store.read(state.id, after=state.seq, limit=READ_BATCH)
             _apply(entry, rows)
             if len(rows) < READ_BATCH:
