@@ -22,6 +22,7 @@ from petra.server.resources import (
     authoring,
     branches,
     comparing,
+    contents,
     definitions,
     docs,
     executions,
@@ -42,6 +43,7 @@ from petra.server.resources import (
     watching,
     workbench,
     workers,
+    writes,
 )
 from petra.server.service import Service
 
@@ -53,8 +55,10 @@ _RESOURCES = (
     definitions,
     overview,
     executions,
+    contents,
     explaining,
     stories,
+    writes,
     iterations,
     moments,
     comparing,

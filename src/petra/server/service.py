@@ -13,6 +13,7 @@ from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
+from petra.desk.now import Doings
 from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.http_meters import HttpMeters
@@ -43,6 +44,7 @@ class Service:
     texts: Texts = field(init=False)
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
+    doings: Doings = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
@@ -56,6 +58,7 @@ class Service:
         store = self.engine.store
         self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
+        self.doings = Doings(self.engine)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property

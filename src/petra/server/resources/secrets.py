@@ -17,6 +17,14 @@ from petra.server.service import Here, Service, TheService
 from petra.server.shapes import Page, Shape
 
 _ADMIN = needs(May.ADMINISTER)
+_CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
+
+
+class Rotated(Shape, frozen=True):
+    """What became of it: which key seals now, and how many versions are sealed with it."""
+
+    key: str
+    versions: int
 
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,11 +87,11 @@ async def forget(service: TheService, here: Here, name: FromPath[str]) -> None:
         raise ProblemError("not-found", str(error)) from None
 
 
-@post("/secrets/rotate", status_code=200, opt=needs(May.ADMINISTER, where=Where.EVERYWHERE))
-async def rotate(service: TheService) -> dict[str, Any]:
+@post("/secrets/rotate", status_code=200, opt=_CHIEF)
+async def rotate(service: TheService) -> Rotated:
     """Seal all credentials with a fresh key, of all namespaces; no value changes."""
     key, count = await _safe(service).rotate()
-    return {"key": key, "versions": count}
+    return Rotated(key=key, versions=count)
 
 
 def _safe(service: Service) -> Safe:
