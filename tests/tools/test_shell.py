@@ -90,6 +90,11 @@ def test_an_exit_code_is_an_error_with_the_last_lines_of_stderr() -> None:
             {"argv": ["true"], "cwd": "/no/such/folder"}, "not_found", id="no such folder"
         ),
         pytest.param({"argv": ["echo", "a\0b"]}, "client_error", id="a null byte"),
+        pytest.param(
+            {"argv": ["true"], "env": {"A": "a\0b"}}, "client_error", id="a null byte in env"
+        ),
+        pytest.param({"argv": ["true"], "env": {"A=B": "c"}}, "client_error", id="no name in env"),
+        pytest.param({"argv": ["true"], "cwd": "/\0tmp"}, "client_error", id="a null byte in cwd"),
         pytest.param({"script": "kill -9 $$"}, "unknown", id="killed"),
         pytest.param({"argv": []}, "client_error", id="an empty argv"),
         pytest.param({}, "client_error", id="neither argv nor script"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from petra import __version__
+from petra import __version__, event_loop
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
@@ -110,7 +110,7 @@ def serve(wanted: Serving) -> None:
     """
     home = wanted.home
     try:
-        asyncio.run(_serve(wanted))
+        event_loop.run(_serve(wanted))
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:

@@ -15,6 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from pathlib import Path
 from typing import Any
 
+from petra import event_loop
 from petra.clock import Clock, SystemClock
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
@@ -142,7 +143,7 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
         async with Home.open(home, store=store, library=library) as local:
             return await local.run(file, workload, allow_unsound=allow_unsound)
 
-    return asyncio.run(running())
+    return event_loop.run(running())
 
 
 def _no_loop_here() -> None:

@@ -45,6 +45,10 @@ class HeardLink(Link, Protocol):
         """
 
 
+Acks = dict[Link, list[tuple[str, int]]]
+"""Parts of reports that are durable, for whoever sent them."""
+
+
 class Seen(msgspec.Struct, frozen=True):
     """A worker as others are told of it."""
 

@@ -22,6 +22,7 @@ from petra.server.resources import (
     authoring,
     branches,
     comparing,
+    contents,
     definitions,
     docs,
     executions,
@@ -31,6 +32,7 @@ from petra.server.resources import (
     objects,
     operations,
     overview,
+    pages,
     people,
     playbooks,
     requests,
@@ -40,6 +42,7 @@ from petra.server.resources import (
     watching,
     workbench,
     workers,
+    writes,
 )
 from petra.server.service import Service
 
@@ -51,8 +54,10 @@ _RESOURCES = (
     definitions,
     overview,
     executions,
+    contents,
     explaining,
     stories,
+    writes,
     iterations,
     moments,
     comparing,
@@ -75,6 +80,7 @@ def build(service: Service) -> Litestar:
             *system.routes(service.prefix),
             *watching.routes(service.prefix, service.base),
             docs.router(service.prefix),
+            *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],
         dependencies={

@@ -12,6 +12,7 @@ from petra.accounts import Audit, Register
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
+from petra.desk.now import Doings
 from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.http_meters import HttpMeters
@@ -42,6 +43,7 @@ class Service:
     texts: Texts = field(init=False)
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
+    doings: Doings = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
@@ -53,6 +55,7 @@ class Service:
         store = self.engine.store
         self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
+        self.doings = Doings(self.engine)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property

@@ -29,7 +29,7 @@ from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, IterationReport, Report
 from petra.wire import frames as f
-from petra.wire.connection import LostError
+from petra.wire.connection import LostError, send_together
 from petra.worker.heart import Heart
 from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
@@ -200,12 +200,12 @@ class Worker:
         """Return what waits for a playbook, for a value, or for a look at its secrets."""
         return [*self._lacking.values(), *self._unchecked.values()]
 
-    def _send(self, frame: f.AnyFrame) -> bool:
-        """Send a frame; False when there is no connection now."""
+    def _send(self, *frames: f.AnyFrame) -> bool:
+        """Send frames that follow each other; False when there is no connection now."""
         transport = self._transport
         if transport is None:
             return False
-        transport.send(frame)
+        send_together(transport, frames)
         return True
 
     def _notice(self, frame: f.Retrying) -> None:
@@ -250,7 +250,8 @@ class Worker:
         for lease in (*frame.leases, *(lease for lease, _ in frame.parts)):
             if lease not in self._active and lease not in self._outbox:
                 self.heart.release(lease)
-        self._flush_soon()
+        if self._owed or self._draining or frame.logs:  # what had to wait for this may go
+            self._flush_soon()
 
     # Playbooks
 
@@ -407,11 +408,14 @@ class Worker:
     def _flush(self) -> None:
         self._flushing = False
         self._logs.flush()  # what a run said comes before what it came to
-        self._outbox.flush()
-        bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
         if self._draining:
+            self._outbox.flush()
             self._leave_if_done()
-        elif self._owed and len(self._outbox) < bound and self._send(f.Credit(slots=self._owed)):
+            return
+        bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
+        if not self._owed or len(self._outbox) >= bound:
+            self._outbox.flush()
+        elif self._outbox.flush(f.Credit(slots=self._owed)):
             self._owed = 0
 
     # Leaving

@@ -24,6 +24,8 @@ from petra.errors import ObjectError
 from petra.kernel import commands as c
 from petra.objects.base import sum_in
 from petra.references import Reference
+from petra.server.answers.overview import CommandReply
+from petra.server.describing import answers, takes
 from petra.server.needs import Where, needs
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
@@ -34,7 +36,11 @@ AnyHttpRequest = Request[Any, Any, Any]
 _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 
 
-@post("/requests", status_code=200, opt=needs(*_ACTS, where=Where.SOMEWHERE))
+@post(
+    "/requests",
+    status_code=200,
+    opt=needs(*_ACTS, where=Where.SOMEWHERE) | answers(CommandReply) | takes(AnyRequest),
+)
 async def carried_out(service: TheService, here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Carry out what the command line asks for; the answer comes when the execution ends or rests, or after a minute."""
     try:

@@ -9,10 +9,13 @@ from litestar import Request, Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.workers import ALONE
+from petra.server.answers.overview import PoolItem, ShardItem
+from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
 from petra.server.parameters import presented_by
 from petra.server.service import TheService
+from petra.server.shapes import Page
 
 AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
@@ -34,7 +37,7 @@ def _is_here(request: AnyHttpRequest) -> bool:
         return False
 
 
-@get("/pools", tags=["workers"], opt=needs(May.SEE))
+@get("/pools", tags=["workers"], opt=needs(May.SEE) | answers(Page[PoolItem]))
 async def pools(service: TheService) -> dict[str, Any]:
     """List the pools: their workers, slots, what is done, and what waits."""
     engine = service.engine
@@ -57,7 +60,11 @@ async def pools(service: TheService) -> dict[str, Any]:
     return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
 
 
-@get("/shards", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+@get(
+    "/shards",
+    tags=["server"],
+    opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(Page[ShardItem]),
+)
 async def shards(service: TheService) -> dict[str, Any]:
     """List the shards and who has each; one that nobody ever had is not there."""
     rows = await service.engine.store.shards()

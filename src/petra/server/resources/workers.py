@@ -10,17 +10,20 @@ from litestar import Router, WebSocket, get, websocket
 
 from petra.desk.principal import May, Principal
 from petra.errors import PetraError
+from petra.server.answers.overview import WorkerItem
+from petra.server.describing import answers
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.line import Line, talk
 from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
 from petra.server.service import TheService
+from petra.server.shapes import Page
 from petra.worker.remote import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
 
-@get("/workers", tags=["workers"], opt=needs(May.SEE))
+@get("/workers", tags=["workers"], opt=needs(May.SEE) | answers(Page[WorkerItem]))
 async def workers(service: TheService) -> dict[str, Any]:
     """List the workers that are connected, with what each does."""
     return {"items": msgspec.to_builtins(service.engine.roster.seen()), "next": None}
