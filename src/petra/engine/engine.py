@@ -113,8 +113,7 @@ class Engine:
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
-        self._inbox = Inbox()
-        self._awaited = AwaitedAnswers()
+        self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
         reports = ReportIntake(self.custody, self._inbox)
@@ -123,7 +122,7 @@ class Engine:
             gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
-        self.feed = Feed()
+        self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs = Proofs()
@@ -134,15 +133,13 @@ class Engine:
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
         self._retention = retention
-        self.logs = RunLogs(logs)
-        self.retries = Retries(self.clock)
+        self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
         )  # fmt: skip
-        self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,

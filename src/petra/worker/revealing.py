@@ -110,7 +110,7 @@ class GivenCredentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class WantedCredentials:
     """Notes which stored credentials a server would be asked for; it asks for none."""
 
     own: Credentials

@@ -35,7 +35,7 @@ from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
-from petra.worker.revealing import Elsewhere, Revealing
+from petra.worker.revealing import WantedCredentials, Revealing
 from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, Transport
@@ -291,7 +291,7 @@ class Worker:
         ]
         wanted: dict[str, None] = {}
         known = self._playbooks[digest]
-        asked = Elsewhere(self._revealing.own, wanted) if known.gives else None
+        asked = WantedCredentials(self._revealing.own, wanted) if known.gives else None
         missing = await self._keychain.check(playbook.keychain, needed, asked)
         stored = list(wanted)
         known.stored = needed if stored else frozenset()
