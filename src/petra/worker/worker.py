@@ -35,7 +35,7 @@ from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
-from petra.worker.revealing import WantedCredentials, Revealing
+from petra.worker.revealing import Revealing, WantedCredentials
 from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, Transport
