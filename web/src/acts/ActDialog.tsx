@@ -49,6 +49,7 @@ export function ActDialog({ act, view, start, onClose, onDone }: Props) {
   return (
     <Dialog title={act.label} onClose={onClose}>
       <form
+        noValidate
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();

@@ -149,7 +149,10 @@ export function evaluated(
 ): Promise<{ value: Json }> {
   const params = { path: { execution: id, seq } };
   return shaped(
-    client.POST('/api/v1/executions/{execution}/at/{seq}/eval', { params, body: { expression, ...where } }),
+    client.POST('/api/v1/executions/{execution}/at/{seq}/eval', {
+      params,
+      body: { expression, step: where.step ?? null, run: where.run ?? null },
+    }),
   );
 }
 

@@ -201,16 +201,33 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                 for part in _row(service, message):
                     await heard.put(part)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(hear(topic)) for topic in topics]
-        try:
-            yield _sent("hello", {"resumed": False})
-            while (part := await heard.get()) is not None:
-                yield part
-            yield _sent("bye", {"retry_ms": 1000})
-        finally:
-            for task in tasks:
-                task.cancel()
+    tasks = [
+        asyncio.create_task(hear(topic)) for topic in topics
+    ]  # no group: who reads may leave at any yield
+    try:
+        yield _sent("hello", {"resumed": False})
+        while (part := await _next_of(heard, tasks)) is not None:
+            yield part
+        yield _sent("bye", {"retry_ms": 1000})
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def _next_of(
+    heard: asyncio.Queue[bytes | None], tasks: list[asyncio.Task[None]]
+) -> bytes | None:
+    """Return what is heard next; what goes wrong with somebody who listens goes wrong here."""
+    coming = asyncio.ensure_future(heard.get())
+    try:
+        await asyncio.wait({coming, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done() and task.exception() is not None:
+                task.result()
+        return await coming
+    finally:
+        coming.cancel()
 
 
 def _is_for(who: Principal, row: ExecutionRow | WorkItemRow) -> bool:
