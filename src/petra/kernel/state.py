@@ -586,13 +586,19 @@ class State(Struct, gc=False):
 
 
 MASK = 2**256 - 1
+_sha256 = hashlib.sha256
 
 
 def place_hash(step: str, place: str, token: str) -> int:
     """Hash one token in its place; the hash of a marking is the sum over its tokens, in any order."""
-    return int.from_bytes(hashlib.sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
+    return int.from_bytes(_sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
 
 
 def derive(*parts: str | int) -> str:
     """Derive a causal id: the same causes give the same id, in every run and on every machine."""
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:24]
+    return derived("\0".join(map(str, parts)))
+
+
+def derived(parts: str) -> str:
+    """Derive a causal id of parts that are joined by a NUL."""
+    return _sha256(parts.encode()).hexdigest()[:24]
