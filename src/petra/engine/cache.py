@@ -111,8 +111,8 @@ class Cache(Programs):
     def __len__(self) -> int:
         return len(self._running.entries) + len(self._resting.entries)
 
-    def __contains__(self, execution: object) -> bool:
-        return execution in self._running.entries or execution in self._resting.entries
+    def __contains__(self, execution: str) -> bool:
+        return self.peek(execution) is not None
 
     def limit(self, most: int) -> None:
         """Keep at most so many bytes of executions."""
@@ -133,18 +133,20 @@ class Cache(Programs):
         kept.move_to_end(execution)
         return entry
 
+    def peek(self, execution: str) -> Entry | None:
+        """Return an execution that is in memory to who only looks: it stays no longer for that."""
+        return self._running.entries.get(execution) or self._resting.entries.get(execution)
+
     async def load(self, execution: str) -> Entry:
         """Return an execution, replaying its log if need be.
 
         Raises:
             UnknownExecutionError: there is none of that id.
         """
-        entry = self.get(execution)
-        if entry is not None:
+        if (entry := self.get(execution)) is not None:
             return entry
         entry = await self.read(execution)
-        again = self.get(execution)  # somebody else may have loaded it meanwhile
-        if again is not None:
+        if (again := self.get(execution)) is not None:  # somebody else has loaded it meanwhile
             return again
         return self.add(execution, entry) if self.owns(execution) else entry
 
@@ -214,8 +216,8 @@ class Cache(Programs):
 
     async def _replay(self, entry: Entry) -> None:
         """Apply the log after what the entry has already."""
-        state = entry.state
         while True:
+            state = entry.state
             rows = await self._store.read(state.id, after=state.seq, limit=READ_BATCH)
             _apply(entry, rows)
             if len(rows) < READ_BATCH:
@@ -234,16 +236,21 @@ class Cache(Programs):
         """Load several executions at once; long ones are left to whoever needs them."""
         missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
-            some = missing[begin : begin + WARM_MAX]
-            found = await self._store.logs(some, most=WARM_RECORDS)
-            for name, (stored, rows) in found.items():
-                program = await self.program(stored.row.digest)
+            found = await self.looked_at(missing[begin : begin + WARM_MAX])
+            for name, entry in found.items():
                 if name not in self and self.owns(name):
-                    entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
-                    _apply(entry, rows)
-                    await self.fit(entry)
                     entry.find_out()
                     self.add(name, entry)
+
+    async def looked_at(self, executions: Sequence[str]) -> dict[str, Entry]:
+        """Read several executions at once, without keeping them; those with long logs are left out."""
+        read: dict[str, Entry] = {}
+        for name, (stored, rows) in (await self._store.logs(executions, most=WARM_RECORDS)).items():
+            program = await self.program(stored.row.digest)
+            read[name] = entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
+            _apply(entry, rows)
+            await self.fit(entry)
+        return read
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
@@ -272,8 +279,8 @@ class Cache(Programs):
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for execution in [key for key, _ in self._all() if shard_of(key) in shards]:
-            self.drop(execution)
+        for key in [key for key, _ in self._all() if shard_of(key) in shards]:
+            self.drop(key)
 
 
 def _can_be(execution: str) -> bool:

@@ -26,6 +26,8 @@ from petra.store import rows
 RUNNING = ("running", "")
 FORKED_FROM = "petra/forked-from"
 """The label of an execution that has the past of another one: its id."""
+BUSINESS_KEY = "petra/business-key"
+"""The label of an execution that was started under a key of the caller's; a branch of it has none."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -137,6 +139,7 @@ def execution_row(
     labels = {k: str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     labels |= state.labels
     if state.origins:
+        labels.pop(BUSINESS_KEY, None)
         labels[FORKED_FROM] = state.origins[-1]
     return rows.ExecutionRow(
         id=state.id,

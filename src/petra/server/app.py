@@ -22,6 +22,7 @@ from petra.server.resources import (
     authoring,
     branches,
     comparing,
+    contents,
     definitions,
     docs,
     executions,
@@ -35,12 +36,14 @@ from petra.server.resources import (
     people,
     playbooks,
     requests,
+    secrets,
     stories,
     streams,
     system,
     watching,
     workbench,
     workers,
+    writes,
 )
 from petra.server.service import Service
 
@@ -52,8 +55,10 @@ _RESOURCES = (
     definitions,
     overview,
     executions,
+    contents,
     explaining,
     stories,
+    writes,
     iterations,
     moments,
     comparing,
@@ -65,6 +70,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    secrets,
     requests,
 )
 

@@ -13,6 +13,8 @@ from litestar.response import Redirect
 from petra.accounts.register import SESSION_S
 from petra.desk.principal import May
 from petra.engine.plight import troubles
+from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
+from petra.server.describing import answers
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
 from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
@@ -33,13 +35,13 @@ class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: str = ""
 
 
-@get("/livez", tags=["server"], security=[], opt=OPEN)
+@get("/livez", tags=["server"], security=[], opt=OPEN | answers(Alive))
 async def livez() -> dict[str, str]:
     """Say that this process is alive."""
     return {"status": "alive"}
 
 
-@get("/readyz", tags=["server"], security=[], opt=OPEN)
+@get("/readyz", tags=["server"], security=[], opt=OPEN | answers(Alive))
 async def readyz(service: TheService) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
@@ -52,7 +54,7 @@ async def readyz(service: TheService) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@get("/version", tags=["server"], security=[], opt=OPEN)
+@get("/version", tags=["server"], security=[], opt=OPEN | answers(ServerVersion))
 async def version(service: TheService) -> dict[str, str]:
     """Say which version this is."""
     return {"version": service.version}
@@ -88,7 +90,7 @@ def _cookie(
     )  # fmt: skip
 
 
-@get("/me", tags=["server"], opt=KNOWN)
+@get("/me", tags=["server"], opt=KNOWN | answers(Me))
 async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
@@ -103,7 +105,7 @@ async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     }
 
 
-@get("/meta", tags=["server"], opt=KNOWN)
+@get("/meta", tags=["server"], opt=KNOWN | answers(Meta))
 async def meta(who: Who, service: TheService) -> dict[str, Any]:
     """Say what this server is and what its limits are."""
     return {
@@ -114,13 +116,13 @@ async def meta(who: Who, service: TheService) -> dict[str, Any]:
     }
 
 
-@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(StoreStats))
 async def stats(service: TheService) -> dict[str, Any]:
     """Count what is in the store, of all namespaces."""
     return dict(msgspec.to_builtins(await service.engine.store.stats()))
 
 
-@post("/session", tags=["server"], security=[], status_code=201, opt=OPEN)
+@post("/session", tags=["server"], security=[], status_code=201, opt=OPEN | answers(SessionBegun))
 async def begin(
     service: TheService, request: AnyHttpRequest, data: JSONBody[LogIn]
 ) -> Response[dict[str, str]]:
