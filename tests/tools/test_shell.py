@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.attempts import bad, good, run, with_tools
+from support.fifos import heard
 from support.processes import ends
 
 from petra.tools.base import Cancellation, ToolContext
@@ -167,7 +168,7 @@ def test_everything_a_script_started_dies_when_it_is_cancelled(tmp_path: Path) -
         running = asyncio.create_task(
             registry.attempt("shell", fields, ToolContext(cancelled=cancelled))
         )
-        pid = int(await asyncio.to_thread(fifo.read_text))
+        pid = int(await heard(fifo, running))
         cancelled.set()
         return await running, pid
 

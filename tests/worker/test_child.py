@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from support.fifos import heard
 from worker.desk import digest_of, playbook
 
 from petra.embedded.hands import end
@@ -60,7 +61,7 @@ class Line:
         send(f.Assignments(assignments=[given]))
 
     async def begun(self, folder: Path) -> None:
-        assert await asyncio.to_thread((folder / "tell").read_text) == "begun"
+        assert await heard(folder / "tell") == "begun"
 
 
 def with_child(play: Callable[[Line], Awaitable[None]]) -> None:

@@ -15,8 +15,8 @@ import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
-import { parseSearch, stringifySearch, text } from './features/shell/search';
 import { Empty, ErrorBox } from './kit';
+import { parseSearch, stringifySearch, text } from './kit/search';
 
 export const queries = makeQueries();
 

@@ -37,6 +37,7 @@ from petra.server.resources import (
     people,
     playbooks,
     requests,
+    secrets,
     starting,
     stories,
     streams,
@@ -73,6 +74,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    secrets,
     requests,
 )
 

@@ -19,6 +19,7 @@ import msgspec
 from petra.accounts import Register
 from petra.desk import Desk, ForkRequest, Kind, May, Principal
 from petra.desk.branching import branch
+from petra.desk.ids import chosen_id
 from petra.desk.principal import granted
 from petra.engine.answers import request_hash
 from petra.errors import PetraError
@@ -232,7 +233,8 @@ class Operations:
         step = operation.step or await self._failed_step(execution)
         if not step:
             return "no step of it failed; say 'from' which one"
-        name = "rerun-" + hashlib.sha256(request.encode()).hexdigest()[:24]
+        mark = hashlib.sha256(request.encode()).hexdigest()[:24]
+        name = chosen_id(who.namespace, f"rerun-{mark}")
         made = ForkRequest(
             id=request, execution=name, origin=execution, step=step, reason=operation.reason, rest=False
         )  # fmt: skip

@@ -8,6 +8,7 @@ import msgspec
 from litestar import Request, Response, Router, post
 from litestar.params import JSONBody
 
+from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.trying import DryRun
 from petra.errors import UsageError
@@ -93,7 +94,7 @@ async def _begun(
     Raises:
         ProblemError: it was refused, or somebody else took the key.
     """
-    execution, keys = data.id or service.desk.new_id(), _keys(service)
+    execution, keys = _id(service, who, data), _keys(service)
     key = _key(who, playbook, data)
     if key.key:
         execution = await keys.claim(key, execution, command)
@@ -117,6 +118,10 @@ async def _begun(
     return answered.execution
 
 
+def _id(service: TheService, who: Principal, data: Start) -> str:
+    return chosen_id(who.namespace, data.id) if data.id else service.desk.new_id()
+
+
 def _keys(service: TheService) -> BusinessKeys:
     return BusinessKeys(service.engine.store, service.clock)
 
@@ -133,11 +138,12 @@ async def _taken(
     if command and await store.answer(command) is not None:
         return ""
     if data.id and not command:
-        known = await store.execution(data.id)
+        name = _id(service, who, data)
+        known = await store.execution(name)
         if known is not None and known.row.namespace != who.namespace:
-            raise ProblemError("taken", f"there is an execution '{data.id}' already")
+            raise ProblemError("taken", f"there is an execution '{name}' already")
         if known is not None:
-            return data.id
+            return name
     if data.business_key:
         return await _keys(service).holder(_key(who, playbook, data))
     return ""
