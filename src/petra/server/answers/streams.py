@@ -79,89 +79,89 @@ class WorkerNews(Shape, frozen=True):
     text: str
 
 
-class Message(Shape, frozen=True, tag_field="event"):
+class StreamMessage(Shape, frozen=True, tag_field="event"):
     """A message of a stream."""
 
 
-class HelloMessage(Message, frozen=True, tag="hello"):
+class HelloMessage(StreamMessage, frozen=True, tag="hello"):
     """The stream begins."""
 
     data: StreamHello
 
 
-class FramesMessage(Message, frozen=True, tag="frames"):
+class FramesMessage(StreamMessage, frozen=True, tag="frames"):
     """What records moved; its id is the number of the last of them."""
 
     data: Frames
 
 
-class RecordMessage(Message, frozen=True, tag="record"):
+class RecordMessage(StreamMessage, frozen=True, tag="record"):
     """A record, whole; its id is its number."""
 
     data: WholeRecord
 
 
-class HeadMessage(Message, frozen=True, tag="head"):
+class HeadMessage(StreamMessage, frozen=True, tag="head"):
     """Where the execution stands."""
 
     data: StreamHead
 
 
-class LiveMessage(Message, frozen=True, tag="live"):
+class LiveMessage(StreamMessage, frozen=True, tag="live"):
     """A retry is on its way."""
 
     data: LiveHint
 
 
-class LogMessage(Message, frozen=True, tag="log"):
+class LogMessage(StreamMessage, frozen=True, tag="log"):
     """What tasks printed."""
 
     data: PrintedLines
 
 
-class LaggedMessage(Message, frozen=True, tag="lagged"):
+class LaggedMessage(StreamMessage, frozen=True, tag="lagged"):
     """The reader was too slow."""
 
     data: LostMessages
 
 
-class ResetMessage(Message, frozen=True, tag="reset"):
+class ResetMessage(StreamMessage, frozen=True, tag="reset"):
     """The reader begins anew."""
 
     data: ReadAnew
 
 
-class GoneMessage(Message, frozen=True, tag="execution.gone"):
+class GoneMessage(StreamMessage, frozen=True, tag="execution.gone"):
     """An execution was deleted."""
 
     data: GoneExecution
 
 
-class ByeMessage(Message, frozen=True, tag="bye"):
+class ByeMessage(StreamMessage, frozen=True, tag="bye"):
     """The stream ends."""
 
     data: Goodbye
 
 
-class ExecutionRowMessage(Message, frozen=True, tag="execution.row"):
+class ExecutionRowMessage(StreamMessage, frozen=True, tag="execution.row"):
     """What lists show of an execution is new."""
 
     data: ExecutionFacts
 
 
-class ItemRowMessage(Message, frozen=True, tag="item.row"):
+class ItemRowMessage(StreamMessage, frozen=True, tag="item.row"):
     """What lists show of a work item is new."""
 
     data: WorkItem
 
 
-class OperationMessage(Message, frozen=True, tag="operation"):
+class OperationMessage(StreamMessage, frozen=True, tag="operation"):
     """An operation has moved on."""
 
     data: OperationItem
 
 
-class WorkerRowMessage(Message, frozen=True, tag="worker.row"):
+class WorkerRowMessage(StreamMessage, frozen=True, tag="worker.row"):
     """Something about workers."""
 
     data: WorkerNews
