@@ -16,8 +16,8 @@ import { executionsSearch } from './features/executions/search';
 import { inboxSearch } from './features/inbox/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
-import { parseSearch, stringifySearch, text } from './features/shell/search';
 import { Empty, ErrorBox } from './kit';
+import { parseSearch, stringifySearch, text } from './kit/search';
 
 export const queries = makeQueries();
 
