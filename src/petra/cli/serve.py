@@ -18,6 +18,7 @@ from petra import __version__, event_loop
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
+from petra.embedded.folder import Folder
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
@@ -138,6 +139,7 @@ async def _serve(wanted: Serving) -> None:
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
+        service.safe = Folder(home).safe(local.engine.store, local.clock)
         certificate, key = wanted.tls
         reach = Reach(
             host=wanted.host, port=wanted.port, certificate=certificate, key=key,

@@ -110,9 +110,9 @@ def _asked(state: State, run: StepRun) -> str:
 
 def _busy(engine: Engine, state: State, progress: Progress | None) -> Now:
     for run in islice(state.runs.values(), LOOKED_AT):
-        pool = engine.custody.offers.waits_in(state.id, run.id)
-        if pool is not None and not engine.custody.roster.is_served(pool):
-            words = f"Step '{run.step}' waits: {missing(engine.custody, pool)}."
+        queue = engine.custody.offers.waits_in(state.id, run.id)
+        if queue is not None and not engine.custody.roster.is_served(*queue):
+            words = f"Step '{run.step}' waits: {missing(engine.custody, queue)}."
             return Now("no worker", run.step, words)
     kind = "compensating" if state.phase == "compensating" else "running"
     if progress is not None:

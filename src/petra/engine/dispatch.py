@@ -50,7 +50,10 @@ class Dispatcher:
         clock: Clock,
         shards: Shards,
         life: Life,
+        gives: bool = False,
     ) -> None:
+        """Make one; ``gives`` says that workers may ask for stored credentials."""
+        self._gives = gives
         self._store = store
         self._cache = cache
         self._clock = clock
@@ -82,13 +85,13 @@ class Dispatcher:
         offers = self._offers
         if not (self._shards.sure and self._life.goes_on()):
             return
-        for pool, waiting in tuple(offers.waiting.items()):
-            while waiting or pool in offers.more:
-                worker = self._roster.free(pool)
+        for queue, waiting in tuple(offers.waiting.items()):
+            while waiting or queue in offers.more:
+                worker = self._roster.free(queue)
                 if worker is None:
                     break
-                if pool in offers.more:
-                    await offers.refill(pool, waiting)
+                if queue in offers.more:
+                    await offers.refill(queue, waiting)
                 if not waiting or not await self._fill(worker, waiting, acks):
                     break
 
@@ -142,7 +145,9 @@ class Dispatcher:
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
-            worker.link.send(frames.PlaybookText(digest=given.playbook, text=text))
+            worker.link.send(
+                frames.PlaybookText(digest=given.playbook, text=text, gives=self._gives)
+            )
         if execution not in worker.served:
             remember(worker.served, execution)
         lease = self._leases.give(row, worker, given, self._custody.until())
@@ -242,4 +247,15 @@ class Dispatcher:
                 raise
             except PetraError as error:
                 raise BreachError(f"it wants what nobody gave it: {error}") from None
-            link.send(frames.PlaybookText(digest=digest, text=to_yaml(program.playbook)))
+            if worker is not None and not await self._is_theirs(worker, digest):
+                raise BreachError("it wants a playbook of another namespace")
+            text = to_yaml(program.playbook)
+            link.send(frames.PlaybookText(digest=digest, text=text, gives=self._gives))
+
+    async def _is_theirs(self, worker: WorkerSeen, digest: str) -> bool:
+        """Tell whether a playbook is of a namespace whose runs a worker may do."""
+        allowed = worker.bounds.namespaces
+        if allowed is None:
+            return True
+        found = [await self._store.playbook(digest, namespace) for namespace in sorted(allowed)]
+        return any(one is not None for one in found)

@@ -113,7 +113,9 @@ class Releaser:
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            row = rows.PendingRow(
+                execution=entry.state.id, pending=pending, namespace=entry.state.namespace
+            )
             self._offers.add(row, given, entry.program)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)

@@ -9,6 +9,7 @@ from pathlib import Path
 from litestar.di import NamedDependency
 
 from petra.accounts import Audit, Register
+from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
@@ -47,6 +48,8 @@ class Service:
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
+    safe: Safe | None = None
+    """The stored credentials, if it has any."""
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""

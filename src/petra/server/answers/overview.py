@@ -128,6 +128,8 @@ class WorkerItem(Shape, frozen=True):
     slots: int
     busy: int
     state: str
+    namespaces: list[str] | None
+    """Whose runs it may do, if not those of all namespaces."""
 
 
 class ShardItem(Shape, frozen=True):

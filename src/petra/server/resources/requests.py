@@ -17,6 +17,7 @@ from litestar.response import Stream
 
 from petra.desk import Apply, Ask, Begin, ForkRequest, Look, Move, Remove
 from petra.desk.carrying import carry_out
+from petra.desk.ids import must_be_own
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest
 from petra.engine.authority import may_read
@@ -65,10 +66,13 @@ async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> 
     match given:
         case Begin():
             here.must(May.START)
+            must_be_own(here.namespace, given.execution)
         case Apply():
             here.must(May.APPLY)
         case ForkRequest():
-            return await desk.admitted(here, frozenset({May.START}), given.origin)
+            there = await desk.admitted(here, frozenset({May.START}), given.origin)
+            must_be_own(there.namespace, given.execution)
+            return there
         case Ask():
             power = May.DECIDE if isinstance(given.command, c.Act) else May.STEER
             return await desk.admitted(here, frozenset({power}), given.execution)

@@ -14,7 +14,7 @@ from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
 from petra.server.parameters import presented_by
-from petra.server.service import TheService
+from petra.server.service import Here, TheService
 from petra.server.shapes import Page
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -38,8 +38,8 @@ def _is_here(request: AnyHttpRequest) -> bool:
 
 
 @get("/pools", tags=["workers"], opt=needs(May.SEE) | answers(Page[PoolItem]))
-async def pools(service: TheService) -> dict[str, Any]:
-    """List the pools: their workers, slots, what is done, and what waits."""
+async def pools(service: TheService, here: Here) -> dict[str, Any]:
+    """List the pools for runs of the namespace: their workers, slots, what is done, and what waits."""
     engine = service.engine
     found: dict[str, dict[str, Any]] = {}
 
@@ -49,12 +49,15 @@ async def pools(service: TheService) -> dict[str, Any]:
         return found.setdefault(name, empty)
 
     for worker in engine.roster.seen():
+        if worker.namespaces is not None and here.namespace not in worker.namespaces:
+            continue
         row = of(worker.pool)
         row["workers"] += 1
         row["slots"] += worker.slots
         row["busy"] += worker.busy
-    for pool, waiting in engine.offers.waiting.items():
-        of(pool)["waiting"] += len(waiting)
+    for queue, waiting in engine.offers.waiting.items():
+        if queue.namespace == here.namespace:
+            of(queue.pool)["waiting"] += len(waiting)
     for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
     return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
