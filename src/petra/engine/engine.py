@@ -26,7 +26,7 @@ from petra.clock import Clock, SystemClock
 from petra.engine import admit
 from petra.engine.answers import Answered, AwaitedAnswers, known_answer, request_hash
 from petra.engine.backlog import Backlog
-from petra.engine.batches import Batches
+from petra.engine.batches import TO_BE_SENT, Batches
 from petra.engine.cache import Cache, Entry
 from petra.engine.catalogue import Catalogue
 from petra.engine.committer import Committer
@@ -45,6 +45,7 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
+from petra.engine.notifying import Notifying
 from petra.engine.offers import Offers
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
@@ -96,6 +97,7 @@ class Engine:
         logs: LogFiles | None = None,
         objects: Objects | None = None,
         scope: Scope | None = None,
+        notifying: Notifying | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
@@ -111,8 +113,7 @@ class Engine:
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
-        self._inbox = Inbox()
-        self._awaited = AwaitedAnswers()
+        self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
         reports = ReportIntake(self.custody, self._inbox)
@@ -130,20 +131,20 @@ class Engine:
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
-        self._retention = retention
-        self.logs = RunLogs(logs)
-        self.retries = Retries(self.clock)
-        self.objects = objects
+        self.logs, self.retries = RunLogs(logs), Retries(self.clock)
+        self.objects, self._retention = objects, retention
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
+        self.notifying = (notifying or Notifying()).begun(self)
         releaser = Releaser(
-            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
+            to_be_sent=self.notifying.wake,
         )  # fmt: skip
         self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
-            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock, herald=self.notifying.herald),
+            meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -174,6 +175,8 @@ class Engine:
         self.life.for_ever("timers", self._time_loop)
         self.life.for_ever("sweep", self._sweep_loop)
         self.life.for_ever("recovery", self._recovery.run)
+        if self.notifying.sender is not None:
+            self.life.for_ever("notifications", self.notifying.sender.run)
         if self.shards.epochs is not None:
             self.life.for_ever("shards", self.shards.hold)
             self.life.for_ever("lookout", self.lookout.run)
@@ -183,6 +186,7 @@ class Engine:
 
     async def __aexit__(self, *_: object) -> None:
         done = await self.life.close(self._finish, CLOSE_S)
+        await self.notifying.close()
         whole = done and self.life.failure is None
         self.in_order = whole and self._recovery.is_done
         if not self.scope.is_whole:  # then what others left as lost is lost still
@@ -197,6 +201,7 @@ class Engine:
         if self._deciding is not None:
             await self._deciding
         await self.logs.close()
+        await self.notifying.flush()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
             await self.shards.leave()
 
@@ -383,6 +388,8 @@ class Engine:
     def _heard(self, notice: str) -> None:
         if notice == MOVED:
             self.shards.notice()
+        elif notice.startswith(TO_BE_SENT):
+            self.notifying.wake()
         else:
             self._courier.heard(notice)
 

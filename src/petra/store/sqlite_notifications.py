@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import apsw
 import msgspec
@@ -25,15 +26,16 @@ class SqliteNotifications:
 
     async def _listed(self, query: str, **given: object) -> list[NotificationRow]:
         return await self._read(
-            lambda c: [notification_of(row) for row in c.execute(_SQL[query], given)]  # type: ignore[arg-type]
+            lambda c: [notification_of(row) for row in c.execute(_SQL[query], given)]
         )
 
     async def channels(self, *, shards: Collection[int] | None = None) -> dict[str, float]:
         """Return the channels that something waits for, each with when the first of it is due."""
         mine = {"shards": None if shards is None else msgspec.json.encode(sorted(shards)).decode()}
-        return dict(
-            await self._read(lambda c: c.execute(_SQL["notification_channels"], mine).fetchall())
+        rows: list[Any] = await self._read(
+            lambda c: c.execute(_SQL["notification_channels"], mine).fetchall()
         )
+        return dict(rows)
 
     async def due(
         self, channel: str, until: float, *, limit: int = NOTIFICATIONS_MAX
@@ -79,7 +81,10 @@ class SqliteNotifications:
 
     async def count(self) -> dict[str, int]:
         """Count them by state."""
-        return dict(await self._read(lambda c: c.execute(_SQL["count_notifications"]).fetchall()))
+        rows: list[Any] = await self._read(
+            lambda c: c.execute(_SQL["count_notifications"]).fetchall()
+        )
+        return dict(rows)
 
     async def forget(self, before: float) -> int:
         """Delete those that wait no more."""
