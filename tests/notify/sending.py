@@ -40,10 +40,7 @@ class Known:
     def __init__(self, **values: Any) -> None:
         self.values = values
 
-    def names(self) -> list[str]:
-        return sorted(self.values)
-
-    def read(self, name: str, version: int | None = None) -> Any:  # noqa: ARG002
+    async def fetch(self, name: str, version: int | None = None, *, dry: bool = False) -> Any:  # noqa: ARG002
         if name not in self.values:
             raise KeychainError(f"no credential '{name}'", "not_found")
         return self.values[name]

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.engine import Engine
 from petra.engine.limits import LEASE_S, SHARD_LEASE_S
@@ -21,7 +22,6 @@ from petra.engine.logs import LogFiles
 from petra.engine.notifying import Notifying
 from petra.engine.retention import Retention
 from petra.engine.scope import Scope, family
-from petra.keychain import FileCredentials
 from petra.notify.channels import NOTIFY_FILE, read_notify
 from petra.objects import Objects, open_objects
 from petra.private import make_file, take
@@ -125,13 +125,18 @@ class Folder:
         retention, objects = None, open_objects(self.objects)
         if keep_s is not None:
             retention = Retention(store, keep_s, objects=objects, clock=clock)
-        credentials = FileCredentials(self.home / CREDENTIALS)
+        safe = self.safe(store, clock)
         return Engine(
             store, clock=clock, lease_s=lease_s, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
+            secrets=safe,
             scope=None if only is None or self.shared else Scope(await family(store, only)),
-            notifying=Notifying(notify, credentials, self.home),
+            notifying=Notifying(notify, safe, self.home),
         )  # fmt: skip
+
+    def safe(self, store: Store, clock: Clock) -> Safe:
+        """Return what has the stored credentials: a file of the folder, or the database that others share."""
+        return Safe.of_home(self.home / CREDENTIALS, store.accounts, clock, shared=self.shared)
 
     async def open_store(self) -> Store:
         """Open the store alone.

@@ -77,8 +77,7 @@ class Batches:
         if self._herald.listens(draft.entry.program) and draft.lines:
             draft.notifications = self._herald.told(draft)
         draft.change = change_of(draft, due)
-        draft.entry.grow(draft.lines)
-        self._cache.weigh(draft.entry)
+        self._cache.weigh(draft.entry, draft.lines)
         return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:

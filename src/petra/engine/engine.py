@@ -37,6 +37,7 @@ from petra.engine.custody import Custody
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving, SecretKeeper
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -97,6 +98,7 @@ class Engine:
         logs: LogFiles | None = None,
         objects: Objects | None = None,
         scope: Scope | None = None,
+        secrets: SecretKeeper | None = None,
         notifying: Notifying | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
@@ -104,7 +106,7 @@ class Engine:
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
-        a ``holder``, a name that no other one has, shares the store with others.
+        a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
         self._handed_back = handed_back
         self.scope = scope or Scope()
@@ -118,14 +120,14 @@ class Engine:
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
+            gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
-        self.feed = Feed()
+        self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
-        self.proofs = Proofs()
-        self.keychains = Keychains(self.clock)
+        self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
@@ -140,11 +142,9 @@ class Engine:
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals,
             to_be_sent=self.notifying.wake,
         )  # fmt: skip
-        self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
-            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock, herald=self.notifying.herald),
-            meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
+            batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock, herald=self.notifying.herald), meters=self.meters, porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
@@ -159,6 +159,7 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
+            giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 
@@ -232,6 +233,7 @@ class Engine:
         labels: dict[str, str] | None = None,
         gathered: Gathered | None = None,
         namespace: str = DEFAULT,
+        business_key: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -240,7 +242,7 @@ class Engine:
         """
         program = self.cache.compiled(playbook)
         start = c.Start(
-            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
+            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
             allow_unsound=allow_unsound, namespace=namespace,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip

@@ -65,8 +65,8 @@ class Carriers:
         except UnreadableError as error:
             return Try(str(error))
 
-    def _secret(self, name: str) -> str:
-        found = self._credentials.read(name)
+    async def _secret(self, name: str) -> str:
+        found = await self._credentials.fetch(name)
         if isinstance(found, dict):
             found = found.get("password") or found.get("secret") or found.get("token") or ""
         return str(found)
@@ -83,7 +83,8 @@ class Carriers:
             "webhook": cloud_event, "slack": slack, "teams": teams,
         }  # fmt: skip
         body = msgspec.json.encode(shape[channel.kind](message))
-        url = self._secret(channel.url_secret) if channel.url_secret else channel.url or ""
+        url = await self._secret(channel.url_secret) if channel.url_secret else channel.url or ""
+        headers = await self._headers(channel, message, body)
         tls, limits = ssl.create_default_context(), httpx2.Limits(max_connections=1)
         transport = (
             httpx2.AsyncHTTPTransport(verify=tls, trust_env=False, limits=limits)
@@ -93,9 +94,7 @@ class Carriers:
         try:
             async with (
                 httpx2.AsyncClient(transport=transport, timeout=channel.timeout_s) as client,
-                client.stream(
-                    "POST", url, content=body, headers=self._headers(channel, message, body)
-                ) as answer,
+                client.stream("POST", url, content=body, headers=headers) as answer,
             ):
                 return self._judged(answer.status_code, answer.headers.get("retry-after"))
         except ToolError as error:
@@ -103,14 +102,16 @@ class Carriers:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return Try(f"it cannot be reached: {type(error).__name__}", away=True)
 
-    def _headers(self, channel: ChannelSpec, message: Outgoing, body: bytes) -> dict[str, str]:
+    async def _headers(
+        self, channel: ChannelSpec, message: Outgoing, body: bytes
+    ) -> dict[str, str]:
         kind = "application/cloudevents+json" if channel.kind == "webhook" else "application/json"
         headers = {"Content-Type": kind, "User-Agent": "petra"}
         if channel.kind == "webhook":
             at = int(self._clock.now())
             headers |= {"webhook-id": message.id, "webhook-timestamp": str(at)}
             if channel.secret:
-                secret = self._secret(channel.secret)
+                secret = await self._secret(channel.secret)
                 headers["webhook-signature"] = signed(secret, message.id, at, body)
         return headers
 
@@ -147,7 +148,7 @@ class Carriers:
             address = host if channel.allow_private else await public_address(host, port)
         except ToolError as error:
             return _not_let(error)
-        password = self._secret(channel.password) if channel.password else ""
+        password = await self._secret(channel.password) if channel.password else ""
         made = mail(message, channel.sender or "", to)
         post = _Post(channel, host, port, address, password)
         try:
