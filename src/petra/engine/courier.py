@@ -103,7 +103,7 @@ class Courier:
     async def _take(self, letter: Letter) -> None:
         message = decode(letter.body)
         command = message.command
-        if isinstance(command, c.Start) and self._scope.holds(command.parent):
+        if isinstance(command, c.Start) and self._scope.holds(command.parent or command.tells):
             self._scope.add(letter.execution)
         if not self._scope.holds(letter.execution):
             self._open.discard(letter.id)

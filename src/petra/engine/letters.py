@@ -47,11 +47,12 @@ def letters_of(draft: Draft) -> tuple[Letter, ...]:
 def failed_start(
     request: Submission, reason: str, now: float, kind: str = "schema"
 ) -> Letter | None:
-    """Return what the parent of a child that cannot be started is told, if there is a parent."""
+    """Return what the parent of a child that cannot be started is told, or the schedule that wanted it."""
     command = request.make(now)
-    if not isinstance(command, c.Start) or not command.parent:
+    if not isinstance(command, c.Start) or not (command.parent or command.tells):
         return None
     error = Error(kind=kind, message=reason)
     ended = c.ChildEnded(now=0.0, child=request.execution, status="failed", error=error)
     name = f"{request.execution}/0/0"
-    return Letter(id=name, execution=command.parent, body=encode(Message(command=ended)), at=now)
+    told = command.parent or command.tells
+    return Letter(id=name, execution=told, body=encode(Message(command=ended)), at=now)

@@ -52,6 +52,7 @@ CODES = MappingProxyType(
         "P128": "A key that cannot be there",
         "P129": "A secret written as plain text",
         "P130": "A file that cannot be taken along",
+        "P131": "A time that is none",
         "P201": "A step that nothing reaches",
         "P202": "Guards that may all be false",
         "P203": "A task policy that lets errors pass",
