@@ -13,11 +13,12 @@ from petra.kernel import commands as c
 from petra.kernel import effects as f
 from petra.kernel import schedule_events as s
 from petra.kernel.events import AnyEvent
-from petra.kernel.replay import Ledger, Record, recorded
+from petra.kernel.explain import explain
 from petra.kernel.redecide import redecide
-from petra.kernel.schedules import RECORDS_MAX, coming
+from petra.kernel.replay import Ledger, Record, recorded
+from petra.kernel.schedules import RECORDS_MAX
 from petra.kernel.snapshot import restore, snapshot
-from petra.kernel.timetable import Keeps
+from petra.kernel.timetable import Keeps, coming
 from petra.playbook.documents import read_document
 from petra.playbook.keeper import keeper
 from petra.playbook.schedule import Schedule
@@ -26,6 +27,7 @@ from petra.wire import Error
 
 BEGIN = 1_793_000_000.0 - 1_793_000_000.0 % 86_400  # midnight, UTC
 HOUR = 3600.0
+PROGRAM = Program(keeper())
 HEAD = "apiVersion: petra/v1\nkind: Schedule\nmetadata: {name: nightly}\nplaybook: orders\n"
 
 
@@ -45,7 +47,7 @@ class Kept:
     events: list[tuple[float, AnyEvent]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.program = Program(keeper())
+        self.program = PROGRAM
         self.state = State(id=self.id)
         self.records: list[Record] = []
         self._ledger = Ledger(self.id)
@@ -185,6 +187,10 @@ def test_what_was_missed_within_the_window_is_made_up_for_and_the_rest_is_told()
     (passed,) = kept.of(s.SchedulePassed)
     assert (passed.why, passed.count) == ("missed", 3)
     assert kept.state.timetable.passed == {"missed": 3}  # type: ignore[union-attr]
+    said = explain(PROGRAM, kept.state)
+    assert (said.status, said.reason) == ("waiting", "timer")
+    assert "is due next at 2026-10-26T07:00:00+00:00" in said.sentence
+    assert "3 missed, while nobody was there for longer than catch_up_s" in said.sentence
 
 
 def test_without_a_window_nothing_is_made_up_for_and_what_is_on_time_starts() -> None:
@@ -301,7 +307,12 @@ def test_a_long_log_is_handed_on_to_another_execution_that_misses_nothing() -> N
 
 
 def _cases() -> Iterator[Kept]:
-    for more in ("", "overlap: queue\n", "overlap: cancel_running\n", "overlap: allow\njitter_s: 9\n"):
+    for more in (
+        "",
+        "overlap: queue\n",
+        "overlap: cancel_running\n",
+        "overlap: allow\njitter_s: 9\n",
+    ):
         kept = _hourly(more)
         kept.until(BEGIN + 2 * HOUR)
         kept.end(kept.started[0][0])
@@ -317,7 +328,9 @@ def _cases() -> Iterator[Kept]:
 
 def test_what_was_decided_is_decided_again_and_a_snapshot_holds_it() -> None:
     for kept in _cases():
-        found = redecide(kept.id, kept.records, lambda _: kept.program)
+        found = redecide(
+            kept.id, kept.records, dict.fromkeys([PROGRAM.digest], PROGRAM).__getitem__
+        )
         assert found.bad is None
         assert not found.unrecorded
         assert restore(snapshot(kept.state)) == kept.state

@@ -33,16 +33,22 @@ def test_a_schedule_is_read_with_its_defaults() -> None:
         ("at: [2026-12-24T18:00, '2026-12-25T18:00Z']\n", []),
         ("", ["P102"]),
         ("cron: 30 2 * * *\nevery_s: 60\n", ["P122"]),
-        ("cron: 30 2 * *\n", ["P131"]),
+        ("cron: 30 2 * *\n", ["P501"]),
         ("every_s: 0\n", ["P103"]),
-        ("at: tomorrow\n", ["P131"]),
-        ("cron: 30 2 * * *\ntimezone: Europe/Berlni\n", ["P131"]),
+        ("at: tomorrow\n", ["P501"]),
+        ("cron: 30 2 * * *\ntimezone: Europe/Berlni\n", ["P501"]),
         ("cron: 30 2 * * *\noverlap: skipp\n", ["P106"]),
         ("cron: 30 2 * * *\njitter: 5\n", ["P101"]),
     ],
 )
 def test_what_is_wrong_has_a_code(more: str, codes: list[str]) -> None:
     assert _codes(more) == codes
+
+
+def test_a_name_must_fit_into_an_address_and_a_path_is_ignored() -> None:
+    head = HEAD.replace("name: nightly", "name: a/b, path: c")
+    found = read_document(head + "cron: 30 2 * * *\n").problems
+    assert [one.code for one in found] == ["P502", "P208"]
 
 
 def test_a_wrong_line_is_told_at_its_place_with_the_next_move() -> None:

@@ -242,16 +242,6 @@ def _start(turn: Turn, command: c.Start) -> None:
         problem = schema_fault(canonical(spec.input_schema), workload)
         if problem is not None:
             raise RefusedError(f"the workload does not fit: {problem}")
-    timers = []
-    if spec.timeout_s is not None:
-        timers.append(
-            e.NewTimer(
-                id=derive("execution", turn.state.id),
-                due=turn.now + spec.timeout_s,
-                kind="execution",
-                group="execution",
-            )
-        )
     entry = e.Produced(id=derive("entry", turn.state.id), step=program.entry)
     turn.emit(
         e.ExecutionStarted(
@@ -264,7 +254,7 @@ def _start(turn: Turn, command: c.Start) -> None:
             inherits=command.inherits,
             allow_unsound=command.allow_unsound,
             depth=command.depth,
-            timers=timers,
+            timers=_limits(turn),
             actor=command.actor,
             by=command.by,
             company=command.company if program.calls_others else None,
@@ -276,6 +266,15 @@ def _start(turn: Turn, command: c.Start) -> None:
     if command.keeps is not None:
         schedules.keep(turn, command.keeps, command)
     turn.agenda.add(turn.state.ready[entry.id])
+
+
+def _limits(turn: Turn) -> list[e.NewTimer]:
+    """Return the timer of the whole execution, if it has one."""
+    limit, name = turn.program.spec.timeout_s, turn.state.id
+    if limit is None:
+        return []
+    due = turn.now + limit
+    return [e.NewTimer(id=derive("execution", name), due=due, kind="execution", group="execution")]
 
 
 def _workload(turn: Turn, command: c.Start) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from petra.kernel import commands as c
 from petra.kernel import events as e
 from petra.kernel import schedule_events as s
 from petra.kernel.human import ANY_ROLE, SYSTEM
+from petra.kernel.schedule_inputs import kept, steered
 from petra.kernel.state import Chunk, State, StepRun
-from petra.kernel.timetable import Keeps
 from petra.wire import Error, IterationReport, Report
 
 AHEAD_MAX = 200
@@ -45,7 +45,7 @@ def _of(state: State, now: float, event: e.AnyEvent, rest: Past) -> Iterator[c.A
             yield c.Start(
                 now=now, workload=event.workload, parent=event.parent, inherits=event.inherits, depth=event.depth,
                 allow_unsound=event.allow_unsound, actor=event.actor, by=event.by, company=event.company, labels=event.labels,
-                namespace=event.namespace, tells=event.tells, keeps=_kept(rest),
+                namespace=event.namespace, tells=event.tells, keeps=kept(rest),
             )  # fmt: skip
         case e.StepEnded():
             yield from _ended(state, now, event)
@@ -86,41 +86,12 @@ def _asked(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
         case e.ExecutionEnding():
             yield c.Cancel(now=now, reason=event.reason, actor=event.actor, by=event.by)
         case s.ScheduleEvent():
-            yield from _steered(now, event)
+            yield from steered(now, event)
         case e.ExecutionMigrated():
             yield c.Migrate(
                 now=now, digest=event.digest, renamed=event.renamed, reason=event.reason, actor=event.actor, by=event.by,
                 company=event.company,
             )  # fmt: skip
-        case _:
-            return
-
-
-def _kept(rest: Past) -> Keeps | None:
-    """Return the schedule that an execution began with."""
-    following = rest[1][1] if len(rest) > 1 else None
-    return following.keeps if isinstance(following, s.ScheduleSet) else None
-
-
-def _steered(now: float, event: e.AnyEvent) -> Iterator[c.AnyCommand]:
-    """Yield what somebody wanted of a schedule, or what it was told."""
-    match event:
-        case s.ScheduleSet():
-            yield c.Steer(now=now, act="set", keeps=event.keeps, actor=event.actor, by=event.by)
-        case s.SchedulePaused():
-            yield c.Steer(now=now, act="pause", reason=event.reason, actor=event.actor, by=event.by)
-        case s.ScheduleResumed():
-            yield c.Steer(now=now, act="resume", actor=event.actor, by=event.by)
-        case s.ScheduleFired(cause="run"):
-            yield c.Steer(now=now, act="run", child=event.child, actor=event.actor, by=event.by)
-        case s.ScheduleFilling():
-            yield c.Steer(
-                now=now, act="backfill", since=event.since, until=event.until, reason=event.reason,
-                actor=event.actor, by=event.by,
-            )  # fmt: skip
-        case s.ScheduleEnded():
-            error = Error(kind="unknown", message=event.message) if event.message else None
-            yield c.ChildEnded(now=now, child=event.child, status=event.status, error=error)
         case _:
             return
 

@@ -2,7 +2,7 @@
 
 Each has a page under docs/reference/errors with its cause and its fix. A code is never reused for
 another meaning. P0: the text; P1: the document; P2: mostly warnings; P3: the net;
-P4: what stands around the file.
+P4: what stands around the file; P5: schedules.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ CODES = MappingProxyType(
         "P128": "A key that cannot be there",
         "P129": "A secret written as plain text",
         "P130": "A file that cannot be taken along",
-        "P131": "A time that is none",
         "P201": "A step that nothing reaches",
         "P202": "Guards that may all be false",
         "P203": "A task policy that lets errors pass",
@@ -73,5 +72,7 @@ CODES = MappingProxyType(
         "P303": "A way that never ends",
         "P304": "A step that no run can reach",
         "P401": "A playbook that cannot be found",
+        "P501": "A time that is none",
+        "P502": "A name that no address can hold",
     }
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from petra.playbook.yaml12 import parse
 AnyDocument = Schedule
 
 KINDS: Mapping[str, type[AnyDocument]] = MappingProxyType({"Schedule": Schedule})
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _RHYTHMS = ("cron", "every_s", "at")
 
 
@@ -117,6 +119,7 @@ class _Keys:
 
 def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
     _one_rhythm(tree, problems)
+    _name(document, tree, problems)
     judged: list[tuple[str, Callable[[str], object], str]] = [
         ("timezone", zone_named, document.timezone),
         *(("at", _date, date) for date in document.rhythm.dates),
@@ -128,11 +131,22 @@ def _check(document: AnyDocument, tree: Map, problems: Problems) -> None:
             judge(text)
         except CalendarError as error:
             words, _, hint = str(error).partition("; ")
-            problems.error("P131", tree.value_at(key), words, hint)
+            problems.error("P501", tree.value_at(key), words, hint)
 
 
 def _date(text: str) -> float:
     return instant(text, "UTC")
+
+
+def _name(document: AnyDocument, tree: Map, problems: Problems) -> None:
+    """It is asked for by its name, in addresses too."""
+    metadata = tree["metadata"]
+    if not _NAME.fullmatch(document.name):
+        hint = "letters, digits and ._- , and the first is a letter or a digit"
+        problems.error("P502", metadata.value_at("name"), "the name cannot be in an address", hint)
+    if document.metadata.path is not None:
+        hint = "it is known by its name"
+        problems.warn("P208", metadata.key_at("path"), "'path' is ignored", hint)
 
 
 def _one_rhythm(tree: Map, problems: Problems) -> None:

@@ -59,8 +59,8 @@ class Schedule(Part, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What it is known by: its path, else its name."""
-        return self.metadata.path or self.metadata.name
+        """What it is known by."""
+        return self.metadata.name
 
     @property
     def rhythm(self) -> Rhythm:

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from petra.accounts.told import moment
+from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
@@ -37,6 +38,8 @@ class ExecutionItem(Shape, frozen=True):
     parent: str
     labels: dict[str, str]
     namespace: str
+    schedule: dict[str, str] | None
+    """The schedule that started it: `name`, and the `nominal` time."""
     version: int
     head: str
     """The hash of its last record."""
@@ -97,6 +100,7 @@ def row_data(row: ExecutionRow) -> dict[str, Any]:
         "id": row.id, "playbook": row.playbook, "digest": row.digest, "status": row.status, "reason": row.reason,
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
         "parent": row.parent, "labels": row.labels, "namespace": row.namespace,
+        "schedule": scheduled_by(row.labels),
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from litestar import Request, Router, get, post
 from litestar.params import FromPath
 from litestar.response import Stream
 
-from petra.desk import Apply, Ask, Begin, ForkRequest, Look, Move, Remove
+from petra.desk import Apply, Ask, Begin, ForkRequest, Look, Move, OnSchedules, Remove
 from petra.desk.carrying import carry_out
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest
@@ -61,6 +61,8 @@ async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> 
             here.must(May.START)
         case Apply():
             here.must(May.APPLY)
+        case OnSchedules():
+            pass  # the desk says who may do which of its acts
         case ForkRequest():
             return await desk.admitted(here, frozenset({May.START}), given.origin)
         case Ask():
