@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from petra.server.describe import without_a_server
 from petra.server.problems import CODES
 
@@ -21,6 +23,12 @@ server, and for people at `/api/docs`. How to get in is told in [Run a server](.
 - A parameter or a field that a call does not know is refused, with the name that was probably meant.
 - Errors are `application/problem+json`, with a `code` from the table at the end.
 """
+
+
+def api_description() -> str:
+    """Return the description of the API for programs: types for the web pages are made from it."""
+    raw = msgspec.json.encode(without_a_server(), order="sorted")
+    return msgspec.json.format(raw, indent=1).decode() + "\n"
 
 
 def api_page() -> str:

@@ -14,8 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
-from api_page import api_page
+from api_page import api_description, api_page
 from cli_page import cli_page
+from public_face import MODULES
+from python_pages import python_index, python_page
 from tool_pages import tool_index, tool_page
 
 from petra.engine.limits import LIMITS
@@ -406,7 +408,10 @@ PAGES: Sequence[tuple[str, Callable[[], str]]] = (
     ("docs/reference/limits.md", limits),
     ("docs/reference/api.md", api_page),
     ("docs/reference/access.md", access_page),
+    ("web/openapi.json", api_description),
     ("docs/reference/tools/README.md", tool_index),
+    ("docs/reference/python/README.md", python_index),
+    *((f"docs/reference/python/{module}.md", partial(python_page, module)) for module in MODULES),
     *((f"docs/reference/tools/{kind}.md", partial(tool_page, kind)) for kind in KINDS),
 )
 

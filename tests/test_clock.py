@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock, doze
+from petra.clock import SystemClock, doze
 
 
 def test_sleepers_wake_in_the_order_of_their_time() -> None:

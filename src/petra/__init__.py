@@ -4,6 +4,8 @@ import petra
 
 result = petra.run("orders.yaml", {"order": 7})
 print(result.status, result.output)
+
+What is public is what ``__all__`` of ``petra``, ``petra.net``, ``petra.testing``, ``petra.tools`` and ``petra.client`` lists.
 """
 
 from __future__ import annotations
@@ -11,15 +13,96 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from petra.lazy_names import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from petra.embedded import Home, Result
+    from petra.desk import Result
+    from petra.embedded import OpenHome
+    from petra.engine.cache import UnknownExecutionError
+    from petra.engine.life import StoppedError
+    from petra.engine.news import Appended, Ended, Gone, Head, Hint, Lagged, News, Printed, Reset
+    from petra.errors import (
+        ExpressionError,
+        NetError,
+        ObjectError,
+        PetraError,
+        PlaybookError,
+        UnreadableError,
+        UsageError,
+    )
+    from petra.kernel import Record
+    from petra.playbook import InvalidPlaybookError, Playbook, Problem
+    from petra.store import HeldError, StoreError, UnavailableError
+    from petra.wire import Attempt, Error
+    from petra.wire.frames import LogLine, Retrying
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "open", "run"]
+__all__ = [
+    "Appended",
+    "Attempt",
+    "Ended",
+    "Error",
+    "ExpressionError",
+    "Gone",
+    "Head",
+    "HeldError",
+    "Hint",
+    "InvalidPlaybookError",
+    "Lagged",
+    "LogLine",
+    "NetError",
+    "News",
+    "ObjectError",
+    "OpenHome",
+    "PetraError",
+    "Playbook",
+    "PlaybookError",
+    "Printed",
+    "Problem",
+    "Record",
+    "Reset",
+    "Result",
+    "Retrying",
+    "StoppedError",
+    "StoreError",
+    "UnavailableError",
+    "UnknownExecutionError",
+    "UnreadableError",
+    "UsageError",
+    "__version__",
+    "open",
+    "read",
+    "run",
+]
+
+_PLACES = {
+    "OpenHome": "petra.embedded",
+    "Result": "petra.desk",
+    "Record": "petra.kernel",
+    "UnknownExecutionError": "petra.engine.cache",
+    "StoppedError": "petra.engine.life",
+    **dict.fromkeys(("Attempt", "Error"), "petra.wire"),
+    **dict.fromkeys(("LogLine", "Retrying"), "petra.wire.frames"),
+    **dict.fromkeys(("InvalidPlaybookError", "Playbook", "Problem"), "petra.playbook"),
+    **dict.fromkeys(("HeldError", "StoreError", "UnavailableError"), "petra.store"),
+    **dict.fromkeys(
+        ("Appended", "Ended", "Gone", "Head", "Hint", "Lagged", "News", "Printed", "Reset"),
+        "petra.engine.news",
+    ),
+    **dict.fromkeys(
+        (
+            "ExpressionError", "NetError", "ObjectError", "PetraError", "PlaybookError", "UnreadableError", "UsageError",
+        ),
+        "petra.errors",
+    ),
+}  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy(__name__, _PLACES)
 
 
 def run(  # noqa: PLR0913 - each is a choice of its own
@@ -56,13 +139,28 @@ def open(  # noqa: A001 - petra.open, as in "open the folder"
     store: str | None = None,
     keep_s: float | None = None,
     library: Sequence[str | Path] = (),
-) -> AbstractAsyncContextManager[Home]:
+) -> AbstractAsyncContextManager[OpenHome]:
     """Open a folder of executions in an application: ``async with petra.open() as local: …``.
 
     ``store`` may be the address of a PostgreSQL database, which several programs may share. With ``keep_s``,
     executions that ended so many seconds ago are deleted. ``library`` are folders with playbooks that others call.
+
+    Raises:
+        HeldError: another process has the folder open.
+        UnavailableError: the database cannot be reached.
     """
     from petra.embedded import Home  # noqa: PLC0415 - importing petra costs nothing
 
     folders = [Path(folder) for folder in library]
     return Home.open(Path(home), store=store, keep_s=keep_s, library=folders)
+
+
+def read(file: str | Path) -> Playbook:
+    """Read a playbook and check it: what ``OpenHome``, ``petra.net`` and ``petra.testing`` take.
+
+    Raises:
+        InvalidPlaybookError: it has errors; ``problems`` has all of them.
+    """
+    from petra.embedded import read_file  # noqa: PLC0415 - importing petra costs nothing
+
+    return read_file(Path(file))

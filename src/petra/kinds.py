@@ -17,11 +17,17 @@ from petra.expr.scopes import Use
 
 # What a worker renders.
 Text = Annotated[str, Meta(extra={"use": Use.TASK})]
+"""Text that may be a template; the worker renders it."""
 Data = Annotated[Any, Meta(extra={"use": Use.TASK})]
+"""Any value, with templates anywhere in it."""
 Map = Annotated[dict[str, Any], Meta(extra={"use": Use.TASK})]
+"""A mapping, with templates in its values."""
 Texts = Annotated[list[str], Meta(extra={"use": Use.TASK})]
+"""A list of texts that may be templates."""
 Number = Annotated[int | float | str, Meta(extra={"use": Use.TASK})]
+"""A number, or a template that gives one."""
 Flag = Annotated[bool | str, Meta(extra={"use": Use.TASK})]
+"""True or false, or a template that gives one of them."""
 # What the server renders.
 ServerText = Annotated[str, Meta(extra={"use": Use.SERVER_TASK})]
 ServerTexts = Annotated[list[str] | str, Meta(extra={"use": Use.SERVER_TASK})]
@@ -30,6 +36,7 @@ ServerMap = Annotated[dict[str, Any] | str, Meta(extra={"use": Use.SERVER_TASK})
 ServerNumber = Annotated[int | float | str, Meta(extra={"use": Use.SERVER_TASK})]
 # What nobody renders.
 Constant = Annotated[str, Meta(extra={"use": Use.CONSTANT})]
+"""Text that nobody renders: code, names."""
 Constants = Annotated[dict[str, str], Meta(extra={"use": Use.CONSTANT})]
 Schema = Annotated[dict[str, Any], Meta(extra={"schema": True})]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support.clocks import FakeClock
 
 from petra.accounts import Audit
 from petra.accounts.audit import Note
-from petra.clock import FakeClock
 from petra.store.faults import Fault, faulty
 from petra.store.memory import MemoryStore
 from petra.store.memory_accounts import MemoryAccounts

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock
 
 from petra.accounts import Register
 from petra.accounts.attempts import PER_ACCOUNT, PER_ADDRESS, WINDOW_S, Attempts, TooManyError
 from petra.accounts.register import SESSION_S, TakenError, UnknownAccountError
 from petra.accounts.rows import read_grants
 from petra.accounts.secrets import is_token, new_token
-from petra.clock import FakeClock
 from petra.desk import ForbiddenError, Kind, May, Principal, owner
 from petra.desk.principal import Grant, granted
 from petra.errors import UsageError

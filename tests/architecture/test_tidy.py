@@ -28,7 +28,6 @@ LARGE_FILES = {
     "src/petra/expr/parse.py": "one grammar, read top to bottom",
     "src/petra/expr/template.py": "all that is done with a template",
     "src/petra/expr/text_filters.py": "a table of small filters",
-    "src/petra/engine/dispatch.py": "offers, leases and workers, which are one table",
     "src/petra/engine/engine.py": "where everything meets: callers, workers, time, shards",
     "src/petra/engine/courier.py": "letters taken and letters sent, which share what is open",
     "src/petra/expr/operators.py": "a table of operators, each with its limits",

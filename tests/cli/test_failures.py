@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from cli.processes import data, line_with, petra, started
+from support.clocks import FakeClock
 
 import petra as package
 from petra.cli.board import retry_of
-from petra.clock import FakeClock
 from petra.engine.limits import RETRIES_KEPT_MAX
 from petra.engine.retries import Retries
 from petra.wire import Attempt, Error

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from engine_support import chain, until
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, settle
 from petra.engine import Engine
 from petra.engine.life import Phase
 from petra.engine.workers import AWAY
@@ -64,9 +64,9 @@ def test_it_keeps_the_lease_that_it_names() -> None:
         await engine.connections.receive(first, hello("s"))
         await first.some()
         engine.connections.away(first)
-        assert engine.dispatcher.holders("e", first.given[0].run) == ["w"]
+        assert engine.custody.holders("e", first.given[0].run) == ["w"]
         await engine.connections.receive(second, hello("s", [first.given[0].lease], credit=0))
-        assert engine.dispatcher.executions_at(second) == {"e"}
+        assert engine.custody.executions_at(second) == {"e"}
         assert second.cancelled == []
 
     assert "run.redelivered" not in played(scenario)
@@ -84,7 +84,7 @@ def test_what_it_does_not_name_never_reached_it_and_is_handed_out_again(noticed:
         await engine.connections.receive(second, hello("s"))
         await second.some()
         assert second.given[0].delivery == 2
-        assert [one.name for one in engine.dispatcher.seen()] == ["w"]
+        assert [one.name for one in engine.roster.seen()] == ["w"]
 
     assert "run.redelivered" in played(scenario)
 
@@ -110,7 +110,7 @@ def test_another_worker_takes_nothing_from_one_that_is_away() -> None:
         await first.some()
         engine.connections.away(first)
         await engine.connections.receive(second, hello("other"))
-        assert engine.dispatcher.holders("e", first.given[0].run) == ["w"]
+        assert engine.custody.holders("e", first.given[0].run) == ["w"]
         assert second.given == []
 
     assert "run.redelivered" not in played(scenario)
@@ -179,7 +179,7 @@ def test_a_worker_that_does_not_come_back_loses_its_run_when_its_lease_has_run_o
             await engine.connections.receive(second, hello("other"))
             await clock.advance(29)
             assert second.given == []
-            assert engine.dispatcher.holders("e", first.given[0].run) == [AWAY]
+            assert engine.custody.holders("e", first.given[0].run) == [AWAY]
             await clock.advance(2)
             assert [one.delivery for one in second.given] == [2]
 

@@ -11,9 +11,10 @@ import pytest
 from engine_support import Ear, chain, local, opened, playbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.clocks import FakeClock, settle
 from thoroughness import few
 
-from petra.clock import FakeClock, SystemClock, settle
+from petra.clock import SystemClock
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.codec import to_row
 from petra.engine.feed import Feed
@@ -366,7 +367,7 @@ def test_workers_that_come_and_go_are_told_of() -> None:
             noted = Ear(lambda _: None, noted=lambda one: heard.append((one.about, one.text)))
             petra.engine.feed.attach(Topic.WORKERS, noted)
             await petra.run(chain(1), execution="e1")
-            (link,) = petra.engine.dispatcher._workers
+            (link,) = petra.engine.roster.workers
             petra.engine.connections.lost(link)
         assert heard == [("come", "w"), ("gone", "w")]
 

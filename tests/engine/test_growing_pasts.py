@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from engine_support import local, opened, playbook
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.desk import ForkRequest, Move
 from petra.embedded import Home
 from petra.engine.retention import Retention

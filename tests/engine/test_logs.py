@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from engine_support import playbook
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock
 from petra.embedded import LOGS, Home
 from petra.engine.logs import LogFiles, RunLogs, file_of
 from petra.engine.news import Printed

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from engine_support import local, until
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.desk import ForkRequest
 from petra.desk.resting import OVER
 from petra.embedded import Home
@@ -83,7 +84,7 @@ def engine(use: Callable[[Home], Awaitable[None]]) -> None:
         async with local(MemoryStore(clock=SystemClock().now)) as petra:
 
             async def there() -> bool:
-                return petra.engine.dispatcher.is_served("default")
+                return petra.engine.roster.is_served("default")
 
             await until(there)
             await asyncio.wait_for(use(petra), 300)
@@ -194,7 +195,7 @@ def test_without_a_worker_the_execution_begins_and_waits_for_one() -> None:
     async def using() -> None:
         async with Engine(MemoryStore(clock=SystemClock().now)) as made:
             assert not (await made.start(LATER, execution="x")).refused
-            found = explained(made.dispatcher, await made.view("x"))
+            found = explained(made.custody, await made.view("x"))
             assert "no worker of pool 'default' is connected" in found.sentence
 
     asyncio.run(using())

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from engine_support import chain, local, playbook, until
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, SystemClock, settle
+from petra.clock import SystemClock
 from petra.engine import Engine
 from petra.engine.inbox import Inbox
 from petra.engine.limits import AGAIN_S, DUE_MAX, ENTRY_BYTES, RECOVER_MAX

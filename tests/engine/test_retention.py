@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from engine_support import chain, local, playbook
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.engine import Engine
 from petra.engine.limits import EXPIRE_EVERY_S
 from petra.engine.references import objects_of

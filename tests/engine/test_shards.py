@@ -9,8 +9,9 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 from engine_support import chain, local, playbook, until
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.codec import from_row

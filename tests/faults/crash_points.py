@@ -32,6 +32,8 @@ _DECIDER = "petra.engine.decider:Decider"
 _COMMITTER = "petra.engine.committer:Committer"
 _RELEASER = "petra.engine.release:Releaser"
 _DISPATCHER = "petra.engine.dispatch:Dispatcher"
+_CUSTODY = "petra.engine.custody:Custody"
+_REPORTS = "petra.engine.reports:ReportIntake"
 _SQLITE = "petra.store.sqlite_write:BatchWriter"
 _POSTGRES = "petra.store.postgres_write:BatchWriter"
 
@@ -44,9 +46,9 @@ POINTS: tuple[CrashPoint, ...] = (
     CrashPoint("after release, before anything is handed out", "after", f"{_RELEASER}.release"),
     CrashPoint("after a lease is granted, before it is sent", "after", f"{_DISPATCHER}._leased"),
     CrashPoint("after assignments are sent", "after", f"{_DISPATCHER}._fill"),
-    CrashPoint("after a run is stopped", "after", f"{_DISPATCHER}.stop"),
-    CrashPoint("when a report arrives", "before", f"{_DISPATCHER}.report"),
-    CrashPoint("after a report is taken, before it is decided", "after", f"{_DISPATCHER}.report"),
+    CrashPoint("after a run is stopped", "after", f"{_CUSTODY}.stop"),
+    CrashPoint("when a report arrives", "before", f"{_REPORTS}.take"),
+    CrashPoint("after a report is taken, before it is decided", "after", f"{_REPORTS}.take"),
     CrashPoint("in the middle of deciding", "after", f"{_DECIDER}._decide"),
     CrashPoint("when a timer is due", "before", f"{_DECIDER}.through"),
     CrashPoint("after a timer has fired", "after", f"{_DECIDER}.through"),

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from engine_support import chain, playbook
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, SystemClock, settle
+from petra.clock import SystemClock
 from petra.engine import Engine
 from petra.engine.codec import from_row
 from petra.kernel import Record, verify

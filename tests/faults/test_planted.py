@@ -18,14 +18,15 @@ from ordeal import Ordeal
 from ordeal.invariants import judge
 from ordeal.plan import Plan
 
-from petra.engine import admit, batches, changes, decider
+from petra.engine import admit, batches, changes, decider, late_assignments
 from petra.engine.committer import Committer
+from petra.engine.custody import Custody
 from petra.engine.cutting import Cutter
 from petra.engine.decider import Decider
-from petra.engine.dispatch import Dispatcher
 from petra.engine.engine import Engine
 from petra.engine.offers import Offers
 from petra.engine.recovery import Recovery
+from petra.engine.reports import ReportIntake
 from petra.engine.shelf import Porter
 from petra.kernel.objects import Objects
 from petra.store import memory
@@ -60,13 +61,13 @@ def _told_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_report_is_acknowledged_when_it_arrives(patch: pytest.MonkeyPatch) -> None:
-    true = Dispatcher.report
+    true = ReportIntake.take
 
-    def report(self: Any, link: Any, given: frames.RunReport) -> None:
+    def take(self: Any, link: Any, given: frames.RunReport) -> None:
         link.send(frames.Ack(parts=[(given.lease, given.part)]))
         true(self, link, given)
 
-    patch.setattr(Dispatcher, "report", report)
+    patch.setattr(ReportIntake, "take", take)
 
 
 def _a_store_that_refused_counts_as_one_that_stored(patch: pytest.MonkeyPatch) -> None:
@@ -132,7 +133,7 @@ def _a_run_that_ended_stays_out(patch: pytest.MonkeyPatch) -> None:
 def _assignments_are_made_from_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
     true = Offers.add
     patch.setattr(Offers, "add", lambda self, row, *_: true(self, row))
-    _rewrite(patch, Dispatcher, "_made", "if entry.busy:", "if False:")
+    _rewrite(patch, late_assignments, "make", "if entry.busy:", "if False:")
 
 
 def _children_are_never_told(patch: pytest.MonkeyPatch) -> None:
@@ -164,7 +165,7 @@ def _the_heart_does_not_beat(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_close_forgets_what_workers_have(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Dispatcher, "held", lambda _: [])
+    patch.setattr(Custody, "held", lambda _: [])
 
 
 def _a_close_forgets_what_has_arrived(patch: pytest.MonkeyPatch) -> None:
@@ -192,7 +193,7 @@ def _half_a_frame_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_silent_worker_keeps_its_leases(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Dispatcher, "sweep", lambda _: None)
+    patch.setattr(Custody, "sweep", lambda _: None)
 
 
 def _texts_are_normalised(patch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ class Scene:
 
     async def explained(self, execution: str = HOSTILE) -> str:
         """Return what ``explain`` says of an execution, in one text."""
-        found = explained(self.engine.dispatcher, await self.engine.view(execution))
+        found = explained(self.engine.custody, await self.engine.view(execution))
         return "\n".join([found.sentence, *(one.sentence for one in found.waiting)])
 
     async def is_explained(self) -> None:

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import pytest
 from engine_support import Ear, chain, local, opened, playbook, until
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, SystemClock, settle
+from petra.clock import SystemClock
 from petra.embedded import Home
 from petra.engine import Engine
 from petra.engine.life import StoppedError

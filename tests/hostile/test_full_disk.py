@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from engine_support import local, playbook
+from support.clocks import FakeClock
 
 from petra import private
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.embedded import CLOSED, LOGS, Home
 from petra.engine import logs
 from petra.engine.logs import LogFiles, RunLogs, file_of

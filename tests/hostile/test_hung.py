@@ -14,8 +14,8 @@ import pytest
 from engine_support import until
 from hostile.harness import PATIENCE_S, Scene, code, play
 from hostile.test_workers import GIL, begun_in, is_alive, told
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, settle
 from petra.embedded import judging
 from petra.embedded import keeper as kept
 from petra.embedded.hands import Hand
@@ -289,7 +289,7 @@ def test_only_a_worker_that_hangs_while_others_wait_is_killed(
             hand = Hand(child, 0.0)
             hand.greeted = True
             waiting = {str(one) for one in range(executions)}
-            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
+            monkeypatch.setattr(engine.custody, "executions_at", lambda _: waiting)
             when = 0.0
 
             def seen(_: int) -> Pulse:
@@ -344,7 +344,7 @@ def test_only_a_worker_whose_loop_is_blocked_while_others_wait_is_killed(
             child: Any = Silent()
             hand = Hand(child, 0.0)
             waiting = {str(one) for one in range(executions)}
-            monkeypatch.setattr(engine.dispatcher, "executions_at", lambda _: waiting)
+            monkeypatch.setattr(engine.custody, "executions_at", lambda _: waiting)
             began = clock.monotonic()
 
             def seen(_: int) -> Pulse:

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 from engine_support import chain, local, playbook
 from hostile.harness import Scene, play
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock, SystemClock
+from petra.clock import SystemClock
 from petra.desk import Result
 from petra.embedded import Home
 from petra.engine import Answered, Engine

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock, settle
 
-from petra.clock import FakeClock, settle
 from petra.embedded.hands import end
 from petra.embedded.keeper import Keeper
 from petra.engine import Engine

@@ -29,11 +29,11 @@ def test_offers_beyond_the_limit_are_rows_and_all_are_handed_out_once(
     async def begin(scene: Scene) -> None:
         for number in range(RUNS):
             await scene.start(book, f"e{number}")
-        assert scene.engine.dispatcher.offers.waits("etl") == MOST
+        assert scene.engine.offers.waits("etl") == MOST
         await scene.bystander()
 
     async def work(scene: Scene) -> None:
-        assert scene.engine.dispatcher.offers.waits("etl") <= MOST
+        assert scene.engine.offers.waits("etl") <= MOST
         done: list[str] = []
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
@@ -73,7 +73,7 @@ def test_what_was_up_when_its_shard_left_is_not_handed_out_when_the_shard_is_bac
 
     async def case(scene: Scene) -> None:
         await scene.start(book, "old")
-        scene.engine.dispatcher.offers.forget({shard_of("old")})
+        scene.engine.offers.forget({shard_of("old")})
         async with fake(scene) as one:
             await one.hello(pool="etl", credit=8)
             await scene.start(book, "new")

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from support.clocks import FakeClock
 from support.web_stub import Answer, Request, serving
 
-from petra.clock import FakeClock
 from petra.errors import ExpressionError
 from petra.expr import Profile, compile_template
 from petra.keychain import FileCredentials, Keychain, KeychainError

@@ -134,9 +134,7 @@ class Host:
             process.kill()
             return
         seat.engine = engine
-        self._plan.counts["runs taken over"] += sum(
-            one.adopted for one in engine.dispatcher._leases
-        )
+        self._plan.counts["runs taken over"] += sum(one.adopted for one in engine.custody.leases)
         self._up.set()
         engine.feed.attach(Topic.WORKERS, Ear(ended=lambda: self._stopped(process, engine)))
 

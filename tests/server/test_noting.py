@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from support.clocks import FakeClock
+
 from petra.accounts import Audit
-from petra.clock import FakeClock
 from petra.desk import owner
 from petra.server.noting import MINUTE_S, STRANGERS, Noting
 from petra.store.memory_accounts import MemoryAccounts

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support.clocks import settle
 
-from petra.clock import settle
 from petra.store import Batch, UnavailableError, sqlite
 from petra.store import sqlite_write as writing
 from petra.store.sqlite import SqliteStore

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
+from support.clocks import FakeClock, settle
 
-from petra.clock import Clock, FakeClock, settle
+from petra.clock import Clock
 from petra.keychain import Keychain
 from petra.kinds import KINDS, Fields, Http
 from petra.playbook import Playbook, read, to_yaml

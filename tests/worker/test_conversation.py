@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.clocks import FakeClock, settle
 from worker.desk import Desk, ProbeTools, digest_of, ok, playbook, scenario
 
-from petra.clock import FakeClock, settle
 from petra.keychain import Keychain
 from petra.kinds import Http
 from petra.playbook import to_yaml

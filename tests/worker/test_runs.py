@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock
 from worker.desk import Desk, ProbeTools, ok, playbook, scenario
 
-from petra.clock import FakeClock
 from petra.kinds import Http
 from petra.tools.base import ToolContext, ToolError
 from petra.wire import Error, Outcome, Write

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from support.clocks import FakeClock
 from worker.desk import Desk, ProbeTools, digest_of, ok, playbook, scenario, with_worker
 
-from petra.clock import FakeClock
 from petra.keychain import Keychain, KeychainError
 from petra.kinds import Http
 from petra.objects import LocalObjects

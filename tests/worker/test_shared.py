@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.clocks import FakeClock
 from worker.desk import Desk, ProbeTools, ok, playbook, scenario
 
-from petra.clock import FakeClock
 from petra.kinds import Http
 from petra.tools.base import ToolContext
 from petra.wire import Outcome

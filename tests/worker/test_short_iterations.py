@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock, settle
 from worker.desk import Desk, playbook, scenario
 
-from petra.clock import FakeClock, settle
 from petra.tools.python import PythonTool
 from petra.tools.registry import Registry
 from petra.wire import Iteration, Report

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock, settle
 from worker.desk import Desk, ProbeTools, ok, playbook, scenario
 
-from petra.clock import FakeClock, settle
 from petra.errors import ObjectError
 from petra.kinds import Http
 from petra.objects import LocalObjects, Reference, is_reference

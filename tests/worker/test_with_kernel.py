@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.clocks import FakeClock
 from worker.desk import Desk, ProbeTools, ok, playbook, scenario
 
-from petra.clock import FakeClock
 from petra.kernel import Program, State, assignment, decide
 from petra.kernel import commands as c
 from petra.kernel import effects as e

@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
-from petra import __version__
+from petra import __version__, event_loop
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
+from petra.embedded.folder import Folder
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
@@ -110,7 +111,7 @@ def serve(wanted: Serving) -> None:
     """
     home = wanted.home
     try:
-        asyncio.run(_serve(wanted))
+        event_loop.run(_serve(wanted))
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
@@ -138,6 +139,7 @@ async def _serve(wanted: Serving) -> None:
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
+        service.safe = Folder(home).safe(local.engine.store, local.clock)
         certificate, key = wanted.tls
         reach = Reach(
             host=wanted.host, port=wanted.port, certificate=certificate, key=key,

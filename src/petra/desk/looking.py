@@ -12,10 +12,8 @@ from petra.engine.plight import explained, troubles
 
 async def looked(engine: Engine, execution: str) -> dict[str, Any]:
     """Return what is wrong with workers, and the explanation of an execution, if one is named."""
-    found: dict[str, Any] = {"troubles": troubles(engine.dispatcher)}
+    found: dict[str, Any] = {"troubles": troubles(engine.custody)}
     if execution:
         entry = await engine.view(execution)
-        found["explanation"] = msgspec.to_builtins(
-            explained(engine.dispatcher, entry, engine.retries)
-        )
+        found["explanation"] = msgspec.to_builtins(explained(engine.custody, entry, engine.retries))
     return found

@@ -24,6 +24,7 @@ from petra.embedded.folder import (
     home_objects,
 )
 from petra.embedded.home import Home, run_file
+from petra.embedded.open_home import OpenHome
 from petra.embedded.reading import read_around, read_file
 from petra.store.address import BUCKET, DATABASE, STORE
 
@@ -38,6 +39,7 @@ __all__ = [
     "STORE",
     "Folder",
     "Home",
+    "OpenHome",
     "Result",
     "home_objects",
     "meant_item",

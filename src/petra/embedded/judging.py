@@ -20,7 +20,7 @@ SEVERAL: Final = 2
 
 def others_wait(engine: Engine, hand: Hand) -> bool:
     """Tell whether a worker holds up more than the one execution that may be to blame."""
-    return len(engine.dispatcher.executions_at(hand.child.transport)) >= SEVERAL
+    return len(engine.custody.executions_at(hand.child.transport)) >= SEVERAL
 
 
 def kill_if_hung(hand: Hand, silent_s: float) -> None:

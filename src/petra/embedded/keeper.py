@@ -27,7 +27,7 @@ from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
 from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
-from petra.engine.workers import ALONE
+from petra.engine.workers import ALONE, Queue
 from petra.wire import frames as f
 from petra.worker.child import LOAD_S, Child, NotStartedError
 
@@ -64,7 +64,7 @@ class Keeper:
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
         self._hands: dict[Hand, Task[None]] = {}
-        self._unserved: dict[str, float] = {}
+        self._unserved: dict[Queue, float] = {}
 
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
@@ -121,7 +121,7 @@ class Keeper:
     async def _serve(self, hand: Hand) -> None:
         """Carry what a worker says to the engine, until it is gone with everything it had started."""
         link = hand.child.transport
-        self._engine.dispatcher.keep(link, lambda: hand.kill("it let a lease run out"))
+        self._engine.roster.keep(link, lambda: hand.kill("it let a lease run out"))
         closing = True
         try:
             why = await self._engine.connections.converse(link, partial(self._heard, hand))
@@ -148,7 +148,7 @@ class Keeper:
             )
 
     def _tell(self, trouble: str) -> None:
-        self.trouble = self._engine.dispatcher.troubles[POOL] = trouble
+        self.trouble = self._engine.roster.troubles[POOL] = trouble
         _log.warning("%s", trouble)
         self._engine.feed.tell(Topic.WORKERS, Notice(about="trouble", text=trouble))
 
@@ -169,13 +169,13 @@ class Keeper:
 
     def _look_at_pools(self, now: float) -> None:
         """Say once that runs wait for a worker of a pool that has none."""
-        unserved = self._engine.dispatcher.unserved()
-        self._unserved = {pool: self._unserved.get(pool, now) for pool in unserved}
-        for pool, since in self._unserved.items():
+        unserved = self._engine.custody.unserved()
+        self._unserved = {queue: self._unserved.get(queue, now) for queue in unserved}
+        for queue, since in self._unserved.items():
             if now - since > NOTICE_S:
-                self._unserved[pool] = math.inf
-                if pool.removesuffix(ALONE) != POOL:
-                    self._tell(missing(self._engine.dispatcher, pool))
+                self._unserved[queue] = math.inf
+                if queue.pool.removesuffix(ALONE) != POOL:
+                    self._tell(missing(self._engine.custody, queue))
 
     def _look_at(self, hand: Hand, now: float) -> None:
         silent_s = now - hand.heard
@@ -184,7 +184,7 @@ class Keeper:
         if not hand.greeted:
             if silent_s > LOAD_S:
                 hand.kill(f"it did not say hello within {LOAD_S:g} s")
-        elif silent_s > self._engine.dispatcher.lease_s:
+        elif silent_s > self._engine.custody.lease_s:
             hand.kill(f"nothing was heard of it for {silent_s:.0f} s")
         elif silent_s > HUNG_S:
             if not hand.cell:
@@ -196,14 +196,14 @@ class Keeper:
         else:
             hand.faint = None
             if self.trouble and hand.child is self.worker and now - hand.began > LASTING_S:
-                self.trouble = self._engine.dispatcher.troubles[POOL] = ""
+                self.trouble = self._engine.roster.troubles[POOL] = ""
 
     def _look_at_loop(self, hand: Hand, stalled_s: float) -> None:
         """See to a worker that beats, and whose loop may not move: what has ended there is not reported either."""
         if hand.cell or not stalled(hand, stalled_s, self._clock.monotonic()):
             return
         self._replace(hand, f"its loop has not moved for {stalled_s:.1f} s")
-        self._engine.dispatcher.drain(hand.child.transport)
+        self._engine.roster.drain(hand.child.transport)
         if others_wait(self._engine, hand):
             kill_if_blocked(hand, stalled_s, self._clock.monotonic())
 
@@ -211,14 +211,14 @@ class Keeper:
 
     async def _furnish(self, start: Start) -> None:
         """Give each run that was lost with its worker a worker of its own, a few at a time."""
-        dispatcher = self._engine.dispatcher
-        dispatcher.offers.alone.add(POOL)
+        engine = self._engine
+        engine.offers.alone.add(POOL)
         failures, soon = 0, False
         while True:
             await self._clock.sleep(0.0 if soon else LOOK_S)
             now, soon = self._clock.monotonic(), False
             cells = [hand for hand in self._hands if hand.cell and not hand.leaves]
-            needed = dispatcher.offers.waits(POOL + ALONE) + dispatcher.at_work(POOL + ALONE)
+            needed = engine.offers.waits(POOL + ALONE) + engine.roster.at_work(POOL + ALONE)
             self._give_up(cells, needed, now)
             if len(cells) >= min(needed, CELLS_MAX):
                 continue
@@ -240,7 +240,7 @@ class Keeper:
         for cell in cells[needed:]:
             if now - cell.used > CELL_S:
                 cell.leave("nobody needs it")
-                self._engine.dispatcher.drain(cell.child.transport)
+                self._engine.roster.drain(cell.child.transport)
                 cell.child.transport.send(f.Drain())
 
     def _hire(self, hand: Hand) -> None:

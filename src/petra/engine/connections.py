@@ -11,16 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from petra.engine.custody import Custody
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life
 from petra.engine.logs import RunLogs
 from petra.engine.manners import BreachError, check
 from petra.engine.news import Notice, Topic
+from petra.engine.reports import ReportIntake
 from petra.engine.retries import Retries
-from petra.engine.workers import HeardLink, Link
+from petra.engine.workers import ANYTHING, Bounds, HeardLink, Link
 from petra.wire import frames
 from petra.wire.connection import LostError, NonsenseError
 
@@ -31,36 +34,39 @@ class WorkerConnections:
 
     life: Life
     inbox: Inbox
+    custody: Custody
+    reports: ReportIntake
     dispatcher: Dispatcher
     keychains: Keychains
     feed: Feed
     logs: RunLogs
     retries: Retries
+    giving: Giving
 
     async def converse(
         self,
         link: HeardLink,
         heard: Callable[[frames.AnyFrame], None] | None = None,
-        pool: str | None = None,
+        bounds: Bounds = ANYTHING,
     ) -> str:
         """Take what a worker says until its connection is gone; return how it broke the protocol, if it did.
 
-        ``heard`` is told of each frame first; ``pool`` is the one that the worker may serve, if not any.
+        ``heard`` is told of each frame first; ``bounds`` are what the worker may do.
         """
         try:
             while True:
                 for frame in await link.receive():
                     if heard is not None:
                         heard(frame)
-                    if pool is not None:
-                        _must_serve(pool, frame)
-                    await self.receive(link, frame)
+                    if bounds.pool is not None:
+                        _must_serve(bounds.pool, frame)
+                    await self.receive(link, frame, bounds)
         except (NonsenseError, BreachError) as error:
             return str(error)
         except LostError:
             return ""
 
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
+    async def receive(self, link: Link, given: frames.AnyFrame, bounds: Bounds = ANYTHING) -> None:
         """Take a frame of a worker.
 
         Raises:
@@ -68,44 +74,46 @@ class WorkerConnections:
         """
         if not self.life.goes_on():
             return
-        dispatcher = self.dispatcher
-        frame = check(given, greeted=dispatcher.greeted(link))
-        dispatcher.heard(link)
+        roster, dispatcher = self.custody.roster, self.dispatcher
+        frame = check(given, greeted=roster.greeted(link))
+        roster.heard(link)
         match frame:
             case frames.Reports():  # what is said most comes first
                 await self.inbox.room()
                 if self.life.goes_on():
                     for report in frame.reports:
-                        dispatcher.report(link, report)
+                        self.reports.take(link, report)
             case frames.Credit():
-                dispatcher.credit(link, frame.slots)
+                roster.credit(link, frame.slots)
                 await dispatcher.pump()
             case frames.Heartbeat():
-                dispatcher.heartbeat(link, frame.leases)
+                self.custody.heartbeat(link, frame.leases)
                 await dispatcher.pump()
             case frames.Hello() | frames.Want() | frames.Drain() | frames.Bye():
-                await self._staff(link, frame)
+                await self._staff(link, frame, bounds)
                 await dispatcher.pump()
+            case frames.Reveal():
+                link.send(await self.giving.answer(link, frame))
             case frames.Log() | frames.Retrying() | frames.Checked():
                 self._told(link, frame)
             case _:
                 assert_never(frame)
 
     async def _staff(
-        self, link: Link, frame: frames.Hello | frames.Want | frames.Drain | frames.Bye
-    ) -> None:
+        self, link: Link, frame: frames.Hello | frames.Want | frames.Drain | frames.Bye, bounds: Bounds
+    ) -> None:  # fmt: skip
         """Take what changes who is there, and what they have."""
         match frame:
             case frames.Hello():
-                self.keychains.came(link, frame.pool)
-                self.dispatcher.hello(link, frame)
+                self.keychains.came(link, frame.pool, bounds)
+                self.custody.hello(link, frame, bounds)
                 await self.dispatcher.know_again(link)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():
                 await self.dispatcher.forgot(link, frame.digests, frame.shared)
             case frames.Drain():
                 self.keychains.gone(link)
-                self.dispatcher.drain(link)
+                self.custody.roster.drain(link)
             case frames.Bye():
                 self._gone(link, in_order=True)
             case _:
@@ -117,7 +125,7 @@ class WorkerConnections:
             case frames.Log():
                 self._log(link, frame)
             case frames.Retrying():
-                if self.dispatcher.serves(link, frame.execution):
+                if self.custody.roster.serves(link, frame.execution):
                     self.retries.take(frame)
                     self.feed.hint(frame)
             case frames.Checked():
@@ -127,7 +135,7 @@ class WorkerConnections:
 
     def _log(self, link: Link, frame: frames.Log) -> None:
         """Take lines of executions that a worker has runs of, or had; others are none of its business."""
-        serves = self.dispatcher.serves
+        serves = self.custody.roster.serves
         own = frames.Log(
             lines=[line for line in frame.lines if serves(link, line.execution)],
             dropped={key: count for key, count in frame.dropped.items() if serves(link, key)},
@@ -150,7 +158,7 @@ class WorkerConnections:
         """A connection broke; its worker may come back with another one, and keeps what it has until its leases run out."""
         if self.life.goes_on():
             self._left(link)
-            self.dispatcher.away(link)
+            self.custody.away(link)
 
     def lost(self, link: Link) -> None:
         """A connection broke for good."""
@@ -159,11 +167,11 @@ class WorkerConnections:
 
     def _gone(self, link: Link, *, in_order: bool = False) -> None:
         self._left(link)
-        self.dispatcher.gone(link, in_order=in_order)
+        self.custody.gone(link, in_order=in_order)
 
     def _left(self, link: Link) -> None:
         self.keychains.gone(link)
-        if name := self.dispatcher.name_of(link):
+        if name := self.custody.roster.name_of(link):
             self.feed.tell(Topic.WORKERS, Notice(about="gone", text=name))
 
 

@@ -33,9 +33,11 @@ from petra.engine.committer import Committer
 from petra.engine.conditions import Conditions
 from petra.engine.connections import WorkerConnections
 from petra.engine.courier import Courier
+from petra.engine.custody import Custody
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving, SecretKeeper
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -44,13 +46,16 @@ from petra.engine.limits import CLOSE_S, LEASE_S, SHARD_LEASE_S, SWEEP_S
 from petra.engine.logs import LogFiles, RunLogs
 from petra.engine.lookout import Lookout
 from petra.engine.meters import Meters
+from petra.engine.offers import Offers
 from petra.engine.proofs import Proofs
 from petra.engine.recovery import Recovery
 from petra.engine.refusals import Refusals
 from petra.engine.release import Releaser
 from petra.engine.removal import remove
+from petra.engine.reports import ReportIntake
 from petra.engine.retention import Retention
 from petra.engine.retries import Retries
+from petra.engine.roster import Roster
 from petra.engine.scope import Scope
 from petra.engine.shards import MOVED, Shards
 from petra.engine.shelf import Porter
@@ -95,13 +100,14 @@ class Engine:
         logs: LogFiles | None = None,
         objects: Objects | None = None,
         scope: Scope | None = None,
+        secrets: SecretKeeper | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
-        a ``holder``, a name that no other one has, shares the store with others.
+        a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
         self._handed_back = handed_back
         self.scope = scope or Scope()
@@ -110,53 +116,52 @@ class Engine:
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
-        self._inbox = Inbox()
-        self._awaited = AwaitedAnswers()
+        self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.dispatcher = Dispatcher(
-            store=store, cache=self.cache, clock=self.clock, inbox=self._inbox, shards=self.shards, backlog=backlog,
-            life=self.life, lease_s=lease_s,
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        reports = ReportIntake(self.custody, self._inbox)
+        self._dispatcher = Dispatcher(
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
+            gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
-        self.feed = Feed()
+        self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs = Proofs()
-        self.keychains = Keychains(self.clock)
+        self.keychains = Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
         self._retention = retention
-        self.logs = RunLogs(logs)
-        self.retries = Retries(self.clock)
+        self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
-        refusals = Refusals(self._inbox, self._courier, self.dispatcher)
+        refusals = Refusals(self._inbox, self._courier, reports)
         releaser = Releaser(
-            store=store, inbox=self._inbox, courier=self._courier, dispatcher=self.dispatcher, feed=self.feed,
-            refusals=refusals,
+            self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
         )  # fmt: skip
-        self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
-            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self.dispatcher,
+            porter=self._porter, feed=self.feed, refusals=refusals, releaser=releaser, dispatcher=self._dispatcher,
         )  # fmt: skip
         self._decider = Decider(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             courier=self._courier, feed=self.feed, life=self.life, porter=self._porter, refusals=refusals,
             committer=committer,
         )  # fmt: skip
-        self._recovery = Recovery(store, backlog, self.dispatcher, self._decider, self.scope)
+        self._recovery = Recovery(store, backlog, self.custody, self._decider, self.scope)
         self._handover = self.shards.owner = Handover(
             recovery=self._recovery, wakes=self._wakes, courier=self._courier, cache=self.cache,
-            dispatcher=self.dispatcher, feed=self.feed, inbox=self._inbox, porter=self._porter,
+            custody=self.custody, feed=self.feed, inbox=self._inbox, porter=self._porter,
         )  # fmt: skip
         self.connections = WorkerConnections(
-            life=self.life, inbox=self._inbox, dispatcher=self.dispatcher, keychains=self.keychains,
-            feed=self.feed, logs=self.logs, retries=self.retries,
+            life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
+            dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
+            giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 
@@ -190,7 +195,7 @@ class Engine:
     async def _finish(self) -> None:
         """Decide what has arrived, take back what workers have, and leave; no letter is taken up any more."""
         self._courier.stop()
-        for row in self.dispatcher.held():
+        for row in self.custody.held():
             self._inbox.push(of_taken_back(row))
         self._inbox.end()
         if self._deciding is not None:
@@ -198,6 +203,18 @@ class Engine:
         await self.logs.close()
         if self._recovery.is_done:  # else the next one must see that deliveries were lost
             await self.shards.leave()
+
+    # Workers
+
+    @property
+    def roster(self) -> Roster:
+        """The workers that are there."""
+        return self.custody.roster
+
+    @property
+    def offers(self) -> Offers:
+        """What waits for workers."""
+        return self.custody.offers
 
     # Asking
 
@@ -214,6 +231,7 @@ class Engine:
         labels: dict[str, str] | None = None,
         gathered: Gathered | None = None,
         namespace: str = DEFAULT,
+        business_key: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -222,7 +240,7 @@ class Engine:
         """
         program = self.cache.compiled(playbook)
         start = c.Start(
-            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
+            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
             allow_unsound=allow_unsound, namespace=namespace,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip
@@ -365,8 +383,8 @@ class Engine:
     async def _sweep_loop(self) -> None:
         while True:
             await self._courier.look()
-            self.dispatcher.sweep()
-            await self.dispatcher.pump()
+            self.custody.sweep()
+            await self._dispatcher.pump()
             if self.shards.epochs is not None:
                 await self.store.listen(self._heard)
             await self._courier.wait(SWEEP_S)

@@ -9,7 +9,7 @@ from itertools import chain
 
 from petra.engine.cache import Cache
 from petra.engine.courier import Courier
-from petra.engine.dispatch import Dispatcher
+from petra.engine.custody import Custody
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.recovery import Recovery
@@ -26,7 +26,7 @@ class Handover:
     wakes: Wakes
     courier: Courier
     cache: Cache
-    dispatcher: Dispatcher
+    custody: Custody
     feed: Feed
     inbox: Inbox
     porter: Porter
@@ -44,7 +44,7 @@ class Handover:
     def lost(self, shards: Collection[int]) -> None:
         """Forget what is somebody else's now."""
         self.cache.forget(shards)
-        self.dispatcher.offers.forget(shards)
+        self.custody.offers.forget(shards)
         self.feed.moved(shards)
 
     async def kept(self, shards: Collection[int]) -> None:
@@ -54,7 +54,7 @@ class Handover:
 
     def out(self) -> Counter[int]:
         """Count what of each shard is with workers, or came back from them and is not durable yet."""
-        out = self.dispatcher.out()
+        out = self.custody.out()
         waiting = chain(self.inbox, self.porter)
         out.update(shard_of(one.execution) for one in waiting if one.part is not None)
         out.update(map(shard_of, self.cache.busy()))

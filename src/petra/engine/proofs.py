@@ -15,7 +15,7 @@ from petra.engine.limits import PROOFS_MAX
 from petra.errors import UsageError
 from petra.kernel import Program
 from petra.net.proof import Proof, prove
-from petra.playbook import Playbook, Problem, Reading
+from petra.playbook import Playbook, Problem
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def _said(found: Problem) -> str:
 def _proved(playbook: Playbook) -> Proof:
     """Prove a definition that has no text of an author's: what is said of it names no lines."""
     try:
-        return prove(Reading("", "", playbook, ()))
+        return prove(playbook)
     except Exception as error:  # noqa: BLE001 - a bug in a proof keeps nobody from starting
         _log.exception("playbook '%s' could not be proved", playbook.metadata.name)
         return Proof("undecided", (), 0, note=f"the proof failed: {type(error).__name__}")

@@ -18,8 +18,8 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from petra.engine.backlog import Backlog
+from petra.engine.custody import Custody
 from petra.engine.decider import Decider
-from petra.engine.dispatch import Dispatcher
 from petra.engine.limits import RECOVER_MAX
 from petra.engine.scope import Scope
 from petra.engine.submissions import of_lost_delivery
@@ -31,12 +31,12 @@ class Recovery:
     """Takes up the runs that were out."""
 
     def __init__(
-        self, store: Store, backlog: Backlog, dispatcher: Dispatcher, decider: Decider, scope: Scope
+        self, store: Store, backlog: Backlog, custody: Custody, decider: Decider, scope: Scope
     ) -> None:
         """Make one; what is not in the scope is left as it is."""
         self._scope = scope
         self._store = store
-        self._dispatcher = dispatcher
+        self._custody = custody
         self._decider = decider
         self._left: deque[PendingRow] = deque()
         self._lost = backlog.lost
@@ -62,9 +62,9 @@ class Recovery:
     def begin(self) -> None:
         """Hand out what was found."""
         while self._elsewhere:
-            self._dispatcher.adopt(self._elsewhere.popleft())
+            self._custody.adopt(self._elsewhere.popleft())
         while self._left:
-            self._dispatcher.offers.add(self._left.popleft())
+            self._custody.offers.add(self._left.popleft())
         if self._lost:
             self._some.set()
 

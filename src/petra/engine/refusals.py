@@ -8,9 +8,9 @@ from __future__ import annotations
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Entry
 from petra.engine.courier import TAKEN, Courier
-from petra.engine.dispatch import Dispatcher
 from petra.engine.inbox import Inbox
 from petra.engine.letters import taken_start
+from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
 from petra.engine.trouble import incident, told, words
 from petra.errors import PetraError, UsageError
@@ -21,10 +21,10 @@ from petra.wire import frames
 class Refusals:
     """Tells whoever asked, and removes the letter, if it came with one."""
 
-    def __init__(self, inbox: Inbox, courier: Courier, dispatcher: Dispatcher) -> None:
+    def __init__(self, inbox: Inbox, courier: Courier, reports: ReportIntake) -> None:
         self._inbox = inbox
         self._courier = courier
-        self._dispatcher = dispatcher
+        self._reports = reports
 
     def give_up(self, request: Submission, error: Exception) -> None:
         """Nothing comes of a request: say so to who asked, or in the log."""
@@ -34,7 +34,7 @@ class Refusals:
             self._inbox.push(said)
         elif request.part is not None:
             link, lease, number = request.part
-            self._dispatcher.settled(link, lease, number)
+            self._reports.settled(link, lease, number)
             link.send(frames.Ack(parts=[(lease, number)]))
         # a letter that a bug of ours keeps from being carried out stays, for a version without it
         if request.letter and (request.command or isinstance(error, PetraError)):

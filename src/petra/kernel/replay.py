@@ -35,7 +35,7 @@ class EventReceipt(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_def
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One entry of the log."""
+    """One entry of the log. ``event`` is what happened, its class the type of that; ``receipt`` what became of tokens."""
 
     seq: int
     at: float

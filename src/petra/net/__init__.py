@@ -1,13 +1,22 @@
 """Petri nets as a library: places, transitions, tokens with data, and what can be said about them."""
 
 from petra.net import tasks
+from petra.net.budget import Budget
 from petra.net.cancel import Region, cancel
 from petra.net.compare import Equivalence, causal_form, compare, first_difference
 from petra.net.compile import Compiled, compile  # noqa: A004 - the word of the trade
 from petra.net.configuration import Configuration
-from petra.net.confluence import Clash, Confluence, Divergence, Question, confluence, explore
+from petra.net.confluence import (
+    AnswerIn,
+    Clash,
+    Confluence,
+    Divergence,
+    Question,
+    confluence,
+    explore,
+)
 from petra.net.fire import Aborted, Drained, Stepped, drain, enabled, is_quiescent, start, step
-from petra.net.marking import Marking, Token
+from petra.net.marking import Marking, Token, TokenRecord
 from petra.net.modes import Abort, Mode, Production, modes
 from petra.net.net import Net, Place, Transition
 from petra.net.origin import Origin
@@ -32,7 +41,9 @@ from petra.net.verify import Flaw, verify
 __all__ = [
     "Abort",
     "Aborted",
+    "AnswerIn",
     "Blocked",
+    "Budget",
     "ByHash",
     "ByName",
     "Clash",
@@ -67,6 +78,7 @@ __all__ = [
     "Stepped",
     "Strategy",
     "Token",
+    "TokenRecord",
     "Transition",
     "Verdict",
     "blocked",

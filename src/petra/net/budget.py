@@ -31,6 +31,7 @@ class Budget:
     """Work that is left."""
 
     def __init__(self, seconds: float = EFFORT_S, over: Callable[[], bool] | None = None) -> None:
+        """Allow about as much work as that many seconds hold; ``over`` may end it before."""
         self.left = int(seconds * WORK_PER_S)
         self._over = over
         self._ask_at = self.left - _ASK_EVERY

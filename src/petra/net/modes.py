@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     #: The tokens of each place by id, oldest first.
     Places: TypeAlias = Mapping[str, Mapping[str, Token]]
 
-#: What a firing produces: for each output place the data of its tokens, as many as the arc weighs.
 Production: TypeAlias = Mapping[str, Sequence[object]]
+"""What a firing produces: for each output place the data of its tokens, as many as the arc weighs."""
 
 
 @dataclass(frozen=True, slots=True)

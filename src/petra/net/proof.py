@@ -20,18 +20,18 @@ from petra.net.gates import has_gates
 from petra.net.guards import Boundary, decided
 from petra.net.independent import is_plainly_sound
 from petra.net.prove import MARKINGS_MAX, Searched, dead_steps, search
+from petra.playbook import Reading
 from petra.playbook.problems import Problem, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from petra.net.soundness.verdict import Answer
-    from petra.playbook import Reading
+    from petra.playbook import Playbook
     from petra.playbook.problems import Mark
 
 #: More joins than this are not reported at once.
 JOINS_MAX = 5
-
 #: So many routers that take several arcs make a search long.
 FEW = 4
 
@@ -55,13 +55,16 @@ class Proof:
     """Whether steps have gates that may stay shut: the proof takes every guard as open, so it says less then."""
 
 
-def prove(reading: Reading, limit: int = MARKINGS_MAX, budget: Budget | None = None) -> Proof:
-    """Judge the soundness of a playbook that has no errors, within a budget of work.
+def prove(
+    playbook: Playbook | Reading, limit: int = MARKINGS_MAX, budget: Budget | None = None
+) -> Proof:
+    """Judge the soundness of a playbook that has no errors; of the reading of a text what is said has lines.
 
     Raises:
         InvalidPlaybookError: it has some.
     """
     budget = budget or Budget()
+    reading = playbook if isinstance(playbook, Reading) else Reading("", "", playbook, ())
     playbook = reading.checked()
     if sum(step.inclusive for step in playbook.workflow) > FEW and is_plainly_sound(playbook):
         return Proof("sound", (), len(playbook.workflow), gated=has_gates(playbook))

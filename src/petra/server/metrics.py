@@ -92,13 +92,13 @@ def _by(name: str, counts: Mapping[str, int]) -> dict[Labels, int]:
 
 def _pools(service: Service) -> Iterator[str]:
     """Yield what workers are there in each pool, what they do, and what waits for them."""
-    dispatcher = service.engine.dispatcher
+    engine = service.engine
     found: dict[str, Counter[str]] = {}
-    for worker in dispatcher.seen():
+    for worker in engine.roster.seen():
         counts = found.setdefault(worker.pool.removesuffix(ALONE), Counter())
         counts.update({"workers": 1, "slots": worker.slots, "busy": worker.busy})
-    for pool, waiting in dispatcher.offers.waiting.items():
-        found.setdefault(pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
+    for queue, waiting in engine.offers.waiting.items():
+        found.setdefault(queue.pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
     shown = dict(sorted(found.items())[:POOLS_MAX])
     for word, about in (
         ("workers", "Workers that are connected."), ("slots", "Runs that they can do at once."),

@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from petra.accounts.told import moment
+from petra.desk.now import Doing, Now, Progress
+from petra.engine.admit import BUSINESS_KEY
 from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
@@ -24,8 +26,8 @@ class Page(Shape, Generic[T], frozen=True):
     next: str | None = None
 
 
-class ExecutionItem(Shape, frozen=True):
-    """An execution in a list."""
+class ExecutionFacts(Shape, frozen=True):
+    """What is known of an execution, wherever it is shown."""
 
     id: str
     playbook: str
@@ -37,9 +39,18 @@ class ExecutionItem(Shape, frozen=True):
     ended: str | None
     parent: str
     labels: dict[str, str]
+    business_key: str | None
     namespace: str
     schedule: dict[str, str] | None
     """The schedule that started it: `name`, and the `nominal` time."""
+    now: Now
+    """What it does, or waits for, in words."""
+    progress: Progress | None
+
+
+class ExecutionItem(ExecutionFacts, frozen=True):
+    """An execution in a list."""
+
     version: int
     head: str
     """The hash of its last record."""
@@ -89,17 +100,21 @@ class PlaybookItem(Shape, frozen=True):
     namespace: str
 
 
-def execution_item(stored: StoredExecution) -> ExecutionItem:
+def execution_item(stored: StoredExecution, doing: Doing) -> ExecutionItem:
     """Return what a list shows of an execution."""
-    return ExecutionItem(**row_data(stored.row), version=stored.version, head=stored.head.hex())
+    return ExecutionItem(
+        **row_data(stored.row, doing), version=stored.version, head=stored.head.hex()
+    )
 
 
-def row_data(row: ExecutionRow) -> dict[str, Any]:
+def row_data(row: ExecutionRow, doing: Doing) -> dict[str, Any]:
     """Return the fields that every shape of an execution has."""
+    labels = {name: value for name, value in row.labels.items() if name != BUSINESS_KEY}
     return {
         "id": row.id, "playbook": row.playbook, "digest": row.digest, "status": row.status, "reason": row.reason,
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
-        "parent": row.parent, "labels": row.labels, "namespace": row.namespace,
+        "parent": row.parent, "labels": labels, "business_key": row.labels.get(BUSINESS_KEY),
+        "namespace": row.namespace, "now": doing.now, "progress": doing.progress,
         "schedule": scheduled_by(row.labels),
     }  # fmt: skip
 

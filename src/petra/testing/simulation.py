@@ -94,6 +94,7 @@ class Simulation:
         execution: str = "execution-1",
         watch: Callable[[Execution, Decision], None] | None = None,
     ) -> None:
+        """Make one in which nothing has happened yet; ``tools`` are scripts, as in a test file."""
         self.now = EPOCH
         self.chunk_max = chunk_max
         self.seed = seed

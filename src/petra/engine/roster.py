@@ -1,0 +1,101 @@
+"""The roster: which workers are there, which pool they serve, and how much room they have.
+
+Rule 1: a worker is there from its hello to the end of its connection; one that says nothing for too long gets nothing more.
+Rule 2: workers offer room, at most so much as their slots allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from petra.clock import Clock
+from petra.engine.limits import CREDIT_PER_SLOT, STALE_S
+from petra.engine.manners import BreachError
+from petra.engine.workers import Link, Queue, Seen, WorkerSeen
+from petra.namespaces import DEFAULT
+
+
+class Roster:
+    """The workers that are there, by their connections."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.workers: dict[Link, WorkerSeen] = {}
+        self.kept: dict[Link, Callable[[], None]] = {}
+        """What ends each worker that somebody here keeps."""
+        self.troubles: dict[str, str] = {}
+        """What their keeper saw last, by pool."""
+
+    # Coming and going
+
+    def keep(self, link: Link, overdue: Callable[[], None]) -> None:
+        """A worker is kept: one of its leases that runs out is not lost before ``overdue`` has ended the worker."""
+        self.kept[link] = overdue
+
+    def heard(self, link: Link) -> None:
+        """A worker has said something, so it is there."""
+        worker = self.workers.get(link)
+        if worker is not None:
+            worker.silent = False
+            if link in self.kept:
+                worker.heard = self._clock.monotonic()
+
+    def credit(self, link: Link, slots: int) -> None:
+        """A worker has more room."""
+        worker = self.workers[link]
+        worker.credit += slots
+        if worker.credit > CREDIT_PER_SLOT * worker.slots:
+            raise BreachError(
+                f"it offers room for {worker.credit:,} runs and has {worker.slots} slots"
+            )
+
+    def give_back(self, link: Link, count: int) -> None:
+        """A worker has the room still that was meant for so many assignments."""
+        if link in self.workers:
+            self.workers[link].credit += count
+
+    def drain(self, link: Link) -> None:
+        """A worker wants nothing more."""
+        if link in self.workers:
+            self.workers[link].drains = True
+
+    # Asking
+
+    def free(self, queue: Queue) -> WorkerSeen | None:
+        """Return the worker of a pool, for a namespace, that has most room, if any has."""
+        stale = self._clock.monotonic() - STALE_S if self.kept else 0.0
+        ready = [
+            w
+            for w in self.workers.values()
+            if w.credit > 0 and w.may_do(queue) and not w.drains and not w.silent
+            and w.heard >= stale
+        ]  # fmt: skip
+        return max(ready, key=lambda worker: worker.credit, default=None)
+
+    def seen(self) -> list[Seen]:
+        """Return the workers as others are told of them."""
+        there = sorted(self.workers.values(), key=lambda worker: (worker.pool, worker.name))
+        return [worker.seen() for worker in there]
+
+    def is_served(self, pool: str, namespace: str = DEFAULT) -> bool:
+        """Tell whether a pool has a worker that takes runs of a namespace."""
+        queue = Queue(pool, namespace)
+        return any(one.may_do(queue) and not one.drains for one in self.workers.values())
+
+    def at_work(self, pool: str) -> int:
+        """Return how many runs are with workers of a pool."""
+        return sum(len(worker.leases) for worker in self.workers.values() if worker.pool == pool)
+
+    def greeted(self, link: Link) -> bool:
+        """Tell whether a worker has said hello on a connection, and not goodbye."""
+        return link in self.workers
+
+    def serves(self, link: Link, execution: str) -> bool:
+        """Tell whether a worker has, or had, a run of an execution."""
+        worker = self.workers.get(link)
+        return worker is not None and execution in worker.served
+
+    def name_of(self, link: Link) -> str:
+        """Return what the worker of a connection is called, if there is one."""
+        worker = self.workers.get(link)
+        return worker.name if worker is not None else ""
