@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from engine_support import playbook
+from support.clocks import FakeClock
 
-from petra.clock import FakeClock
 from petra.desk import Desk, owner
 from petra.desk.schedules import Schedules
 from petra.desk.timetables import UnknownScheduleError
