@@ -20,10 +20,18 @@ $(READY): requirements/dev.txt pyproject.toml
 
 setup: $(READY) ## create .venv with everything pinned
 
-demo: $(READY) ## set everything up, then show the tour playbook
+UI := src/petra/server/ui/stamp
+WEB := $(shell find web -type d \( -name node_modules -o -name .cache -o -name test-results \) -prune -o -type f -print)
+
+$(UI): $(READY) $(WEB) scripts/build_ui.py
+	$(BIN)/python scripts/build_ui.py
+
+ui: $(UI) ## build the web UI, without a node on the machine if there is none
+
+demo: $(READY) $(UI) ## set everything up, then show the tour playbook
 	@$(BIN)/python scripts/demo.py
 
-test: $(READY) ## set everything up and run all tests
+test: $(READY) $(UI) ## set everything up and run all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --dist worksteal -q
 
@@ -91,4 +99,4 @@ lock: ## pin the requirements anew, with hashes
 	$(LOCK) -o requirements/dev.txt requirements/dev.in
 	$(LOCK) -o requirements/bench.txt requirements/bench.in
 
-.PHONY: help setup demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock
+.PHONY: help setup ui demo test test-python test-oldest examples check format soak docs bench bench-quick bench-parts lock

@@ -20,11 +20,11 @@ def oldest(pyproject: str) -> list[str]:
     ]
     pins = []
     for requirement in named:
-        found = re.fullmatch(r"([A-Za-z0-9._-]+)\s*>=\s*([0-9.]+)", requirement)
-        if found is None:
+        bound = re.fullmatch(r"([A-Za-z0-9._-]+)\s*>=\s*([0-9.]+)(\s*;.*)?", requirement)
+        if bound is None:
             raise SystemExit(f"'{requirement}' has no lower bound that could be tested")
-        pins.append(f"{found[1]}=={found[2]}")
-    return sorted(pins)
+        pins.append(f"{bound[1]}=={bound[2]}{bound[3] or ''}")
+    return sorted(set(pins))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from server.conforming import conforming
 from support.processes import ending
 
 PETRA = str(Path(sys.executable).parent / "petra")
@@ -32,8 +33,10 @@ class Served:
         return self.said["url"]
 
     def client(self, **more: object) -> httpx2.Client:
+        """Return a client that holds every answer against the description of the API."""
+        hooks = {"event_hooks": {"response": [conforming]}, **more}
         headers = {"Authorization": f"Bearer {self.said['token']}"}
-        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=300, **more)  # type: ignore[arg-type]
+        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=300, **hooks)  # type: ignore[arg-type]
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)

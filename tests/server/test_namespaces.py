@@ -161,11 +161,28 @@ def test_a_key_is_for_one_namespace(space: str, api: httpx2.Client) -> None:
     assert (other.status_code, other.json()["code"]) == (422, "key-reused")
 
 
-def test_an_id_of_another_namespace_is_taken_and_not_shown(
+def test_a_chosen_id_tells_nothing_of_another_namespace(
     space: str, api: httpx2.Client, theirs: httpx2.Client
 ) -> None:
     name = f"e-{secrets.token_hex(6)}"
     started(api, WAITS, id=name)
-    body = {"playbook": {"text": WAITS}, "id": name, "on_conflict": "existing", "namespace": space}
-    answer = theirs.post("/executions", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (409, "taken")
+    body = {"playbook": {"text": WAITS}, "id": name, "namespace": space}
+    made = theirs.post("/executions", json=body)
+    assert (made.status_code, made.json()["id"]) == (201, f"{space}::{name}")
+    again = theirs.post("/executions", json=body | {"on_conflict": "existing"})
+    assert (again.status_code, again.json()["id"]) == (200, f"{space}::{name}")
+    same = theirs.post("/executions", json=body | {"id": f"{space}::{name}"})
+    assert (same.status_code, same.json()["code"]) == (409, "taken")
+    for client, where, chosen in (
+        (api, "default", f"{space}::{name}"),
+        (api, "default", "nowhere::1"),
+        (theirs, space, f"default::{name}"),
+    ):
+        other = client.post("/executions", json=body | {"id": chosen, "namespace": where})
+        assert (other.status_code, other.json()["code"]) == (422, "invalid-input"), other.text
+    origin = started(theirs, ADDS, namespace=space)["id"]
+    branch = theirs.post(f"/executions/{origin}/rerun", json={"from": "two", "id": "again"})
+    assert branch.json()["id"] == f"{space}::again"
+    asked = {"type": "begin", "id": "1", "execution": name, "playbook": WAITS}
+    refused = theirs.post("/requests", params={"namespace": space}, json=asked)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-input"), refused.text

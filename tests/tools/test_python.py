@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from support.attempts import bad, good, run, with_tools
-from support.processes import ends
+from support.fifos import heard
+from support.processes import ending, ends
 
 from petra.tools.base import Cancellation, ToolContext, ToolSettings
 from petra.tools.code import _compiled
@@ -392,7 +393,7 @@ def test_a_cancelled_process_is_dead_when_the_outcome_is_there(tmp_path: Path) -
         cancelled = Cancellation()
         context = ToolContext(spec={"isolation": "process"}, cancelled=cancelled)
         running = asyncio.create_task(registry.attempt("python", {"code": code}, context))
-        pid = int(await asyncio.to_thread(fifo.read_text))
+        pid = int(await heard(fifo, running))
         cancelled.set("no longer needed")
         return await running, pid
 
@@ -413,7 +414,8 @@ def test_a_process_dies_with_its_worker(tmp_path: Path) -> None:
         "context = ToolContext(spec={'isolation': 'process'})\n"
         f"asyncio.run(Registry(plug_ins=False).attempt('python', {{'code': {code!r}}}, context))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", worker]) as process:
+    process = subprocess.Popen([sys.executable, "-c", worker])
+    with ending(process):
         pid = int(fifo.read_text(encoding="ascii"))
         process.kill()
     assert ends(pid)

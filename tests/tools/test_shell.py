@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.attempts import bad, good, run, with_tools
+from support.fifos import heard
 from support.processes import ends
 
 from petra.tools.base import Cancellation, ToolContext
@@ -89,6 +90,11 @@ def test_an_exit_code_is_an_error_with_the_last_lines_of_stderr() -> None:
             {"argv": ["true"], "cwd": "/no/such/folder"}, "not_found", id="no such folder"
         ),
         pytest.param({"argv": ["echo", "a\0b"]}, "client_error", id="a null byte"),
+        pytest.param(
+            {"argv": ["true"], "env": {"A": "a\0b"}}, "client_error", id="a null byte in env"
+        ),
+        pytest.param({"argv": ["true"], "env": {"A=B": "c"}}, "client_error", id="no name in env"),
+        pytest.param({"argv": ["true"], "cwd": "/\0tmp"}, "client_error", id="a null byte in cwd"),
         pytest.param({"script": "kill -9 $$"}, "unknown", id="killed"),
         pytest.param({"argv": []}, "client_error", id="an empty argv"),
         pytest.param({}, "client_error", id="neither argv nor script"),
@@ -162,7 +168,7 @@ def test_everything_a_script_started_dies_when_it_is_cancelled(tmp_path: Path) -
         running = asyncio.create_task(
             registry.attempt("shell", fields, ToolContext(cancelled=cancelled))
         )
-        pid = int(await asyncio.to_thread(fifo.read_text))
+        pid = int(await heard(fifo, running))
         cancelled.set()
         return await running, pid
 

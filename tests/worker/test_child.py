@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from support.fifos import heard
 from worker.desk import digest_of, playbook
 
 from petra.embedded.hands import end
@@ -60,7 +61,7 @@ class Line:
         send(f.Assignments(assignments=[given]))
 
     async def begun(self, folder: Path) -> None:
-        assert await asyncio.to_thread((folder / "tell").read_text) == "begun"
+        assert await heard(folder / "tell") == "begun"
 
 
 def with_child(play: Callable[[Line], Awaitable[None]]) -> None:
@@ -143,20 +144,25 @@ asyncio.run(main())
         assert parent.stdout is not None
         pid = int(await parent.stdout.readline())
         await parent.wait()
-        try:
-            handle = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return
-        ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_reader(handle, ended.set)
-        try:
-            await ended.wait()
-        finally:
-            loop.remove_reader(handle)
-            os.close(handle)
+        await until_gone(pid)
+        await parent.stdout.read()  # everybody who had it is gone
 
     asyncio.run(asyncio.wait_for(run(), 300))
+
+
+async def until_gone(pid: int) -> None:
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(handle, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
 
 
 def test_a_child_whose_loop_is_blocked_ends_with_its_parent_all_the_same() -> None:

@@ -49,3 +49,29 @@ def test_without_a_connection_reports_wait_and_a_new_one_gets_each_once() -> Non
     outbox.flush()
     assert leases(sent) == [["a", "c"]]
     assert len(outbox) == 2
+
+
+def test_what_goes_behind_reports_goes_with_the_last_of_them_or_alone() -> None:
+    sent: list[tuple[f.AnyFrame, ...]] = []
+    room = f.Credit(slots=1)
+
+    def send(*frames: f.AnyFrame) -> bool:
+        sent.append(frames)
+        return True
+
+    outbox = Outbox(send)
+    outbox.put(report("a"))
+    assert outbox.flush(room)
+    assert sent == [(f.Reports(reports=[report("a")]), room)]
+    assert outbox.flush(room)
+    assert sent[1:] == [(room,)]
+    assert outbox.flush()
+    assert len(sent) == 2
+
+
+def test_without_a_connection_what_goes_behind_reports_is_not_sent_either() -> None:
+    outbox = Outbox(lambda *_: False)
+    assert not outbox.flush(f.Credit(slots=1))
+    outbox.put(report("a"))
+    assert not outbox.flush(f.Credit(slots=1))
+    assert len(outbox) == 1

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from petra.wire import frames as f
+from petra.wire.connection import send_together
 from petra.worker import LostError, stream
 from petra.worker.stream import Stream
 
@@ -45,6 +46,27 @@ def test_frames_of_many_threads_arrive_whole() -> None:
             ]
 
     with_pair(play)
+
+
+def test_frames_that_go_together_arrive_in_their_order_and_at_once() -> None:
+    async def play(one: Stream, other: Stream) -> None:
+        send_together(one, [f.Ack(parts=[("a", 1)]), f.Credit(slots=3)])
+        assert await other.receive() == [f.Ack(parts=[("a", 1)]), f.Credit(slots=3)]
+
+    with_pair(play)
+
+
+def test_a_transport_that_sends_one_by_one_sends_them_in_their_order() -> None:
+    class Plain:
+        def __init__(self) -> None:
+            self.sent: list[f.AnyFrame] = []
+
+        def send(self, frame: f.AnyFrame) -> None:
+            self.sent.append(frame)
+
+    plain = Plain()
+    send_together(plain, [f.Ack(parts=[("a", 1)]), f.Credit(slots=3)])
+    assert plain.sent == [f.Ack(parts=[("a", 1)]), f.Credit(slots=3)]
 
 
 def test_what_was_sent_before_the_end_is_received_and_then_it_is_lost() -> None:

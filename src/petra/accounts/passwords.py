@@ -6,9 +6,6 @@ import asyncio
 import os
 from typing import Final
 
-from cryptography.exceptions import InvalidKey
-from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
-
 from petra.errors import UsageError
 
 SHORTEST: Final = 8
@@ -45,6 +42,8 @@ class Passwords:
 
 
 def _hashed(password: str) -> str:
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id  # noqa: PLC0415 - for servers only
+
     made = Argon2id(
         salt=os.urandom(16), length=32, iterations=PASSES, lanes=1, memory_cost=MEMORY_KIB
     )
@@ -52,6 +51,9 @@ def _hashed(password: str) -> str:
 
 
 def _fits(password: str, stored: str) -> bool:
+    from cryptography.exceptions import InvalidKey  # noqa: PLC0415 - for servers only
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id  # noqa: PLC0415
+
     try:
         Argon2id.verify_phc_encoded(password.encode("utf-8", "surrogatepass"), stored)
     except InvalidKey:

@@ -158,16 +158,26 @@ def token() -> None:
 @click.option("--user", "name", default="", help="The user it acts as.")
 @click.option("--role", default="", help="Or a role of its own, e.g. viewer@default, worker.")
 @click.option("--pool", default="", help="Of a worker: the pool that it works for.")
+@click.option(
+    "--namespace", default="", help="Of a role that names none: where it holds; '*' is everywhere."
+)
 @click.option("--label", default="", help="What it is for.")
 @click.option("--expires", "expires_s", callback=_seconds, help="How long it is good, e.g. 30d.")
 @server_option
 @folder_option
 @as_json
 def create_token(
-    name: str, role: str, pool: str, label: str, *, expires_s: float | None, server: str | None, home: Path,
-    output: str,
+    name: str, role: str, pool: str, namespace: str, label: str, *, expires_s: float | None, server: str | None,
+    home: Path, output: str,
 ) -> None:  # fmt: skip
-    """Make a token; it is shown here and never again."""
+    """Make a token; it is shown here and never again.
+
+    A worker does runs of the namespace that its role holds in, and of no other.
+    """
+    if namespace:
+        if not role or "@" in role:
+            raise click.UsageError("--namespace says where a --role holds that names no namespace")
+        role = f"{role}@{namespace}"
 
     async def here(register: Register, _: Audit) -> Body:
         made, secret = await register.issue(

@@ -15,6 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from petra import event_loop
 from petra.cli.place import remote, store_of
 from petra.control import GoneError, call
 from petra.desk import AnyRequest, Begin, ForkRequest, Reply
@@ -105,7 +106,7 @@ def act(home: Path, ask: Callable[[], Awaitable[T]]) -> T:
         return await ask()
 
     try:
-        return asyncio.run(acting())
+        return event_loop.run(acting())
     except OSError as error:
         raise UsageError(
             f"{home} cannot be used: {error.strerror or error}; choose another --home"

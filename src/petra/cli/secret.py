@@ -1,25 +1,59 @@
-"""``petra secret``: credentials for ``kind: credential``, sealed at rest, read by workers only (S20)."""
+"""``petra secret``: credentials for ``kind: credential``, sealed at rest, given to workers that hold a lease (S20)."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
+import msgspec
 
+from petra.accounts.safe import Safe
+from petra.cli.calling import server_option, there
+from petra.cli.home import writing
 from petra.cli.output import as_json, print_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.cli.verbs import Verbs
-from petra.embedded.folder import CREDENTIALS
-from petra.keychain import FileCredentials
+from petra.clock import SystemClock
+from petra.embedded.folder import CREDENTIALS, Folder
+from petra.namespaces import DEFAULT, namespace_name
 from petra.private import refuse_foreign, take
+from petra.store.base import Store
+
+Body = dict[str, Any]
+_namespace = click.option(
+    "--namespace", default=DEFAULT, show_default=True, metavar="NAME", envvar="PETRA_NAMESPACE", show_envvar=True,
+    callback=lambda _context, _option, given: namespace_name(given), help="Whose playbooks may name it.",
+)  # fmt: skip
+
+
+def _done(
+    home: Path, server: str | None, here: Callable[[Safe], Awaitable[Any]], call: tuple[str, str, Body | None]
+) -> Any:  # fmt: skip
+    """Have something done by a server that is named, in the database that homes share, or in the file of the home."""
+
+    async def at_server() -> Any:
+        return await there(home, server, *call)
+
+    async def in_store(store: Store) -> Any:
+        return await here(Folder(home).safe(store, SystemClock()))
+
+    async def in_file() -> Any:
+        return await here(Safe.of_file(home / CREDENTIALS))
+
+    if server:
+        return asyncio.run(at_server())
+    return asyncio.run(writing(home, in_store, at_server) if Folder(home).shared else in_file())
 
 
 @click.group("secret", cls=Verbs)
 def command() -> None:
-    """Credentials that playbooks name in their keychain, sealed in the home."""
+    """Credentials that playbooks name in their keychain, sealed."""
 
 
 @command.command("set")
@@ -27,8 +61,15 @@ def command() -> None:
 @click.option(
     "--json", "is_json", is_flag=True, help="The value is JSON, e.g. with user and password."
 )
+@click.option(
+    "--pool", "pools", multiple=True, help="A pool whose workers may have it; without any, all may."
+)
+@_namespace
+@server_option
 @folder_option
-def set_(name: str, home: Path, *, is_json: bool) -> None:
+def set_(
+    name: str, home: Path, *, is_json: bool, pools: tuple[str, ...], namespace: str, server: str | None
+) -> None:  # fmt: skip
     """Store a credential, or a further version of it; the value is typed, or read from the standard input.
 
     It is never an argument: those are seen by others and kept by shells.
@@ -39,9 +80,19 @@ def set_(name: str, home: Path, *, is_json: bool) -> None:
             value = json.loads(value)
         except ValueError as error:
             raise click.UsageError(f"the value is not JSON: {error}") from None
-    take(home)
-    version = FileCredentials(home / CREDENTIALS).set(name, value)
-    tell(f"stored '{name}', version {version}")
+    if not server:
+        take(home)
+
+    async def here(safe: Safe) -> Body:
+        return dict(msgspec.to_builtins(await safe.set(namespace, name, value, pools)))
+
+    call = ("PUT", _path(name, namespace), {"value": value, "pools": list(pools)})
+    made = _done(home, server, here, call)
+    tell(f"stored '{name}', version {made['version']}")
+
+
+def _path(name: str, namespace: str) -> str:
+    return f"/secrets/{quote(name, safe='')}?namespace={quote(namespace)}"
 
 
 def _typed(name: str) -> str:
@@ -54,24 +105,59 @@ def _typed(name: str) -> str:
 
 
 @command.command("list")
+@_namespace
+@server_option
 @folder_option
 @as_json
-def list_(home: Path, output: str) -> None:
+def list_(home: Path, output: str, *, namespace: str, server: str | None) -> None:
     """List the names of credentials; values are shown nowhere."""
-    refuse_foreign(home)
-    names = FileCredentials(home / CREDENTIALS).names()
+    if not server:
+        refuse_foreign(home)
+
+    async def here(safe: Safe) -> Body:
+        return {"items": msgspec.to_builtins(await safe.list(namespace))}
+
+    call = ("GET", f"/secrets?namespace={quote(namespace)}", None)
+    items = _done(home, server, here, call)["items"]
     if output == "json":
-        print_json(names)
+        print_json([one["name"] for one in items])
         return
-    for name in names:
-        print_text(name)
+    for one in items:
+        pools = f"  for {', '.join(one['pools'])}" if one["pools"] else ""
+        print_text(f"{one['name']}{pools}")
 
 
 @command.command("rm")
 @click.argument("name")
+@_namespace
+@server_option
 @folder_option
-def remove(name: str, home: Path) -> None:
+def remove(name: str, home: Path, *, namespace: str, server: str | None) -> None:
     """Forget a credential, all versions of it."""
-    refuse_foreign(home)
-    FileCredentials(home / CREDENTIALS).remove(name)
+    if not server:
+        refuse_foreign(home)
+
+    async def here(safe: Safe) -> None:
+        await safe.remove(namespace, name)
+
+    _done(home, server, here, ("DELETE", _path(name, namespace), None))
     tell(f"forgot '{name}'")
+
+
+@command.command("rotate")
+@server_option
+@folder_option
+def rotate(home: Path, *, server: str | None) -> None:
+    """Seal all credentials with a fresh key, of all namespaces; no value changes.
+
+    Where PETRA_MASTER_KEY gives the key, put the fresh one first there, before a comma and the old one.
+    """
+    if not server:
+        refuse_foreign(home)
+
+    async def here(safe: Safe) -> Body:
+        key, count = await safe.rotate()
+        return {"key": key, "versions": count}
+
+    done = _done(home, server, here, ("POST", "/secrets/rotate", {}))
+    tell(f"{done['versions']} versions are sealed with key {done['key']}")

@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
-from petra import __version__
+from petra import __version__, event_loop
 from petra.cli.output import as_json, print_text, tell
 from petra.cli.place import folder_option
 from petra.embedded import Home
+from petra.embedded.folder import Folder
 from petra.engine import Engine
 from petra.engine.news import Ended, Topic
 from petra.errors import UsageError
@@ -112,7 +113,7 @@ def serve(wanted: Serving) -> None:
     """
     home = wanted.home
     try:
-        asyncio.run(serve_until(wanted, asyncio.Event()))
+        event_loop.run(serve_until(wanted, asyncio.Event()))
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
@@ -140,6 +141,7 @@ async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
         identity = Identity(home, register, local.clock)
         is_open = await identity.open()
         service = Service(local.desk, identity, local.clock, home, __version__, prefix)
+        service.safe = Folder(home).safe(local.engine.store, local.clock)
         certificate, key = wanted.tls
         reach = Reach(
             host=wanted.host, port=wanted.port, certificate=certificate, key=key,

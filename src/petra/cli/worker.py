@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from petra import event_loop
 from petra.cli.output import tell
 from petra.errors import ObjectError, UsageError
 from petra.wire.connection import LostError
@@ -88,7 +89,9 @@ def command(
         drain_s=drain_s,
         session=secrets.token_hex(16),
     )
-    asyncio.run(_work(url, _token(token_file), offer, credentials, refuse_private=refuse_private))
+    event_loop.run(
+        _work(url, _token(token_file), offer, credentials, refuse_private=refuse_private)
+    )
 
 
 async def _work(

@@ -99,6 +99,14 @@ class Principal:
         kept = self.may & {May.ACT_AS}
         return replace(self, namespace=namespace, roles=roles, may=powers_of(roles) | kept)
 
+    def places(self, power: May) -> frozenset[str] | None:
+        """Return the namespaces in which somebody has a power; None: in all of them."""
+        if power in self.within(EVERYWHERE).may:
+            return None
+        return frozenset(
+            grant.namespace for grant in self.grants if power in powers_of([grant.role])
+        )
+
     def must(self, power: May) -> None:
         """Let nobody go on who may not.
 

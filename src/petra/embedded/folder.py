@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.engine import Engine
 from petra.engine.limits import LEASE_S, SHARD_LEASE_S
@@ -122,8 +123,13 @@ class Folder:
         return Engine(
             store, clock=clock, lease_s=lease_s, handed_back=in_order, holder=holder, shard_lease_s=shard_lease_s,
             retention=retention, logs=LogFiles(self.home / LOGS, clock), objects=objects,
+            secrets=self.safe(store, clock),
             scope=None if only is None or self.shared else Scope(await family(store, only)),
         )  # fmt: skip
+
+    def safe(self, store: Store, clock: Clock) -> Safe:
+        """Return what has the stored credentials: a file of the folder, or the database that others share."""
+        return Safe.of_home(self.home / CREDENTIALS, store.accounts, clock, shared=self.shared)
 
     async def open_store(self) -> Store:
         """Open the store alone.

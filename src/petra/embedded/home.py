@@ -15,10 +15,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from pathlib import Path
 from typing import Any
 
+from petra import event_loop
 from petra.clock import Clock, SystemClock
 from petra.control import listening
 from petra.desk import AnyRequest, Desk, Principal, Reply, Result, carry_out, owner
-from petra.embedded.folder import CREDENTIALS, Folder
+from petra.embedded.folder import Folder
 from petra.embedded.hands import Start, begun, starter
 from petra.embedded.keeper import Keeper
 from petra.embedded.open_home import OpenHome
@@ -83,10 +84,7 @@ class Home(OpenHome):
         clock = SystemClock()
         learn_plug_ins()
         look_less_often()
-        kept = starter(
-            "--slots", str(slots), "--objects", folder.objects,
-            "--credentials", str(folder.home / CREDENTIALS),
-        )  # fmt: skip
+        kept = starter("--slots", str(slots), "--objects", folder.objects)
         async with (
             kept as start,
             _begun(start, workers) as first,
@@ -142,7 +140,7 @@ def run_file(  # noqa: PLR0913 - each is a choice of its own
         async with Home.open(home, store=store, library=library) as local:
             return await local.run(file, workload, allow_unsound=allow_unsound)
 
-    return asyncio.run(running())
+    return event_loop.run(running())
 
 
 def _no_loop_here() -> None:

@@ -27,7 +27,7 @@ from petra.embedded.pulse import FAINT_S, HUNG_S, pulse
 from petra.engine import Engine
 from petra.engine.news import Notice, Topic
 from petra.engine.plight import missing
-from petra.engine.workers import ALONE
+from petra.engine.workers import ALONE, Queue
 from petra.wire import frames as f
 from petra.worker.child import LOAD_S, Child, NotStartedError
 
@@ -64,7 +64,7 @@ class Keeper:
         self.trouble = ""
         """What keeps a worker from being there, or did last; nothing, once one has come and lasted."""
         self._hands: dict[Hand, Task[None]] = {}
-        self._unserved: dict[str, float] = {}
+        self._unserved: dict[Queue, float] = {}
 
     @asynccontextmanager
     async def keeping(self, first: Task[Child], start: Start) -> AsyncIterator[None]:
@@ -170,12 +170,12 @@ class Keeper:
     def _look_at_pools(self, now: float) -> None:
         """Say once that runs wait for a worker of a pool that has none."""
         unserved = self._engine.custody.unserved()
-        self._unserved = {pool: self._unserved.get(pool, now) for pool in unserved}
-        for pool, since in self._unserved.items():
+        self._unserved = {queue: self._unserved.get(queue, now) for queue in unserved}
+        for queue, since in self._unserved.items():
             if now - since > NOTICE_S:
-                self._unserved[pool] = math.inf
-                if pool.removesuffix(ALONE) != POOL:
-                    self._tell(missing(self._engine.custody, pool))
+                self._unserved[queue] = math.inf
+                if queue.pool.removesuffix(ALONE) != POOL:
+                    self._tell(missing(self._engine.custody, queue))
 
     def _look_at(self, hand: Hand, now: float) -> None:
         silent_s = now - hand.heard

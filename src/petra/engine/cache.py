@@ -60,11 +60,6 @@ class Entry(msgspec.Struct, eq=False):
     counted: int = 0
     """What of that its cache has counted."""
 
-    def grow(self, records: Sequence[StoredRecord]) -> None:
-        """Take further records into account."""
-        for record in records:
-            self.weight += len(record.body)
-
     def find_out(self) -> None:
         """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
         for run in self.state.runs.values():
@@ -116,8 +111,8 @@ class Cache(Programs):
     def __len__(self) -> int:
         return len(self._running.entries) + len(self._resting.entries)
 
-    def __contains__(self, execution: object) -> bool:
-        return execution in self._running.entries or execution in self._resting.entries
+    def __contains__(self, execution: str) -> bool:
+        return self.peek(execution) is not None
 
     def limit(self, most: int) -> None:
         """Keep at most so many bytes of executions."""
@@ -128,12 +123,19 @@ class Cache(Programs):
 
     def get(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
-        for kept in (self._running.entries, self._resting.entries):
+        kept = self._running.entries
+        entry = kept.get(execution)
+        if entry is None:
+            kept = self._resting.entries
             entry = kept.get(execution)
-            if entry is not None:
-                kept.move_to_end(execution)
-                return entry
-        return None
+            if entry is None:
+                return None
+        kept.move_to_end(execution)
+        return entry
+
+    def peek(self, execution: str) -> Entry | None:
+        """Return an execution that is in memory to who only looks: it stays no longer for that."""
+        return self._running.entries.get(execution) or self._resting.entries.get(execution)
 
     async def load(self, execution: str) -> Entry:
         """Return an execution, replaying its log if need be.
@@ -141,12 +143,10 @@ class Cache(Programs):
         Raises:
             UnknownExecutionError: there is none of that id.
         """
-        entry = self.get(execution)
-        if entry is not None:
+        if (entry := self.get(execution)) is not None:
             return entry
         entry = await self.read(execution)
-        again = self.get(execution)  # somebody else may have loaded it meanwhile
-        if again is not None:
+        if (again := self.get(execution)) is not None:  # somebody else has loaded it meanwhile
             return again
         return self.add(execution, entry) if self.owns(execution) else entry
 
@@ -216,8 +216,8 @@ class Cache(Programs):
 
     async def _replay(self, entry: Entry) -> None:
         """Apply the log after what the entry has already."""
-        state = entry.state
         while True:
+            state = entry.state
             rows = await self._store.read(state.id, after=state.seq, limit=READ_BATCH)
             _apply(entry, rows)
             if len(rows) < READ_BATCH:
@@ -236,35 +236,40 @@ class Cache(Programs):
         """Load several executions at once; long ones are left to whoever needs them."""
         missing = [key for key in dict.fromkeys(executions) if key not in self]
         for begin in range(0, len(missing), WARM_MAX):
-            some = missing[begin : begin + WARM_MAX]
-            found = await self._store.logs(some, most=WARM_RECORDS)
-            for name, (stored, rows) in found.items():
-                program = await self.program(stored.row.digest)
+            found = await self.looked_at(missing[begin : begin + WARM_MAX])
+            for name, entry in found.items():
                 if name not in self and self.owns(name):
-                    entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
-                    _apply(entry, rows)
-                    await self.fit(entry)
                     entry.find_out()
                     self.add(name, entry)
 
+    async def looked_at(self, executions: Sequence[str]) -> dict[str, Entry]:
+        """Read several executions at once, without keeping them; those with long logs are left out."""
+        read: dict[str, Entry] = {}
+        for name, (stored, rows) in (await self._store.logs(executions, most=WARM_RECORDS)).items():
+            program = await self.program(stored.row.digest)
+            read[name] = entry = Entry(program, State(id=name), Ledger(name, 0, GENESIS))
+            _apply(entry, rows)
+            await self.fit(entry)
+        return read
+
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
-        self._place(entry).put(execution, entry)
+        (self._running if entry.out else self._resting).put(execution, entry)
         return entry
 
-    def weigh(self, entry: Entry) -> None:
-        """An execution has moved on: count what it takes by now, among those that run or those that rest."""
+    def weigh(self, entry: Entry, further: Sequence[StoredRecord]) -> None:
+        """An execution has further records: count what it takes by now, among those that run or those that rest."""
+        for record in further:
+            entry.weight += len(record.body)
         execution = entry.state.id
-        place = self._place(entry)
-        other = self._resting if place is self._running else self._running
-        if other.entries.get(execution) is entry:
+        place, other = self._running, self._resting
+        if not entry.out:
+            place, other = other, place
+        if place.entries.get(execution) is not entry:
+            if other.entries.get(execution) is not entry:
+                return
             other.pop(execution)
-        elif place.entries.get(execution) is not entry:
-            return
         place.put(execution, entry)
-
-    def _place(self, entry: Entry) -> ByWeight[Entry]:
-        return self._running if entry.out else self._resting
 
     def drop(self, execution: str) -> None:
         """Forget an execution; it will be loaded again."""
@@ -274,8 +279,8 @@ class Cache(Programs):
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for execution in [key for key, _ in self._all() if shard_of(key) in shards]:
-            self.drop(execution)
+        for key in [key for key, _ in self._all() if shard_of(key) in shards]:
+            self.drop(key)
 
 
 def _can_be(execution: str) -> bool:
@@ -288,6 +293,6 @@ def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:
     for row in rows:
         record = from_row(row)
         evolve(entry.state, record.event, seq=record.seq, at=record.at)
-    entry.grow(rows)
+        entry.weight += len(row.body)
     if rows:
         entry.ledger = Ledger(entry.state.id, entry.state.seq, rows[-1].hash.hex())

@@ -17,14 +17,17 @@ from petra.kernel.events import AnyEvent
 from petra.kernel.human import excluded
 from petra.kernel.program import Program, digest_of
 from petra.kernel.replay import EventReceipt, encode_body
-from petra.kernel.rest import rest_of
+from petra.kernel.rest import in_flight, rest_of
 from petra.kernel.waiting import WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 
+RUNNING = ("running", "")
 FORKED_FROM = "petra/forked-from"
 """The label of an execution that has the past of another one: its id."""
+BUSINESS_KEY = "petra/business-key"
+"""The label of an execution that was started under a key of the caller's; a branch of it has none."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -112,8 +115,10 @@ def status_of(program: Program, state: State) -> tuple[str, str]:
         return "paused", ""
     if state.phase == "compensating":
         return "compensating", state.reason
+    if in_flight(program, state):  # which most are
+        return RUNNING
     rest = rest_of(program, state)
-    return (rest.status, rest.reason) if rest is not None else ("running", "")
+    return (rest.status, rest.reason) if rest is not None else RUNNING
 
 
 def status_then(program: Program, state: State, log: Sequence[Record]) -> tuple[str, str]:
@@ -134,6 +139,7 @@ def execution_row(
     labels = {k: str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     labels |= state.labels
     if state.origins:
+        labels.pop(BUSINESS_KEY, None)
         labels[FORKED_FROM] = state.origins[-1]
     return rows.ExecutionRow(
         id=state.id,

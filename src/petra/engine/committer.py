@@ -104,8 +104,9 @@ class Committer:
             for outcome in outcomes:
                 if outcome.fate is not Fate.APPLIED:
                     self._not_applied(usable.pop(outcome.execution), outcome)
-        await self._releaser.release(list(usable.values()))
-        await self._dispatcher.pump()
+        drafts = list(usable.values())
+        await self._dispatcher.pump(await self._releaser.release(drafts))
+        await self._releaser.post(drafts)
 
     async def _stored(self, batch: rows.Batch) -> tuple[ChangeFate, ...]:
         begun = self._clock.monotonic()

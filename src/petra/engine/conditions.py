@@ -8,6 +8,8 @@ from petra.engine.keychains import Keychains
 from petra.engine.proofs import Proofs
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.kernel import events as e
+from petra.namespaces import DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +28,14 @@ class Conditions:
             why = await self.proofs.fault(program)
             if why:
                 return why
-        return "; ".join(await self.keychains.missing(program))
+        return "; ".join(await self.keychains.missing(program, namespace_begun(command)))
+
+
+def namespace_begun(command: c.AnyCommand) -> str:
+    """Return the namespace of what a command begins."""
+    if isinstance(command, c.Start):
+        return command.namespace
+    if isinstance(command, c.Fork) and command.past:
+        _, first = command.past[0]
+        return first.namespace if isinstance(first, e.ExecutionStarted) else DEFAULT
+    return DEFAULT

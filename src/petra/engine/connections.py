@@ -14,6 +14,7 @@ from typing import assert_never
 from petra.engine.custody import Custody
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
 from petra.engine.life import Life
@@ -22,7 +23,7 @@ from petra.engine.manners import BreachError, check
 from petra.engine.news import Notice, Topic
 from petra.engine.reports import ReportIntake
 from petra.engine.retries import Retries
-from petra.engine.workers import HeardLink, Link
+from petra.engine.workers import ANYTHING, Bounds, HeardLink, Link
 from petra.wire import frames
 from petra.wire.connection import LostError, NonsenseError
 
@@ -40,31 +41,32 @@ class WorkerConnections:
     feed: Feed
     logs: RunLogs
     retries: Retries
+    giving: Giving
 
     async def converse(
         self,
         link: HeardLink,
         heard: Callable[[frames.AnyFrame], None] | None = None,
-        pool: str | None = None,
+        bounds: Bounds = ANYTHING,
     ) -> str:
         """Take what a worker says until its connection is gone; return how it broke the protocol, if it did.
 
-        ``heard`` is told of each frame first; ``pool`` is the one that the worker may serve, if not any.
+        ``heard`` is told of each frame first; ``bounds`` are what the worker may do.
         """
         try:
             while True:
                 for frame in await link.receive():
                     if heard is not None:
                         heard(frame)
-                    if pool is not None:
-                        _must_serve(pool, frame)
-                    await self.receive(link, frame)
+                    if bounds.pool is not None:
+                        _must_serve(bounds.pool, frame)
+                    await self.receive(link, frame, bounds)
         except (NonsenseError, BreachError) as error:
             return str(error)
         except LostError:
             return ""
 
-    async def receive(self, link: Link, given: frames.AnyFrame) -> None:
+    async def receive(self, link: Link, given: frames.AnyFrame, bounds: Bounds = ANYTHING) -> None:
         """Take a frame of a worker.
 
         Raises:
@@ -88,21 +90,23 @@ class WorkerConnections:
                 self.custody.heartbeat(link, frame.leases)
                 await dispatcher.pump()
             case frames.Hello() | frames.Want() | frames.Drain() | frames.Bye():
-                await self._staff(link, frame)
+                await self._staff(link, frame, bounds)
                 await dispatcher.pump()
+            case frames.Reveal():
+                link.send(await self.giving.answer(link, frame))
             case frames.Log() | frames.Retrying() | frames.Checked():
                 self._told(link, frame)
             case _:
                 assert_never(frame)
 
     async def _staff(
-        self, link: Link, frame: frames.Hello | frames.Want | frames.Drain | frames.Bye
-    ) -> None:
+        self, link: Link, frame: frames.Hello | frames.Want | frames.Drain | frames.Bye, bounds: Bounds
+    ) -> None:  # fmt: skip
         """Take what changes who is there, and what they have."""
         match frame:
             case frames.Hello():
-                self.keychains.came(link, frame.pool)
-                self.custody.hello(link, frame)
+                self.keychains.came(link, frame.pool, bounds)
+                self.custody.hello(link, frame, bounds)
                 await self.dispatcher.know_again(link)
                 self.feed.tell(Topic.WORKERS, Notice(about="come", text=frame.worker))
             case frames.Want():

@@ -19,7 +19,7 @@ from petra.clock import Clock, doze
 from petra.engine.answers import Answered, known_answer
 from petra.engine.cache import Cache
 from petra.engine.codec import playbook_row
-from petra.engine.conditions import Conditions
+from petra.engine.conditions import Conditions, namespace_begun
 from petra.engine.inbox import Inbox
 from petra.engine.letters import Message, decode, encode, failed_start
 from petra.engine.life import Life
@@ -30,7 +30,6 @@ from petra.engine.submissions import Submission
 from petra.errors import PetraError, UsageError
 from petra.kernel import Program
 from petra.kernel import commands as c
-from petra.kernel import events as e
 from petra.namespaces import DEFAULT
 from petra.store.base import READ_LIMIT, Store
 from petra.store.errors import FullError, StoreError, UnavailableError, UncertainError
@@ -178,7 +177,7 @@ class Courier:
         digest = message.digest
         if not digest:
             stored = await self._store.find_playbook(
-                message.path, message.version, _namespace(message.command)
+                message.path, message.version, namespace_begun(message.command)
             )
             if stored is None:
                 return None
@@ -241,7 +240,7 @@ class Courier:
     async def _place(self, execution: str, command: c.AnyCommand) -> str:
         """Return the namespace of an execution that a command begins or moves."""
         if isinstance(command, c.Start | c.Fork):
-            return _namespace(command)
+            return namespace_begun(command)
         stored = await self._store.execution(execution)
         return stored.row.namespace if stored is not None else DEFAULT
 
@@ -319,13 +318,3 @@ class Courier:
                 return False
             else:
                 return True
-
-
-def _namespace(command: c.AnyCommand) -> str:
-    """Return the namespace of what a command begins."""
-    if isinstance(command, c.Start):
-        return command.namespace
-    if isinstance(command, c.Fork) and command.past:
-        _, first = command.past[0]
-        return first.namespace if isinstance(first, e.ExecutionStarted) else DEFAULT
-    return DEFAULT

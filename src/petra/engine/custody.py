@@ -21,7 +21,7 @@ from petra.engine.offers import Offers
 from petra.engine.parcels import Parcels, further_frames
 from petra.engine.roster import Roster
 from petra.engine.submissions import of_lost_delivery
-from petra.engine.workers import Lease, Link, WorkerSeen, remember
+from petra.engine.workers import ANYTHING, Bounds, Lease, Link, Queue, WorkerSeen, remember
 from petra.store.rows import PendingRow
 from petra.wire import Iteration, frames
 
@@ -50,10 +50,10 @@ class Custody:
         held = worker.leases if worker else ()
         return {self.leases[lease_id].row.execution for lease_id in held}
 
-    def unserved(self) -> list[str]:
-        """Return the pools in which runs wait, and no worker takes any."""
+    def unserved(self) -> list[Queue]:
+        """Return where runs wait, and no worker takes any."""
         waiting = self.offers.waiting
-        return [pool for pool, up in waiting.items() if up and not self.roster.is_served(pool)]
+        return [queue for queue, up in waiting.items() if up and not self.roster.is_served(*queue)]
 
     def out(self) -> Counter[int]:
         """Count the runs that are with workers, by shard."""
@@ -77,26 +77,33 @@ class Custody:
         """Return when a lease runs out that is given or prolonged now."""
         return self._clock.monotonic() + self.lease_s
 
-    def hello(self, link: Link, hello: frames.Hello) -> None:
-        """Take in a worker; what it still works on and is no longer its own is cancelled.
+    def hello(self, link: Link, hello: frames.Hello, bounds: Bounds = ANYTHING) -> None:
+        """Take in a worker, which may do what its ``bounds`` say; what it still works on and is no longer its own is cancelled.
 
         Raises:
             BreachError: it makes up leases.
         """
-        lost = [lease for lease in hello.leases if lease not in self.leases]
+        worker = WorkerSeen(
+            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session, bounds=bounds
+        )  # fmt: skip
+        lost = [lease for lease in hello.leases if not self._may_go_on(lease, worker)]
         if any(self.leases.mint.is_made_up(lease) for lease in lost):
             raise BreachError("it says that it has a lease which nobody gave")
-        worker = WorkerSeen(
-            link, hello.worker, hello.pool, hello.credit, slots=hello.slots, session=hello.session
-        )  # fmt: skip
         self.roster.workers[link] = worker
-        for lease_id in [lease for lease in hello.leases if lease in self.leases]:
+        for lease_id in [lease for lease in hello.leases if lease not in lost]:
             self._goes_on(self.leases[lease_id], worker)
         if hello.session:
             self._back(worker)
         if lost:
             worker.claimed = frozenset(lost)
             link.send(frames.CancelRuns(leases=lost, reason="the lease has run out"))
+
+    def _may_go_on(self, lease_id: str, worker: WorkerSeen) -> bool:
+        """Tell whether a lease is known, and of what a worker may do."""
+        lease = self.leases.get(lease_id)
+        if lease is None:
+            return False
+        return worker.may_do(Queue(lease.row.pending.pool, lease.row.namespace))
 
     def _goes_on(self, lease: Lease, worker: WorkerSeen) -> None:
         """A worker that is back on another connection goes on with a run."""
@@ -178,15 +185,17 @@ class Custody:
         self.offers.withdraw(execution, run)
         stopped: dict[Link, list[str]] = {}
         for lease in self.leases.of(execution, run):
-            self._end(lease.id)
+            self.leases.end(lease.id)
+            self.parcels.end(lease.id)
             stopped.setdefault(lease.worker.link, []).append(lease.id)
         for link, leases in stopped.items():
             link.send(frames.CancelRuns(leases=leases, reason=reason))
 
     def done(self, lease_id: str) -> None:
         """The work under a lease is done."""
-        lease = self._end(lease_id)
+        lease = self.leases.end(lease_id)
         if lease is not None:
+            self.parcels.end(lease_id)
             self.offers.done(lease.row)
 
     def _lose(self, lease_id: str) -> None:
@@ -195,9 +204,3 @@ class Custody:
             self.done(lease_id)
             self.offers.lost(lease.row)
             self._inbox.push(of_lost_delivery(lease.row))
-
-    def _end(self, lease_id: str) -> Lease | None:
-        lease = self.leases.end(lease_id)
-        if lease is not None:
-            self.parcels.end(lease_id)
-        return lease

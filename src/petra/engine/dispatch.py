@@ -28,12 +28,13 @@ from petra.engine.manners import BreachError
 from petra.engine.parcels import further_frames, size_of, unfit
 from petra.engine.reports import ReportIntake
 from petra.engine.shards import Shards
-from petra.engine.workers import Link, Queued, WorkerSeen, remember
+from petra.engine.workers import Acks, Link, Queued, WorkerSeen, remember
 from petra.errors import PetraError
 from petra.playbook import to_yaml
 from petra.store.base import Store
 from petra.store.errors import FullError, UnavailableError, UncertainError
 from petra.wire import Assignment, frames
+from petra.wire.connection import send_together
 
 
 class Dispatcher:
@@ -49,7 +50,10 @@ class Dispatcher:
         clock: Clock,
         shards: Shards,
         life: Life,
+        gives: bool = False,
     ) -> None:
+        """Make one; ``gives`` says that workers may ask for stored credentials."""
+        self._gives = gives
         self._store = store
         self._cache = cache
         self._clock = clock
@@ -64,24 +68,34 @@ class Dispatcher:
 
     # Handing out
 
-    async def pump(self) -> None:
-        """Send what workers have room for, unless our shards may be somebody else's by now."""
+    async def pump(self, acks: Acks | None = None) -> None:
+        """Send what workers have room for, unless our shards may be somebody else's by now.
+
+        ``acks`` go with the first of it that their worker gets, or by themselves.
+        """
         offers = self._offers
-        if not (offers.more or any(offers.waiting.values())):
-            return  # which is so most times
+        try:
+            if offers.more or any(offers.waiting.values()):  # which is not so most times
+                await self._hand_out(acks or {})
+        finally:
+            for link, parts in acks.items() if acks else ():
+                link.send(frames.Ack(parts=parts))
+
+    async def _hand_out(self, acks: Acks) -> None:
+        offers = self._offers
         if not (self._shards.sure and self._life.goes_on()):
             return
-        for pool, waiting in tuple(offers.waiting.items()):
-            while waiting or pool in offers.more:
-                worker = self._roster.free(pool)
+        for queue, waiting in tuple(offers.waiting.items()):
+            while waiting or queue in offers.more:
+                worker = self._roster.free(queue)
                 if worker is None:
                     break
-                if pool in offers.more:
-                    await offers.refill(pool, waiting)
-                if not waiting or not await self._fill(worker, waiting):
+                if queue in offers.more:
+                    await offers.refill(queue, waiting)
+                if not waiting or not await self._fill(worker, waiting, acks):
                     break
 
-    async def _fill(self, worker: WorkerSeen, waiting: deque[Queued]) -> bool:
+    async def _fill(self, worker: WorkerSeen, waiting: deque[Queued], acks: Acks) -> bool:
         """Send a worker what it has room for; return False when there is no more to be had now."""
         leaving: list[Assignment] = []
         size = 0
@@ -106,13 +120,13 @@ class Dispatcher:
             lean, bytes_ = fitting
             worker.credit -= 1
             if leaving and size + bytes_ > FRAME_BYTES:
-                self._send(worker, leaving)
+                self._send(worker, leaving, acks)
                 leaving, size = [], 0
             leaving.append(lean)
             size += bytes_
         waiting.extend(kept)
         if leaving:
-            self._send(worker, leaving)
+            self._send(worker, leaving, acks)
         return not kept
 
     def _leased(self, worker: WorkerSeen, offer: Queued) -> Assignment | None:
@@ -131,7 +145,9 @@ class Dispatcher:
         if (told := (given.playbook, program.origins_key)) not in worker.playbooks:
             worker.playbooks.add(told)
             text = to_yaml(program.playbook)
-            worker.link.send(frames.PlaybookText(digest=given.playbook, text=text))
+            worker.link.send(
+                frames.PlaybookText(digest=given.playbook, text=text, gives=self._gives)
+            )
         if execution not in worker.served:
             remember(worker.served, execution)
         lease = self._leases.give(row, worker, given, self._custody.until())
@@ -153,11 +169,14 @@ class Dispatcher:
 
     # Sending
 
-    def _send(self, worker: WorkerSeen, leaving: list[Assignment]) -> None:
+    def _send(self, worker: WorkerSeen, leaving: list[Assignment], acks: Acks) -> None:
+        link = worker.link
         if worker.session:
-            self._life.errand("lease", self._place(worker.link, leaving))
+            self._life.errand("lease", self._place(link, leaving))
+        elif (parts := acks.pop(link, None)) is not None:
+            send_together(link, (frames.Ack(parts=parts), frames.Assignments(assignments=leaving)))
         else:
-            worker.link.send(frames.Assignments(assignments=leaving))
+            link.send(frames.Assignments(assignments=leaving))
 
     async def _place(self, link: Link, leaving: Sequence[Assignment]) -> None:
         """Write the leases of a worker elsewhere down before it gets its assignments: it may outlive us."""
@@ -228,4 +247,15 @@ class Dispatcher:
                 raise
             except PetraError as error:
                 raise BreachError(f"it wants what nobody gave it: {error}") from None
-            link.send(frames.PlaybookText(digest=digest, text=to_yaml(program.playbook)))
+            if worker is not None and not await self._is_theirs(worker, digest):
+                raise BreachError("it wants a playbook of another namespace")
+            text = to_yaml(program.playbook)
+            link.send(frames.PlaybookText(digest=digest, text=text, gives=self._gives))
+
+    async def _is_theirs(self, worker: WorkerSeen, digest: str) -> bool:
+        """Tell whether a playbook is of a namespace whose runs a worker may do."""
+        allowed = worker.bounds.namespaces
+        if allowed is None:
+            return True
+        found = [await self._store.playbook(digest, namespace) for namespace in sorted(allowed)]
+        return any(one is not None for one in found)

@@ -37,6 +37,7 @@ from petra.engine.custody import Custody
 from petra.engine.decider import Decider
 from petra.engine.dispatch import Dispatcher
 from petra.engine.feed import Feed
+from petra.engine.giving import Giving, SecretKeeper
 from petra.engine.handover import Handover
 from petra.engine.inbox import Inbox
 from petra.engine.keychains import Keychains
@@ -96,13 +97,14 @@ class Engine:
         logs: LogFiles | None = None,
         objects: Objects | None = None,
         scope: Scope | None = None,
+        secrets: SecretKeeper | None = None,
     ) -> None:
         """Make an engine; without ``objects`` a value that is too large for an event is an error of kind limit.
 
         With a ``scope`` it goes on with the executions in that, and leaves the others as they are.
 
         ``handed_back`` says that the last one closed in order, so that no delivery was lost. An engine with
-        a ``holder``, a name that no other one has, shares the store with others.
+        a ``holder``, a name that no other one has, shares the store with others. ``secrets`` has what workers may ask for.
         """
         self._handed_back = handed_back
         self.scope = scope or Scope()
@@ -111,35 +113,33 @@ class Engine:
         self.life = Life(self.clock, self._stopped)
         self.shards = Shards(store, self.clock, holder, lease_s=shard_lease_s)
         self.cache = Cache(store, owns=self.shards.owns)
-        self._inbox = Inbox()
-        self._awaited = AwaitedAnswers()
+        self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
         self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
-            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life
+            store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
+            gives=secrets is not None,
         )  # fmt: skip
         self.catalogue = Catalogue(store, self.clock)
-        self.feed = Feed()
+        self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
         self.proofs = Proofs()
-        self.keychains = Keychains(self.clock)
+        self.keychains = Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
         self._retention = retention
-        self.logs = RunLogs(logs)
-        self.retries = Retries(self.clock)
+        self.logs, self.retries = RunLogs(logs), Retries(self.clock)
         self.objects = objects
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         releaser = Releaser(
             self.custody, reports, store=store, inbox=self._inbox, courier=self._courier, feed=self.feed, refusals=refusals
         )  # fmt: skip
-        self.meters = Meters()
         committer = Committer(
             store=store, clock=self.clock, shards=self.shards, cache=self.cache, inbox=self._inbox,
             batches=Batches(self.cache, self.shards, self._wakes, self._courier, self.clock), meters=self.meters,
@@ -158,6 +158,7 @@ class Engine:
         self.connections = WorkerConnections(
             life=self.life, inbox=self._inbox, custody=self.custody, reports=reports,
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
+            giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
         self._deciding: asyncio.Task[None] | None = None
 

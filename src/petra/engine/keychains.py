@@ -3,6 +3,7 @@
 Rule 1: every worker of a pool that has something to run is asked, at each start: what was missing may have been
 mended, what was there may be gone. Starts at the same time share an answer.
 Rule 2: what one of them misses refuses the start.
+Stored credentials are asked of who keeps them here, for the workers that would ask for them.
 Rule 3: nobody waits for a pool without workers, or for a worker that does not answer: whoever gets a run looks before it
 begins, and what is missing then is an incident. A worker that is just being started is waited for.
 """
@@ -14,10 +15,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from petra.clock import Clock, doze
+from petra.engine.giving import SecretKeeper
 from petra.engine.limits import COMING_S, MISSING_MAX, SECRETS_S, WORDS_MAX
-from petra.engine.workers import Link
+from petra.engine.workers import ANYTHING, Bounds, Link
 from petra.kernel import Program
 from petra.kinds import SERVER_KINDS
+from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
 from petra.wire import frames
 
@@ -29,14 +32,20 @@ class Keychains:
     """Asks workers about the secrets of playbooks."""
 
     _clock: Clock
+    _keeper: SecretKeeper | None = None
     coming: set[str] = field(default_factory=set)
     """Pools that somebody starts workers of."""
-    _workers: dict[Link, str] = field(default_factory=dict)
-    _asked: dict[_Question, asyncio.Future[list[str]]] = field(default_factory=dict)
+    _workers: dict[Link, tuple[str, Bounds]] = field(default_factory=dict)
+    _asked: dict[_Question, asyncio.Future[frames.Checked]] = field(default_factory=dict)
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def missing(self, program: Program) -> list[str]:
-        """Return what workers miss of the secrets of a playbook, each with the next move."""
+    @property
+    def gives(self) -> bool:
+        """Whether workers may ask for stored credentials."""
+        return self._keeper is not None
+
+    async def missing(self, program: Program, namespace: str = DEFAULT) -> list[str]:
+        """Return what workers miss of the secrets of a playbook in a namespace, each with the next move."""
         if not program.playbook.keychain:
             return []
         pools = _pools(program.playbook)
@@ -45,33 +54,42 @@ class Keychains:
         found: dict[str, None] = {}
         questions = [
             (pool, self._ask(link, program))
-            for link, pool in self._workers.items()
-            if pool in pools
+            for link, (pool, bounds) in self._workers.items()
+            if pool in pools and (bounds.namespaces is None or namespace in bounds.namespaces)
         ]
         for pool, answer in questions:
-            missing = await asyncio.shield(answer)  # others may wait for it too
+            checked = await asyncio.shield(answer)  # others may wait for it too
+            missing = [*checked.missing, *await self._not_stored(namespace, pool, checked.stored)]
             found |= dict.fromkeys(_said(one, pool) for one in missing[:MISSING_MAX])
         return list(found)[:MISSING_MAX]
 
-    def _ask(self, link: Link, program: Program) -> asyncio.Future[list[str]]:
+    async def _not_stored(self, namespace: str, pool: str, names: list[str]) -> list[str]:
+        """Return why workers of a pool would not be given stored credentials."""
+        if self._keeper is None:
+            return []
+        found = [await self._keeper.lacks(namespace, pool, name) for name in names[:MISSING_MAX]]
+        return [why for why in found if why]
+
+    def _ask(self, link: Link, program: Program) -> asyncio.Future[frames.Checked]:
         key = link, program.digest
         answer = self._asked.get(key)
         if answer is None:
             answer = self._asked[key] = asyncio.get_running_loop().create_future()
-            timer = self._clock.call_later(SECRETS_S, partial(self._take, key, []))
+            nothing = frames.Checked(digest=program.digest)
+            timer = self._clock.call_later(SECRETS_S, partial(self._take, key, nothing))
             answer.add_done_callback(lambda _: timer.cancel())
             text = to_yaml(program.playbook)
-            link.send(frames.PlaybookText(digest=program.digest, text=text))
+            link.send(frames.PlaybookText(digest=program.digest, text=text, gives=self.gives))
         return answer
 
-    def _take(self, key: _Question, missing: list[str]) -> None:
+    def _take(self, key: _Question, checked: frames.Checked) -> None:
         answer = self._asked.pop(key, None)
         if answer is not None and not answer.done():
-            answer.set_result(missing)
+            answer.set_result(checked)
 
     async def _wait_for(self, pool: str) -> None:
         until = self._clock.monotonic() + COMING_S
-        while pool in self.coming and pool not in self._workers.values():
+        while pool in self.coming and pool not in {one for one, _ in self._workers.values()}:
             left = until - self._clock.monotonic()
             if left <= 0:
                 return
@@ -80,20 +98,20 @@ class Keychains:
 
     # What workers say
 
-    def came(self, link: Link, pool: str) -> None:
+    def came(self, link: Link, pool: str, bounds: Bounds = ANYTHING) -> None:
         """A worker is there that may be asked."""
-        self._workers[link] = pool
+        self._workers[link] = pool, bounds
         self._came.set()
 
     def answered(self, link: Link, frame: frames.Checked) -> None:
         """A worker says what it misses."""
-        self._take((link, frame.digest), frame.missing)
+        self._take((link, frame.digest), frame)
 
     def gone(self, link: Link) -> None:
         """A worker takes no more work: nobody waits for what it has to say."""
         self._workers.pop(link, None)
         for key in [key for key in self._asked if key[0] is link]:
-            self._take(key, [])
+            self._take(key, frames.Checked(digest=key[1]))
 
 
 def _pools(playbook: Playbook) -> set[str]:

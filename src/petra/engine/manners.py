@@ -17,7 +17,7 @@ from petra.errors import PetraError
 from petra.wire import frames as f
 
 _FROM_WORKER: Final = (
-    f.Reports, f.Credit, f.Hello, f.Checked, f.Want, f.Log, f.Heartbeat, f.Retrying, f.Drain, f.Bye,
+    f.Reports, f.Credit, f.Hello, f.Checked, f.Want, f.Log, f.Heartbeat, f.Retrying, f.Reveal, f.Drain, f.Bye,
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ class BreachError(PetraError):
     """A worker broke the protocol; the message says how."""
 
 
-def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - a table
+def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901, PLR0912 - a table
     """Check a frame of a worker by itself, and return it.
 
     Raises:
@@ -51,10 +51,15 @@ def check(frame: f.AnyFrame, *, greeted: bool) -> f.FromWorker:  # noqa: C901 - 
         case f.Checked():
             _texts([frame.digest], "a digest")
             _many([*frame.problems, *frame.missing], "problems")
+            _texts(frame.stored, "a name")
         case f.Log():
             _log(frame)
         case f.Retrying():
             _texts([frame.execution, frame.run, frame.attempt.task], "a name")
+        case f.Reveal():
+            _texts([frame.lease, frame.name], "a name")
+            _between(frame.number, 0, 2**53, "the number of a question")
+            _between(frame.version or 1, 1, 2**31, "a version")
         case f.Bye():
             _texts(frame.leases, "a lease")
         case f.Drain():

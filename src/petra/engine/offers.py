@@ -2,7 +2,8 @@
 
 Rule 1: memory holds so many for each pool; what is beyond that is a row of the store, and is read when there is room.
 Rule 2: an offer that nobody wants any more is marked, and left out when its turn comes.
-Rule 3: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
+Rule 3: what is of another pool or namespace waits apart: no worker is held up by what it may not do.
+Rule 4: a run that was lost with its worker is for a worker that has nothing else, where the pool has such.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Collection
 from petra.engine.backlog import Backlog
 from petra.engine.leases import Leases
 from petra.engine.limits import OFFERS_MAX, SUSPECTS_MAX
-from petra.engine.workers import ALONE, Queued, mark, remember
+from petra.engine.workers import ALONE, Queue, Queued, mark, remember
 from petra.kernel import Program
 from petra.store.errors import UnavailableError
 from petra.store.rows import PendingRow, shard_of
@@ -26,9 +27,9 @@ class Offers:
     def __init__(self, leases: Leases, backlog: Backlog) -> None:
         self._leases = leases
         self._backlog = backlog
-        self.waiting: dict[str, deque[Queued]] = {}
-        self.more: set[str] = set()
-        """Pools of which there are rows that had no room."""
+        self.waiting: dict[Queue, deque[Queued]] = {}
+        self.more: set[Queue] = set()
+        """Where there are rows that had no room."""
         self.alone: set[str] = set()
         """Pools that have workers for one run at a time."""
         self._by_run: dict[tuple[str, str], list[Queued]] = {}
@@ -38,14 +39,21 @@ class Offers:
 
     # Asking
 
-    def waits(self, pool: str) -> int:
-        """Return how many assignments wait for a worker of a pool."""
-        return len(self.waiting.get(pool, ()))
+    def waits(self, pool: str, namespace: str | None = None) -> int:
+        """Return how many assignments wait for a worker of a pool, of all namespaces or of one."""
+        return sum(
+            len(waiting)
+            for queue, waiting in self.waiting.items()
+            if queue.pool == pool and namespace in (None, queue.namespace)
+        )
 
-    def waits_in(self, execution: str, run: str) -> str | None:
-        """Return the pool in which a run waits for a worker, if it does."""
+    def waits_in(self, execution: str, run: str) -> Queue | None:
+        """Return where a run waits for a worker, if it does."""
         offers = self._by_run.get((execution, run))
-        return self._pool_of(offers[0].row) if offers else None
+        return self._queue_of(offers[0].row) if offers else None
+
+    def _queue_of(self, row: PendingRow) -> Queue:
+        return Queue(self._pool_of(row), row.namespace)
 
     def _pool_of(self, row: PendingRow) -> str:
         """Return the pool that serves a run: one that may have killed a worker is for those who do nothing else."""
@@ -61,33 +69,33 @@ class Offers:
     ) -> None:
         """Put an assignment up for the workers of its pool; without ``given`` it is made when it goes out."""
         offer = Queued(row, given, program)
-        pool = self._pool_of(row)
-        waiting = self.waiting.setdefault(pool, deque())
+        queue = self._queue_of(row)
+        waiting = self.waiting.setdefault(queue, deque())
         if len(waiting) >= OFFERS_MAX:
-            self.more.add(pool)  # it is a row, and will be found there
+            self.more.add(queue)  # it is a row, and will be found there
             return
         waiting.append(offer)
         self._by_run.setdefault((row.execution, row.pending.run), []).append(offer)
 
-    async def refill(self, pool: str, waiting: deque[Queued]) -> None:
+    async def refill(self, queue: Queue, waiting: deque[Queued]) -> None:
         """Take up rows that there was no room for, if half of what waited is gone.
 
         Those who look meanwhile do with what there is.
         """
         if len(waiting) >= OFFERS_MAX // 2:
             return
-        self.more.discard(pool)
+        self.more.discard(queue)
         after = ("", "", "")
         try:
             while len(waiting) < OFFERS_MAX and (page := await self._backlog.behind(after)):
                 for row in page:
-                    if self._pool_of(row) == pool and self._is_left(row):
+                    if self._queue_of(row) == queue and self._is_left(row):
                         self.add(row)  # beyond the room there is, it is left for another time
                 after = (page[-1].execution, page[-1].pending.run, page[-1].pending.chunk)
             if page:
-                self.more.add(pool)
+                self.more.add(queue)
         except UnavailableError:
-            self.more.add(pool)
+            self.more.add(queue)
 
     def _is_left(self, row: PendingRow) -> bool:
         """Tell whether a row is neither with a worker nor up for one, nor was just lost."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 from petra.engine.cache import Entry
 from petra.engine.custody import Custody
 from petra.engine.retries import Retries
-from petra.engine.workers import ALONE
+from petra.engine.workers import ALONE, Queue
 from petra.kernel.explain import Explanation, Waiting, explain
+from petra.namespaces import DEFAULT
 
 
 def explained(custody: Custody, entry: Entry, retries: Retries | None = None) -> Explanation:
@@ -36,27 +37,32 @@ def _with_worker(custody: Custody, execution: str, one: Waiting) -> Waiting:
     holders = custody.holders(execution, one.token)
     if holders:
         return replace(one, sentence=f"Step '{one.step}' runs on worker {', '.join(holders)}.")
-    pool = custody.offers.waits_in(execution, one.token)
-    if pool is None:
+    queue = custody.offers.waits_in(execution, one.token)
+    if queue is None:
         return one
-    if custody.roster.is_served(pool):
-        words = f"Step '{one.step}' waits for room: {_count(custody.offers.waits(pool))} of pool '{pool}'."
+    if custody.roster.is_served(*queue):
+        words = f"Step '{one.step}' waits for room: {_count(custody.offers.waits(*queue))} of pool '{queue.pool}'."
         return replace(one, reason="room", sentence=words, unblocked_by="a worker that has room")
-    words = f"Step '{one.step}' waits: {missing(custody, pool)}."
-    wanted = f"a worker of pool '{pool.removesuffix(ALONE)}'"
-    return replace(one, reason="no worker", sentence=words, unblocked_by=wanted)
+    words = f"Step '{one.step}' waits: {missing(custody, queue)}."
+    return replace(one, reason="no worker", sentence=words, unblocked_by=f"a worker {_of(queue)}")
 
 
-def missing(custody: Custody, pool: str) -> str:
-    """Say that a pool has no worker, how many runs wait for one, and what keeps it away, if anybody knows."""
-    words = f"no worker of pool '{pool.removesuffix(ALONE)}' is connected; {_count(custody.offers.waits(pool))}"
-    trouble = custody.roster.troubles.get(pool.removesuffix(ALONE))
+def missing(custody: Custody, queue: Queue) -> str:
+    """Say that nobody does the runs of a pool, or of a namespace there, how many wait, and what keeps workers away, if that is known."""
+    pool = queue.pool.removesuffix(ALONE)
+    words = f"no worker {_of(queue)} is connected; {_count(custody.offers.waits(*queue))}"
+    trouble = custody.roster.troubles.get(pool)
     return f"{words} ({trouble})" if trouble else words
+
+
+def _of(queue: Queue) -> str:
+    namespace = "" if queue.namespace == DEFAULT else f" for namespace '{queue.namespace}'"
+    return f"of pool '{queue.pool.removesuffix(ALONE)}'{namespace}"
 
 
 def troubles(custody: Custody) -> list[str]:
     """Say what is wrong with workers: pools without any that runs wait for, and what their keeper last saw."""
-    found = [missing(custody, pool) for pool in custody.unserved()]
+    found = [missing(custody, queue) for queue in custody.unserved()]
     return found or [text for text in custody.roster.troubles.values() if text]
 
 

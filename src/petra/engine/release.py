@@ -17,11 +17,10 @@ from petra.engine.news import Told
 from petra.engine.refusals import Refusals
 from petra.engine.reports import ReportIntake
 from petra.engine.submissions import Submission
-from petra.engine.workers import Link
+from petra.engine.workers import Acks
 from petra.store import rows
 from petra.store.base import Store
 from petra.store.errors import UnavailableError
-from petra.wire import frames
 
 
 class Releaser:
@@ -47,9 +46,9 @@ class Releaser:
         self._feed = feed
         self._refusals = refusals
 
-    async def release(self, drafts: list[Draft]) -> None:
-        """What was decided is durable: carry it out and say so."""
-        acks: dict[Link, list[tuple[str, int]]] = {}
+    async def release(self, drafts: list[Draft]) -> Acks:
+        """What was decided is durable: carry it out and say so; return what workers are to be told that it is."""
+        acks: Acks = {}
         for draft in drafts:
             entry = draft.entry
             entry.busy -= 1
@@ -66,9 +65,10 @@ class Releaser:
                     await self._refused(request, Answered(entry.state.id, refused, draft.version))
                 elif request.answer is not None:
                     request.reply(Answered(entry.state.id, refused, draft.version))
-        for link, parts in acks.items():
-            link.send(frames.Ack(parts=parts))
-        # letters last: to take one may wait for the store, and nobody above should
+        return acks
+
+    async def post(self, drafts: list[Draft]) -> None:
+        """Have letters taken, last of all: that may wait for the store, and nobody else should."""
         for draft in drafts:
             for letter in draft.letters:
                 await self._courier.take(letter)
@@ -113,7 +113,9 @@ class Releaser:
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
         for pending, given in draft.assigned.values():
-            row = rows.PendingRow(execution=entry.state.id, pending=pending)
+            row = rows.PendingRow(
+                execution=entry.state.id, pending=pending, namespace=entry.state.namespace
+            )
             self._offers.add(row, given, entry.program)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from petra.clock import Clock
 from petra.engine.limits import CREDIT_PER_SLOT, STALE_S
 from petra.engine.manners import BreachError
-from petra.engine.workers import Link, Seen, WorkerSeen
+from petra.engine.workers import Link, Queue, Seen, WorkerSeen
+from petra.namespaces import DEFAULT
 
 
 class Roster:
@@ -60,13 +61,13 @@ class Roster:
 
     # Asking
 
-    def free(self, pool: str) -> WorkerSeen | None:
-        """Return the worker of a pool that has most room, if any has."""
+    def free(self, queue: Queue) -> WorkerSeen | None:
+        """Return the worker of a pool, for a namespace, that has most room, if any has."""
         stale = self._clock.monotonic() - STALE_S if self.kept else 0.0
         ready = [
             w
             for w in self.workers.values()
-            if w.pool == pool and w.credit > 0 and not w.drains and not w.silent
+            if w.credit > 0 and w.may_do(queue) and not w.drains and not w.silent
             and w.heard >= stale
         ]  # fmt: skip
         return max(ready, key=lambda worker: worker.credit, default=None)
@@ -76,9 +77,10 @@ class Roster:
         there = sorted(self.workers.values(), key=lambda worker: (worker.pool, worker.name))
         return [worker.seen() for worker in there]
 
-    def is_served(self, pool: str) -> bool:
-        """Tell whether a pool has a worker that takes work."""
-        return any(worker.pool == pool and not worker.drains for worker in self.workers.values())
+    def is_served(self, pool: str, namespace: str = DEFAULT) -> bool:
+        """Tell whether a pool has a worker that takes runs of a namespace."""
+        queue = Queue(pool, namespace)
+        return any(one.may_do(queue) and not one.drains for one in self.workers.values())
 
     def at_work(self, pool: str) -> int:
         """Return how many runs are with workers of a pool."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
 from petra.engine.limits import REMEMBERED_MAX
 from petra.engine.parcels import SentValues
 from petra.kernel import Program
+from petra.namespaces import DEFAULT
 from petra.store.rows import PendingRow
 from petra.wire import Assignment, Iteration, frames
 
@@ -24,6 +25,27 @@ ALONE: Final = " (alone)"
 
 AWAY: Final = "a worker that has not come back yet"
 """What is said of who has a run that was taken over."""
+
+
+class Queue(NamedTuple):
+    """What waits for the same workers: those of a pool that may do runs of a namespace."""
+
+    pool: str
+    namespace: str = DEFAULT
+
+
+class Bounds(NamedTuple):
+    """What a worker may do, as whoever let it in says."""
+
+    pool: str | None = None
+    """The pool that it may serve; None: any."""
+    namespaces: frozenset[str] | None = None
+    """The namespaces whose runs it may do; None: all."""
+    account: str = ""
+    """Who it is; nothing, for one that is kept here."""
+
+
+ANYTHING: Final = Bounds()
 
 
 class Link(Protocol):
@@ -45,6 +67,10 @@ class HeardLink(Link, Protocol):
         """
 
 
+Acks = dict[Link, list[tuple[str, int]]]
+"""Parts of reports that are durable, for whoever sent them."""
+
+
 class Seen(msgspec.Struct, frozen=True):
     """A worker as others are told of it."""
 
@@ -55,6 +81,8 @@ class Seen(msgspec.Struct, frozen=True):
     """Runs that it has."""
     state: str
     """``ready``, ``drains``, or ``silent``: a lease of it ran out, and nothing was heard of it since."""
+    namespaces: list[str] | None = None
+    """Whose runs it may do; None: all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +97,7 @@ class WorkerSeen:
     shared: SentValues = field(default_factory=SentValues)
     leases: set[str] = field(default_factory=set)
     slots: int = 1
+    bounds: Bounds = ANYTHING
     session: str = ""
     """By which it is known when it comes back on another connection; nothing, if it cannot come back."""
     served: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -83,10 +112,17 @@ class WorkerSeen:
     heard: float = math.inf
     """When it was heard of last, of one that is kept: it beats often, and gets nothing while it does not."""
 
+    def may_do(self, queue: Queue) -> bool:
+        """Tell whether it serves a pool, and may do runs of a namespace."""
+        allowed = self.bounds.namespaces
+        return self.pool == queue.pool and (allowed is None or queue.namespace in allowed)
+
     def seen(self) -> Seen:
         """Say what others are told of it."""
         state = "drains" if self.drains else "silent" if self.silent else "ready"
-        return Seen(self.name, self.pool, self.slots, len(self.leases), state)
+        allowed = self.bounds.namespaces
+        namespaces = None if allowed is None else sorted(allowed)
+        return Seen(self.name, self.pool, self.slots, len(self.leases), state, namespaces)
 
 
 class Lease(msgspec.Struct, eq=False):

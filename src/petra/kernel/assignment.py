@@ -31,14 +31,14 @@ def assignment(
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, delivery=run.delivery,
             scope=_scope(plan, state, run, everything=everything), compensate=bool(run.compensates),
-            readable=readable,
+            readable=readable, namespace=state.namespace,
         )  # fmt: skip
     chunk = run.chunks[chunk_id]
     if chunk.gather:
         return Assignment(
             execution=state.id, run=run.id, step=step, playbook=digest, chunk=chunk_id,
             delivery=chunk.delivery, gather=to_gather(run, chunk.upto),
-            joins=not chunk.upto and bool(loop_of(run).pieces),
+            joins=not chunk.upto and bool(loop_of(run).pieces), namespace=state.namespace,
         )  # fmt: skip
     return Assignment(
         execution=state.id,
@@ -54,6 +54,7 @@ def assignment(
         total=level_at(run.loop, (*chunk.at, 0)).total if run.loop else 0,
         compensate=bool(run.compensates),
         readable=readable,
+        namespace=state.namespace,
     )
 
 

@@ -16,13 +16,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from petra.clock import Clock, SystemClock
-from petra.keychain.credentials import Credentials, NoCredentials
+from petra.keychain.credentials import Credentials, Later, NoCredentials
 from petra.keychain.material import Material
 from petra.keychain.providers import Provider, Vault
 from petra.keychain.scrub import Scrubber
 from petra.keychain.seal import KeychainError
 from petra.keychain.secret import Secret
-from petra.keychain.sources import Later, Sources
+from petra.keychain.sources import Sources
 from petra.keychain.view import View
 from petra.keychain.web import HttpWeb, Web
 from petra.playbook.model import Credential
@@ -55,15 +55,20 @@ class Keychain:
         self.clock: Clock = clock or SystemClock()
         self.scrubber = Scrubber()
 
-    def secrets(self, declarations: Sequence[Credential]) -> Secrets:
-        """Return the secrets of one playbook."""
-        return Secrets(self, declarations)
+    def secrets(
+        self, declarations: Sequence[Credential], credentials: Credentials | None = None
+    ) -> Secrets:
+        """Return the secrets of one playbook; ``credentials`` are where its stored ones are, if not where all are."""
+        return Secrets(self, declarations, credentials)
 
     async def check(
-        self, declarations: Sequence[Credential], names: Collection[str] | None = None
+        self,
+        declarations: Sequence[Credential],
+        names: Collection[str] | None = None,
+        credentials: Credentials | None = None,
     ) -> list[str]:
         """Return what keeps the entries, or those of ``names``, from being resolved here; nobody is asked."""
-        secrets = self.secrets(declarations)
+        secrets = self.secrets(declarations, credentials)
         wanted = [entry for entry in declarations if names is None or entry.name in names]
         problems = [await secrets.problem(entry) for entry in wanted]
         return [problem for problem in problems if problem]
@@ -78,8 +83,14 @@ class Keychain:
 class Secrets:
     """The secrets that one playbook declares."""
 
-    def __init__(self, keychain: Keychain, declarations: Sequence[Credential]) -> None:
+    def __init__(
+        self,
+        keychain: Keychain,
+        declarations: Sequence[Credential],
+        credentials: Credentials | None = None,
+    ) -> None:
         self._keychain = keychain
+        self._credentials = credentials
         self._entries = {entry.name: entry for entry in declarations}
         self._known: dict[str, Material] = {}
         self._failed: dict[str, KeychainError] = {}
@@ -137,6 +148,18 @@ class Secrets:
             if isinstance(referred, str) and referred in self._entries:
                 self._forget(referred)
 
+    async def lacking(self, names: Iterable[str]) -> list[str]:
+        """Return what keeps entries from being resolved, but for somebody who does not answer: he may, later."""
+        found: list[str] = []
+        for name in names:
+            try:
+                await self._resolve(name, (), dry=True)
+            except KeychainError as error:
+                found += [str(error)] if error.kind != "connection" else []
+            except Later:
+                pass
+        return found
+
     async def problem(self, entry: Credential) -> str | None:
         """Return what keeps an entry from being resolved, as far as can be told without asking anyone."""
         try:
@@ -178,7 +201,9 @@ class Secrets:
         async def other(name: str) -> Any:
             return (await self._resolve(name, inside, dry=dry)).secret.reveal()
 
-        value, ttl = await self._keychain.sources.value(entry, self._entries, other, dry=dry)
+        value, ttl = await self._keychain.sources.value(
+            entry, self._entries, other, dry=dry, credentials=self._credentials
+        )
         margin = min(MARGIN_S, ttl / 10) if entry.kind == "oauth2" else 0.0
         material = Material(Secret(value), self._keychain.clock.monotonic() + ttl - margin)
         for part in material.parts():

@@ -5,21 +5,28 @@ the place of another.
 Rule 2: the key file is the one thing to guard: mode 0600, refused when others can read it.
 Rule 3: rotating adds a key and changes no secret; ``rewrap`` then moves the inner key of each over to it, and a
 key that seals nothing any more can be dropped.
+Rule 4: where ``PETRA_MASTER_KEY`` is set, its first key seals, and all of its keys and those of the file open.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
+import hashlib
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from petra.errors import UnreadableError
+from petra.namespaces import DEFAULT
 
+MASTER_KEY: Final = "PETRA_MASTER_KEY"
+"""The variable that holds the key of secrets, 32 bytes in base64; older ones may follow it, behind commas."""
 _KEY_BYTES = 32
 
 
@@ -42,13 +49,23 @@ class KeychainError(UnreadableError):
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """A secret at rest: safe to store, useless without the key file."""
+    """A secret at rest: safe to store, useless without its key. Without ``pools``, workers of all pools may have it."""
 
     name: str
     version: int
     key: str
     wrapped: bytes
     body: bytes
+    namespace: str = DEFAULT
+    pools: tuple[str, ...] = ()
+
+    def about(self) -> bytes:
+        """Return what it is sealed together with: where it belongs, and who may have it."""
+        if self.namespace == DEFAULT and not self.pools:  # as it was before there was anything else
+            return msgspec.json.encode(["petra credential", self.name, self.version])
+        return msgspec.json.encode(
+            ["petra credential", self.namespace, self.name, self.version, self.pools]
+        )
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -101,6 +118,26 @@ class KeyFile:
             raise KeychainError(f"{path} is no key file")
         return cls(path, keys)
 
+    @classmethod
+    def for_secrets(
+        cls, path: Path, environ: Mapping[str, str] | None = None, *, make: bool = False
+    ) -> KeyFile:
+        """Return the keys of the secrets of a home: those of the environment seal, else those of a file.
+
+        Raises:
+            KeychainError: they are not as they must be.
+        """
+        given = (os.environ if environ is None else environ).get(MASTER_KEY, "")
+        if not given:
+            return cls.create(path) if make and not path.exists() else cls.load(path)
+        known = cls.load(path)._keys if path.exists() else []  # noqa: SLF001 - of its own class
+        return cls(path, [*known, *reversed([_from_text(one) for one in given.split(",")])])
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the key that seals comes from the environment."""
+        return self.current.startswith(_GIVEN)
+
     @property
     def current(self) -> str:
         """The id of the key that seals."""
@@ -112,7 +149,15 @@ class KeyFile:
         return [key.id for key in self._keys]
 
     def rotate(self) -> str:
-        """Add a key that seals from now on; return its id."""
+        """Add a key that seals from now on; return its id.
+
+        Raises:
+            KeychainError: the key comes from the environment, where a fresh one has to be put first.
+        """
+        if self.is_given:
+            raise KeychainError(
+                f"put a fresh key first in {MASTER_KEY}, before a comma and the old one"
+            )
         newest = int(self.current.removeprefix("k"))
         self._keys = [*self._keys, _new_key(newest + 1)]
         write_private(self._path, self._encoded())
@@ -129,14 +174,28 @@ class KeyFile:
         self._keys = [known for known in self._keys if known.id != key]
         write_private(self._path, self._encoded())
 
-    def seal(self, name: str, version: int, value: Any) -> Sealed:
-        """Seal a JSON value under a name and version."""
-        cipher, about = _cipher(), _about(name, version)
+    def drop_old(self) -> None:
+        """Forget all keys of the file but the one that seals; those of the environment are for who set it to take away."""
+        for old in [] if self.is_given else self.ids[:-1]:
+            self.drop(old)
+
+    def seal(
+        self,
+        name: str,
+        version: int,
+        value: Any,
+        *,
+        namespace: str = DEFAULT,
+        pools: tuple[str, ...] = (),
+    ) -> Sealed:
+        """Seal a JSON value under a name and version, in a namespace, for some pools or all."""
+        bare = Sealed(
+            name=name, version=version, key=self.current, wrapped=b"", body=b"", namespace=namespace, pools=pools
+        )  # fmt: skip
+        cipher, about = _cipher(), bare.about()
         inner = cipher.new_key()
-        return Sealed(
-            name=name,
-            version=version,
-            key=self.current,
+        return msgspec.structs.replace(
+            bare,
             wrapped=cipher.encrypt(self._keys[-1].key, inner, about),
             body=cipher.encrypt(inner, msgspec.json.encode(value), about),
         )
@@ -147,7 +206,7 @@ class KeyFile:
         Raises:
             KeychainError: the key is missing, or something was changed.
         """
-        cipher, about = _cipher(), _about(sealed.name, sealed.version)
+        cipher, about = _cipher(), sealed.about()
         try:
             return msgspec.json.decode(cipher.decrypt(self._inner(sealed), sealed.body, about))
         except cipher.ChangedError:
@@ -161,7 +220,7 @@ class KeyFile:
         """
         if sealed.key == self.current:
             return sealed
-        cipher, about = _cipher(), _about(sealed.name, sealed.version)
+        cipher, about = _cipher(), sealed.about()
         try:
             wrapped = cipher.encrypt(self._keys[-1].key, self._inner(sealed), about)
         except cipher.ChangedError:
@@ -171,7 +230,7 @@ class KeyFile:
     def _inner(self, sealed: Sealed) -> bytes:
         for known in self._keys:
             if known.id == sealed.key:
-                about = _about(sealed.name, sealed.version)
+                about = sealed.about()
                 found: bytes = _cipher().decrypt(known.key, sealed.wrapped, about)
                 return found
         message = f"credential '{sealed.name}' is sealed with key '{sealed.key}'"
@@ -189,8 +248,18 @@ def _new_key(number: int) -> _Key:
     return _Key(f"k{number}", _cipher().new_key())
 
 
-def _about(name: str, version: int) -> bytes:
-    return msgspec.json.encode(["petra credential", name, version])
+_GIVEN: Final = "given-"
+
+
+def _from_text(given: str) -> _Key:
+    """Read a key of the environment; its name follows from it, so that every server calls it the same."""
+    try:
+        key = base64.b64decode(given.strip(), validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise KeychainError(f"{MASTER_KEY} holds no key of {_KEY_BYTES} bytes in base64")
+    return _Key(_GIVEN + hashlib.sha256(b"petra key " + key).hexdigest()[:12], key)
 
 
 def write_private(path: Path, data: bytes, *, fresh: bool = False) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from petra.keychain import oauth2
-from petra.keychain.credentials import Credentials
+from petra.keychain.credentials import Credentials, Later
 from petra.keychain.material import postgres, text_of, text_or_object
 from petra.keychain.providers import Provider
 from petra.keychain.seal import KeychainError
@@ -24,10 +24,6 @@ KEEP_S: Final = 60.0
 MAX_FILE: Final = 1024 * 1024
 
 
-class Later(Exception):  # noqa: N818 - no error: it cannot be told now
-    """Nothing is wrong so far; the rest is seen when somebody is asked."""
-
-
 @dataclass(slots=True)
 class EntryAsked:
     """An entry to resolve."""
@@ -35,6 +31,7 @@ class EntryAsked:
     entry: Credential
     entries: Collection[str]
     other: Callable[[str], Awaitable[Any]]
+    credentials: Credentials
     dry: bool
 
     @property
@@ -88,6 +85,7 @@ class Sources:
         other: Callable[[str], Awaitable[Any]],
         *,
         dry: bool,
+        credentials: Credentials | None = None,
     ) -> tuple[Any, float]:
         """Return the value of an entry and for how many seconds it is good.
 
@@ -95,7 +93,7 @@ class Sources:
             KeychainError: it cannot be had.
             Later: this was dry, and somebody would have to be asked.
         """
-        asked = EntryAsked(entry, entries, other, dry)
+        asked = EntryAsked(entry, entries, other, credentials or self.credentials, dry)
         if entry.kind == "oauth2":
             return await self._oauth2(asked)
         find = self._kinds.get(entry.kind)
@@ -129,15 +127,14 @@ class Sources:
             raise asked.wrong(f"{path} is no text", "parse") from None
 
     async def _stored(self, asked: EntryAsked) -> Any:
-        name = str(asked.setting("credential") or asked.setting("ref") or asked.name)
-        version = None
+        name, version = stored_as(asked.entry), None
         if asked.setting("credential") and asked.setting("ref") is not None:
             wanted = str(asked.setting("ref")).removeprefix("v")
             if not wanted.isdecimal():
                 raise asked.wrong("ref is no version such as v2", "client_error")
             version = int(wanted)
         try:
-            return self.credentials.read(name, version)
+            return await asked.credentials.fetch(name, version, dry=asked.dry)
         except KeychainError as error:
             raise asked.wrong(str(error), error.kind) from None
 
@@ -237,6 +234,15 @@ class Sources:
         if missing := sorted(str(part) for part in chosen.values() if part not in found):
             raise asked.wrong(f"the secret has no '{missing[0]}'", "not_found")
         return {str(part): found[key] for part, key in chosen.items()}
+
+
+STORED_KINDS: Final = frozenset({"credential", "bearer", "basic", "api_key", "postgres_credential"})
+"""Kinds of entries that may need a stored credential."""
+
+
+def stored_as(entry: Credential) -> str:
+    """Return the name of the stored credential that an entry means, if it means one."""
+    return str(entry.settings.get("credential") or entry.settings.get("ref") or entry.name)
 
 
 def _kind_of(error: OSError) -> str:

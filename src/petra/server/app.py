@@ -22,6 +22,7 @@ from petra.server.resources import (
     authoring,
     branches,
     comparing,
+    contents,
     definitions,
     docs,
     executions,
@@ -31,15 +32,18 @@ from petra.server.resources import (
     objects,
     operations,
     overview,
+    pages,
     people,
     playbooks,
     requests,
+    secrets,
     stories,
     streams,
     system,
     watching,
     workbench,
     workers,
+    writes,
 )
 from petra.server.service import Service
 
@@ -51,8 +55,10 @@ _RESOURCES = (
     definitions,
     overview,
     executions,
+    contents,
     explaining,
     stories,
+    writes,
     iterations,
     moments,
     comparing,
@@ -64,6 +70,7 @@ _RESOURCES = (
     workers,
     objects,
     accounts,
+    secrets,
     requests,
 )
 
@@ -75,6 +82,7 @@ def build(service: Service) -> Litestar:
             *system.routes(service.prefix),
             *watching.routes(service.prefix, service.base),
             docs.router(service.prefix),
+            *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),
         ],
         dependencies={

@@ -7,7 +7,7 @@ from typing import Any, cast
 from litestar import Litestar
 
 from petra.server.app import build
-from petra.server.resources.docs import described
+from petra.server.describing import described
 from petra.server.service import Service
 
 

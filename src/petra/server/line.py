@@ -16,6 +16,7 @@ from litestar import WebSocket
 from litestar.exceptions import WebSocketDisconnect
 
 from petra.engine import Engine
+from petra.engine.workers import Bounds
 from petra.wire.connection import LostError, NonsenseError
 from petra.wire.frames import MAX_FRAME, AnyFrame, FrameError, decode, encode
 
@@ -81,9 +82,9 @@ class Line:
             raise LostError(str(error)) from None
 
 
-async def talk(engine: Engine, line: Line, pool: str | None) -> None:
-    """Let a worker talk with the engine until its connection is gone; ``pool`` is the one it may serve, if not any."""
-    hearing = asyncio.create_task(engine.connections.converse(line, pool=pool))
+async def talk(engine: Engine, line: Line, bounds: Bounds) -> None:
+    """Let a worker talk with the engine until its connection is gone; ``bounds`` are what it may do."""
+    hearing = asyncio.create_task(engine.connections.converse(line, bounds=bounds))
     writing = asyncio.create_task(line.write())
     try:
         await asyncio.wait({hearing, writing}, return_when=asyncio.FIRST_COMPLETED)

@@ -97,8 +97,8 @@ def _pools(service: Service) -> Iterator[str]:
     for worker in engine.roster.seen():
         counts = found.setdefault(worker.pool.removesuffix(ALONE), Counter())
         counts.update({"workers": 1, "slots": worker.slots, "busy": worker.busy})
-    for pool, waiting in engine.offers.waiting.items():
-        found.setdefault(pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
+    for queue, waiting in engine.offers.waiting.items():
+        found.setdefault(queue.pool.removesuffix(ALONE), Counter())["waiting"] += len(waiting)
     shown = dict(sorted(found.items())[:POOLS_MAX])
     for word, about in (
         ("workers", "Workers that are connected."), ("slots", "Runs that they can do at once."),

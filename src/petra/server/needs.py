@@ -48,6 +48,8 @@ KNOWN: Final[Opt] = {NEED: Need()}
 """What a handler says that is for everybody who is known."""
 OPEN: Final[Opt] = {NEED: Need(known=False)}
 """What a handler says that is for strangers too."""
+PAGE: Final[Opt] = {**OPEN, "any-parameter": True}
+"""What a handler says that answers with the web UI: the parameters of its addresses are its own."""
 
 
 def need_of(handler: BaseRouteHandler) -> Need | None:

@@ -21,7 +21,7 @@ _NOT_IN_ADDRESS = frozenset({"data", "request", "service", "who", "here", "body"
 def refuse_unknown(request: Request[Any, Any, Any]) -> None:
     """Refuse parameters that a call does not have: a typo would change what it means in silence."""
     given = request.query_params
-    if not given:
+    if not given or request.route_handler.opt.get("any-parameter"):
         return
     names = known(request.route_handler)
     for name in given:

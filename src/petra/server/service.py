@@ -9,9 +9,11 @@ from pathlib import Path
 from litestar.di import NamedDependency
 
 from petra.accounts import Audit, Register
+from petra.accounts.safe import Safe
 from petra.clock import Clock
 from petra.desk import Desk, Principal
 from petra.desk.moments import Moments
+from petra.desk.now import Doings
 from petra.desk.stories import Stories
 from petra.engine import Engine
 from petra.server.http_meters import HttpMeters
@@ -42,9 +44,12 @@ class Service:
     texts: Texts = field(init=False)
     stories: Stories = field(init=False)
     moments: Moments = field(init=False)
+    doings: Doings = field(init=False)
     audit: Audit = field(init=False)
     operations: Operations = field(init=False)
     http: HttpMeters = field(default_factory=HttpMeters)
+    safe: Safe | None = None
+    """The stored credentials, if it has any."""
 
     def __post_init__(self) -> None:
         """Make the parts that are made of others."""
@@ -53,6 +58,7 @@ class Service:
         store = self.engine.store
         self.operations = Operations(self.desk, self.register)
         self.stories = Stories(store, self.long_work.aside)
+        self.doings = Doings(self.engine)
         self.moments = Moments(store, self.engine.cache, self.long_work.aside)
 
     @property

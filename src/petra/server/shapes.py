@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from petra.accounts.told import moment
+from petra.desk.now import Doing, Now, Progress
+from petra.engine.codec import BUSINESS_KEY
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
@@ -36,10 +38,14 @@ class ExecutionItem(Shape, frozen=True):
     ended: str | None
     parent: str
     labels: dict[str, str]
+    business_key: str | None
     namespace: str
     version: int
     head: str
     """The hash of its last record."""
+    now: Now
+    """What it does, or waits for, in words."""
+    progress: Progress | None
 
 
 class Execution(ExecutionItem, frozen=True):
@@ -86,17 +92,21 @@ class PlaybookItem(Shape, frozen=True):
     namespace: str
 
 
-def execution_item(stored: StoredExecution) -> ExecutionItem:
+def execution_item(stored: StoredExecution, doing: Doing) -> ExecutionItem:
     """Return what a list shows of an execution."""
-    return ExecutionItem(**row_data(stored.row), version=stored.version, head=stored.head.hex())
+    return ExecutionItem(
+        **row_data(stored.row, doing), version=stored.version, head=stored.head.hex()
+    )
 
 
-def row_data(row: ExecutionRow) -> dict[str, Any]:
+def row_data(row: ExecutionRow, doing: Doing) -> dict[str, Any]:
     """Return the fields that every shape of an execution has."""
+    labels = {name: value for name, value in row.labels.items() if name != BUSINESS_KEY}
     return {
         "id": row.id, "playbook": row.playbook, "digest": row.digest, "status": row.status, "reason": row.reason,
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
-        "parent": row.parent, "labels": row.labels, "namespace": row.namespace,
+        "parent": row.parent, "labels": labels, "business_key": row.labels.get(BUSINESS_KEY),
+        "namespace": row.namespace, "now": doing.now, "progress": doing.progress,
     }  # fmt: skip
 
 

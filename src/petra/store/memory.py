@@ -270,7 +270,8 @@ class MemoryStore:
     def _out(self, execution: str, pending: Pending) -> PendingRow:
         known = self._streams[execution].leases.get((pending.run, pending.chunk), (0, ""))
         lease = known[1] if known[0] == pending.delivery else ""
-        return PendingRow(execution=execution, pending=pending, lease=lease)
+        namespace = self._streams[execution].row.namespace
+        return PendingRow(execution=execution, pending=pending, lease=lease, namespace=namespace)
 
     async def lease(self, rows: Sequence[PendingRow]) -> set[str]:
         """Write down under which leases workers elsewhere have assignments."""

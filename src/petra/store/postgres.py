@@ -393,6 +393,7 @@ class PostgresStore:
                 execution=row[0],
                 pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
                 lease=row[5],
+                namespace=row[6],
             )
             for row in await self._fetch("pending", *after, _shards(shards), limit)
         ]

@@ -101,6 +101,8 @@ class PendingRow(Row, frozen=True):
     pending: Pending
     lease: str = ""
     """The lease under which a worker elsewhere has it; others are known to their engine only."""
+    namespace: str = DEFAULT
+    """That of its execution."""
 
 
 class WakeUp(Row, frozen=True):

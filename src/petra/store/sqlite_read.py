@@ -198,6 +198,7 @@ def pending(
             execution=row[0],
             pending=Pending(run=row[1], chunk=row[2], delivery=row[3], pool=row[4]),
             lease=row[5],
+            namespace=row[6],
         )
         for row in connection.execute(_SQL["pending"], values)
     ]

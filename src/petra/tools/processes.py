@@ -88,6 +88,7 @@ async def _begun(
 ) -> _Started:
     loop = asyncio.get_running_loop()
     try:
+        _must_be_whole(argv, env, cwd)
         return await _started(
             loop.subprocess_exec(output, *argv, env=env, cwd=cwd, start_new_session=True)
         )
@@ -97,6 +98,14 @@ async def _begun(
         raise ToolError("denied", f"{error.filename}: {error.strerror}") from error
     except (OSError, ValueError) as error:
         raise ToolError("client_error", f"'{argv[0]:.80}' cannot be started: {error}") from error
+
+
+def _must_be_whole(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> None:
+    """Refuse what the system would cut short or read as something else; not every event loop does."""
+    if any("\0" in text for text in (*argv, *env, *env.values(), cwd or "")):
+        raise ValueError("embedded null byte")
+    if any(not name or "=" in name for name in env):
+        raise ValueError("illegal environment variable name")
 
 
 _Started = tuple[asyncio.SubprocessTransport, "_Output"]

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from petra.namespaces import DEFAULT
+
 ErrorKind = Literal[
     "connection", "timeout", "rate_limit", "auth", "not_found", "client_error", "server_error", "schema",
     "parse", "transform", "constraint", "deadlock", "quota", "denied", "cancelled", "limit", "unknown",
@@ -122,7 +124,7 @@ class Assignment(Wire, frozen=True):
     ``total`` is how many iterations the loop has in all; with ``more``, others follow under the same lease as
     room is made. ``shared`` are names of the scope that come by themselves, with the versions that are meant. ``gather`` holds the results of a loop that are to be stored as one object; with ``joins``, references to lists of
     them, to be stored as one list. ``readable`` are
-    executions beside its own whose large results it may read.
+    executions beside its own whose large results it may read. ``namespace`` is that of its execution.
     """
 
     execution: str
@@ -143,6 +145,7 @@ class Assignment(Wire, frozen=True):
     joins: bool = False
     compensate: bool = False
     readable: list[str] = []
+    namespace: str = DEFAULT
 
 
 class Iteration(Wire, frozen=True):

@@ -1,7 +1,7 @@
 """Frames: what crosses between server and worker, the same on every transport (msgpack, tagged).
 
-    worker → server: hello · credit · checked · want · report · log · heartbeat · retrying · drain · bye
-    server → worker: playbook · shared · assign · further · cancel · ack · drain
+    worker → server: hello · credit · checked · want · report · log · heartbeat · retrying · reveal · drain · bye
+    server → worker: playbook · shared · assign · further · cancel · ack · revealed · drain
 
 Rule 1: a worker says hello first on each connection, with the leases it still holds; the server answers with
 ``cancel`` for those that are no longer its own. Whatever the server assigned and hello does not name got lost: it knows a worker
@@ -16,7 +16,9 @@ Iterations that come twice count once. A server sends ``further`` iterations of 
 make room, and again on a new connection; the worker takes those it has not had.
 Rule 6: logs are no part of the log of an execution: few frames of them are on their way at a time, and what there is
 no room for is counted and dropped.
-Rule 7: on a stream of bytes each frame has its length in front, four bytes, big-endian.
+Rule 7: stored credentials are the server's: a worker asks for one (``reveal``) under a lease of an execution whose playbook
+declares it, of a server that said with the playbook that it gives some; the question has a number, and so has the answer.
+Rule 8: on a stream of bytes each frame has its length in front, four bytes, big-endian.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ class PlaybookText(Frame, frozen=True, tag="playbook"):
 
     digest: str
     text: str
+    gives: bool = False
+    """Whether the server may be asked for stored credentials that it declares."""
 
 
 class Shared(Frame, frozen=True):
@@ -89,6 +93,8 @@ class Checked(Frame, frozen=True):
     digest: str
     problems: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
+    """Stored credentials that steps of its own pool use, and that it would ask the server for."""
 
 
 class Assignments(Frame, frozen=True, tag="assign"):
@@ -173,6 +179,25 @@ class Retrying(Frame, frozen=True):
     of: int | None = None
 
 
+class Reveal(Frame, frozen=True):
+    """A worker asks for a stored credential that a run under a lease needs; ``dry``: only whether it could have it."""
+
+    number: int
+    lease: str
+    name: str
+    version: int | None = None
+    dry: bool = False
+
+
+class Revealed(Frame, frozen=True):
+    """The answer: the value, or why there is none, with the kind of that error."""
+
+    number: int
+    value: Any = None
+    problem: str = ""
+    kind: str = "auth"
+
+
 class CancelRuns(Frame, frozen=True, tag="cancel"):
     """Stop these runs, or whatever runs under these leases."""
 
@@ -191,11 +216,13 @@ class Bye(Frame, frozen=True):
     leases: list[str] = field(default_factory=list)
 
 
-FromWorker = Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye
-FromServer = PlaybookText | Shared | Assignments | Further | CancelRuns | Ack | Drain
+FromWorker = (
+    Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Reveal | Drain | Bye
+)
+FromServer = PlaybookText | Shared | Assignments | Further | CancelRuns | Ack | Revealed | Drain
 AnyFrame = (
     Hello | Credit | Checked | Want | Reports | Log | Heartbeat | Retrying | Drain | Bye | PlaybookText | Shared
-    | Assignments | Further | CancelRuns | Ack
+    | Assignments | Further | CancelRuns | Ack | Reveal | Revealed
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -7,7 +7,6 @@ block the loop then, a thread ends the process: a worker never outlives its serv
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import select
 import socket
@@ -15,6 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
+from petra import event_loop
 from petra.garbage_collector import leave_what_is_loaded, look_less_often
 from petra.objects import open_objects
 from petra.worker.stream import Stream
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     ended = threading.Event()
     watcher = threading.Thread(target=_watch, args=(connection.dup(), ended), daemon=True)
     watcher.start()
-    asyncio.run(_work(options, connection))
+    event_loop.run(_work(options, connection))
     ended.set()
     return 0
 

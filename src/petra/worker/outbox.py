@@ -24,7 +24,8 @@ _encode = msgspec.msgpack.Encoder().encode
 class Outbox:
     """Keeps each part of a report until the server has it for good."""
 
-    def __init__(self, send: Callable[[AnyFrame], bool]) -> None:
+    def __init__(self, send: Callable[..., bool]) -> None:
+        """Make one; ``send`` takes frames that follow each other, and is False without a connection."""
         self._send = send
         self._kept: dict[str, dict[int, RunReport]] = {}
         self._fresh: list[RunReport] = []
@@ -40,13 +41,18 @@ class Outbox:
         self._kept.setdefault(report.lease, {})[report.part] = report
         self._fresh.append(report)
 
-    def flush(self) -> None:
-        """Send what has not been sent on this connection; without one it stays."""
+    def flush(self, *behind: AnyFrame) -> bool:
+        """Send what has not been sent on this connection, and ``behind`` with the last of it; False: there is none."""
         while self._fresh:
             count = _fitting(self._fresh)
-            if not self._send(Reports(reports=self._fresh[:count])):
-                return
+            reports = Reports(reports=self._fresh[:count])
+            last = behind if count == len(self._fresh) else ()
+            if not self._send(reports, *last):
+                return False
             del self._fresh[:count]
+            if last:
+                return True
+        return self._send(*behind) if behind else True
 
     def repeat(self, leases: Iterable[str] | None = None) -> None:
         """Send again what is not acknowledged: all of it, or that of these leases; in order."""

@@ -11,12 +11,14 @@ from petra.errors import ExpressionError, UsageError
 from petra.expr import Profile, compile_template
 from petra.keychain import Keychain, Secrets
 from petra.kinds import Fields
+from petra.namespaces import DEFAULT
 from petra.pipeline import Settings
 from petra.playbook import Playbook, read_stored
 from petra.playbook.model import Step, Task
 from petra.playbook.origins import Written
 from petra.playbook.write import to_plain
 from petra.values import digest
+from petra.worker.revealing import GivenCredentials, Revealing
 
 MOST: Final = 256
 """Playbooks that are kept; the one unused for longest is forgotten, and asked for when needed again."""
@@ -50,37 +52,53 @@ class Known:
     """A playbook and what has been made of it."""
 
     playbook: Playbook
-    secrets: Secrets
     text: str
-    ready: dict[tuple[str, bool], Ready] = field(default_factory=dict)
+    secrets: dict[str, Secrets] = field(default_factory=dict)
+    """By namespace: what one was given, another does not have."""
+    gives: bool = False
+    """Whether its server gives stored credentials."""
+    stored: frozenset[str] = frozenset()
+    """Entries of which a part would be asked of the server."""
+    ready: dict[tuple[str, str, bool], Ready] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its keychain."""
+        return frozenset(entry.name for entry in self.playbook.keychain)
 
 
 class Playbooks:
     """The playbooks a worker knows, by digest."""
 
-    def __init__(self, keychain: Keychain, kinds: Mapping[str, type[Fields]]) -> None:
+    def __init__(
+        self, keychain: Keychain, kinds: Mapping[str, type[Fields]], revealing: Revealing | None = None
+    ) -> None:  # fmt: skip
         self._keychain = keychain
+        self._revealing = revealing
         self._kinds = kinds
         self._known: OrderedDict[str, Known] = OrderedDict()
 
     def __contains__(self, wanted: object) -> bool:
         return wanted in self._known
 
-    def add(self, wanted: str, text: str) -> Playbook:
-        """Take a playbook.
+    def __getitem__(self, wanted: str) -> Known:
+        return self._known[wanted]
+
+    def add(self, wanted: str, text: str, *, gives: bool = False) -> Playbook:
+        """Take a playbook; ``gives`` says that its server gives stored credentials.
 
         Raises:
             PlaybookError: it has errors.
             UsageError: it is not the one its digest says.
         """
         known = self._known.get(wanted)
-        if known is not None and known.text == text:
+        if known is not None and known.text == text and known.gives == gives:
             return known.playbook
         playbook = read_stored(text, f"{wanted[:12]}.yaml")
         found = digest(to_plain(playbook))
         if found != wanted:
             raise UsageError(f"the playbook sent as {wanted[:12]} has the digest {found[:12]}")
-        self._known[wanted] = Known(playbook, self._keychain.secrets(playbook.keychain), text)
+        self._known[wanted] = Known(playbook, text, gives=gives)
         while len(self._known) > MOST:
             self._known.popitem(last=False)
         return playbook
@@ -98,23 +116,42 @@ class Playbooks:
             for task in (
                 (*step.tool, *(undo.tool if undo else ())) if step.spec.pool == pool else ()
             ):
-                found |= _uses(task, known.secrets) | set(_named(task.fields))
-        return frozenset(found) & known.secrets.names
+                found |= _uses(task, known.names) | set(_named(task.fields))
+        return frozenset(found) & known.names
 
-    def ready(self, wanted: str, step: str, *, compensate: bool) -> Ready:
-        """Return a step of a known playbook, ready to run.
+    def stored(self, wanted: str) -> frozenset[str]:
+        """Return the names of the keychain that have to be asked of the server before a run of a playbook begins."""
+        known = self._known.get(wanted)
+        return known.stored if known is not None else frozenset()
+
+    def secrets(self, wanted: str, namespace: str) -> Secrets:
+        """Return the secrets of a known playbook in a namespace."""
+        known = self._known[wanted]
+        found = known.secrets.get(namespace)
+        if found is None:
+            given = None
+            if known.gives and self._revealing is not None:
+                given = GivenCredentials(self._revealing, wanted, namespace)
+            found = self._keychain.secrets(known.playbook.keychain, given)
+            known.secrets[namespace] = found
+        return found
+
+    def ready(self, wanted: str, step: str, *, compensate: bool, namespace: str = DEFAULT) -> Ready:
+        """Return a step of a known playbook, ready to run in a namespace.
 
         Raises:
             UnknownWorkError: it has no such step, or nothing to run there.
         """
         known = self._known[wanted]
         self._known.move_to_end(wanted)
-        found = known.ready.get((step, compensate))
+        found = known.ready.get((namespace, step, compensate))
         if found is None:
-            found = known.ready[step, compensate] = self._make(known, step, compensate=compensate)
+            secrets = self.secrets(wanted, namespace)
+            found = self._make(known, step, secrets, compensate=compensate)
+            known.ready[namespace, step, compensate] = found
         return found
 
-    def _make(self, known: Known, name: str, *, compensate: bool) -> Ready:
+    def _make(self, known: Known, name: str, secrets: Secrets, *, compensate: bool) -> Ready:
         playbook = known.playbook
         try:
             step = playbook.find(name)
@@ -124,13 +161,13 @@ class Playbooks:
         tasks = (undo.tool if undo is not None else []) if compensate else step.tool
         if not tasks:
             raise UnknownWorkError(f"step '{name}' has no task to run")
-        uses = {task.name: _uses(task, known.secrets) for task in tasks}
+        uses = {task.name: _uses(task, known.names) for task in tasks}
         policy = playbook.executor.spec.policy
         failure = step.spec.policy.failure or policy.failure
         return Ready(
             tasks=tasks,
             settings=Settings.of(playbook, step, tasks, kinds=self._kinds),
-            secrets=known.secrets,
+            secrets=secrets,
             uses=uses,
             used=frozenset[str]().union(*uses.values()),
             best_effort=failure is not None and failure.mode == "best_effort",
@@ -150,7 +187,7 @@ def _written(
     }
 
 
-def _uses(task: Task, secrets: Secrets) -> frozenset[str]:
+def _uses(task: Task, names: frozenset[str]) -> frozenset[str]:
     """Return the names of the keychain that the templates of a task read; all, if one is computed."""
     found: set[str] = set()
     for text in _strings(to_plain(task)):
@@ -162,7 +199,7 @@ def _uses(task: Task, secrets: Secrets) -> frozenset[str]:
             continue  # constant text, such as code
         for path in reads:
             if path[0] == "keychain":
-                found |= {path[1]} if len(path) > 1 else secrets.names
+                found |= {path[1]} if len(path) > 1 else names
     return frozenset(found)
 
 

@@ -45,6 +45,7 @@ def main(argv: list[str]) -> NoReturn:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
         import_module("petra.worker.__main__")
+        import_module("petra.event_loop").chosen()
     except BaseException as error:
         control.sendall(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode() + b"\n")
         raise

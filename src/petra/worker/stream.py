@@ -11,6 +11,7 @@ import contextlib
 import logging
 import socket
 import threading
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -57,10 +58,15 @@ class Stream:
 
         One that is too long is a bug of the sender. It ends this connection, and nothing beside it.
         """
+        self.send_together((frame,))
+
+    def send_together(self, frames: Sequence[AnyFrame]) -> None:
+        """Send frames that follow each other: with one call of the system, and the other end wakes once."""
         try:
-            raw = pack(frame)
+            raw = pack(frames[0]) if len(frames) == 1 else b"".join(map(pack, frames))
         except FrameError:
-            _log.exception("%s is not sent, and the connection ends", type(frame).__name__)
+            names = ", ".join(type(frame).__name__ for frame in frames)
+            _log.exception("%s: not sent, and the connection ends", names)
             with contextlib.suppress(OSError):
                 self._writer.shutdown(socket.SHUT_RDWR)  # the reader finds out
             return

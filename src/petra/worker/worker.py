@@ -29,12 +29,13 @@ from petra.pipeline import Jitter
 from petra.playbook import Playbook as PlaybookModel
 from petra.wire import Assignment, Error, IterationReport, Report
 from petra.wire import frames as f
-from petra.wire.connection import LostError
+from petra.wire.connection import LostError, send_together
 from petra.worker.heart import Heart
 from petra.worker.logs import Logs
 from petra.worker.outbox import Outbox
 from petra.worker.parts import Parts
 from petra.worker.playbooks import Playbooks
+from petra.worker.revealing import Revealing, WantedCredentials
 from petra.worker.runner import Runner, Tools, report_of
 from petra.worker.shared import SharedValues
 from petra.worker.transport import ClosedError, Transport
@@ -87,7 +88,10 @@ class Worker:
         self._keychain = keychain
         self._jitter = jitter
         self._clock: Clock = clock or SystemClock()
-        self._playbooks = Playbooks(keychain, registry.specs())
+        self._revealing = Revealing(
+            self._send, self._leases_of, self._clock, keychain.sources.credentials
+        )
+        self._playbooks = Playbooks(keychain, registry.specs(), self._revealing)
         logs = Logs(self._send, self._clock)
         self._runner = Runner(
             registry,
@@ -185,6 +189,7 @@ class Worker:
             )
         )
         self._outbox.repeat()
+        self._revealing.repeat()
         self._logs.connected()
         if self._lacking:
             self._want(*self._lacking)
@@ -200,12 +205,12 @@ class Worker:
         """Return what waits for a playbook, for a value, or for a look at its secrets."""
         return [*self._lacking.values(), *self._unchecked.values()]
 
-    def _send(self, frame: f.AnyFrame) -> bool:
-        """Send a frame; False when there is no connection now."""
+    def _send(self, *frames: f.AnyFrame) -> bool:
+        """Send frames that follow each other; False when there is no connection now."""
         transport = self._transport
         if transport is None:
             return False
-        transport.send(frame)
+        send_together(transport, frames)
         return True
 
     def _notice(self, frame: f.Retrying) -> None:
@@ -213,7 +218,7 @@ class Worker:
         self._logs.flush()
         self._send(frame)
 
-    def _take(self, frame: f.AnyFrame) -> None:
+    def _take(self, frame: f.AnyFrame) -> None:  # noqa: C901 - a table
         match frame:
             case f.PlaybookText():
                 self._take_playbook(frame)
@@ -232,6 +237,8 @@ class Worker:
                 self._cancel(frame)
             case f.Ack():
                 self._acknowledged(frame)
+            case f.Revealed():
+                self._revealing.answered(frame)
             case f.Drain():
                 self.drain()
             case _:
@@ -250,14 +257,15 @@ class Worker:
         for lease in (*frame.leases, *(lease for lease, _ in frame.parts)):
             if lease not in self._active and lease not in self._outbox:
                 self.heart.release(lease)
-        self._flush_soon()
+        if self._owed or self._draining or frame.logs:  # what had to wait for this may go
+            self._flush_soon()
 
     # Playbooks
 
     def _take_playbook(self, frame: f.PlaybookText) -> None:
         waiting = self._lacking.pop(frame.digest, [])
         try:
-            playbook = self._playbooks.add(frame.digest, frame.text)
+            playbook = self._playbooks.add(frame.digest, frame.text, gives=frame.gives)
         except PetraError as error:
             problem = f"the playbook cannot be read: {error}"
             self._send(f.Checked(digest=frame.digest, problems=[problem]))
@@ -281,9 +289,14 @@ class Worker:
             for kind in sorted(kinds - SERVER_KINDS)
             if kind not in self._registry
         ]
-        missing = await self._keychain.check(playbook.keychain, needed)
-        problems += await self._keychain.check(playbook.keychain)
-        self._send(f.Checked(digest=digest, problems=problems, missing=missing))
+        wanted: dict[str, None] = {}
+        known = self._playbooks[digest]
+        asked = WantedCredentials(self._revealing.own, wanted) if known.gives else None
+        missing = await self._keychain.check(playbook.keychain, needed, asked)
+        stored = list(wanted)
+        known.stored = needed if stored else frozenset()
+        problems += await self._keychain.check(playbook.keychain, credentials=asked)
+        self._send(f.Checked(digest=digest, problems=problems, missing=missing, stored=stored))
         waiting = self._unchecked.pop(digest, [])
         if missing:
             self._playbooks.forget(digest)  # so that it is looked at again when somebody mended it
@@ -323,7 +336,10 @@ class Worker:
                 given = self._shared.complete(given)
             try:
                 ready = self._playbooks.ready(
-                    given.playbook, given.step, compensate=given.compensate
+                    given.playbook,
+                    given.step,
+                    compensate=given.compensate,
+                    namespace=given.namespace,
                 )
             except PetraError as error:
                 self._fail(given, str(error))
@@ -344,7 +360,10 @@ class Worker:
     async def _work(self, work: Work) -> None:
         given = work.given
         try:
-            report = await self._runner.run(work)
+            if lacking := await self._lacking_secrets(given):
+                report = _refusal(given, lacking)
+            else:
+                report = await self._runner.run(work)
         except asyncio.CancelledError:
             self._active.pop(given.lease, None)
             raise
@@ -354,13 +373,28 @@ class Worker:
         self._active.pop(given.lease, None)
         self._done(report)
 
+    async def _lacking_secrets(self, given: Assignment) -> str:
+        """Say which stored credentials of its playbook the server does not give for a run; nothing, if it may begin."""
+        needed = self._playbooks.stored(given.playbook)
+        if not needed or given.gather is not None:
+            return ""
+        secrets = self._playbooks.secrets(given.playbook, given.namespace)
+        return "; ".join(await secrets.lacking(sorted(needed)))
+
+    def _leases_of(self, playbook: str, namespace: str) -> list[str]:
+        """Return the leases of what runs here of a playbook in a namespace, the latest first."""
+        return [
+            lease
+            for lease, (work, _) in reversed(self._active.items())
+            if work.given.playbook == playbook and work.given.namespace == namespace
+        ]
+
     def _fail(self, given: Assignment, message: str) -> None:
         self._done(_failure(given, message))
 
     def _refuse(self, given: Assignment, message: str) -> None:
         """Say that an assignment was not begun: a person must look, and may have it handed out again."""
-        report = _failure(given, message)
-        self._done(msgspec.structs.replace(report, refused=message))
+        self._done(_refusal(given, message))
 
     def _put(self, report: f.RunReport) -> None:
         self._outbox.put(report)
@@ -407,11 +441,14 @@ class Worker:
     def _flush(self) -> None:
         self._flushing = False
         self._logs.flush()  # what a run said comes before what it came to
-        self._outbox.flush()
-        bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
         if self._draining:
+            self._outbox.flush()
             self._leave_if_done()
-        elif self._owed and len(self._outbox) < bound and self._send(f.Credit(slots=self._owed)):
+            return
+        bound = _UNACKNOWLEDGED_PER_SLOT * self.offer.slots
+        if not self._owed or len(self._outbox) >= bound:
+            self._outbox.flush()
+        elif self._outbox.flush(f.Credit(slots=self._owed)):
             self._owed = 0
 
     # Leaving
@@ -446,6 +483,10 @@ class Worker:
             self._logs.flush()
             self._send(f.Bye(leases=leases))
             self._over.set()
+
+
+def _refusal(given: Assignment, message: str) -> f.RunReport:
+    return msgspec.structs.replace(_failure(given, message), refused=message)
 
 
 def _failure(given: Assignment, message: str, parts: Parts | None = None) -> f.RunReport:

@@ -12,6 +12,8 @@ from petra.accounts import Session, User
 from petra.accounts.secrets import digest
 from petra.accounts.told import moment, token_data, user_data
 from petra.desk.principal import EVERYWHERE, POWERS, May
+from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
+from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.parameters import bounded
 from petra.server.service import TheService, Who
@@ -190,7 +192,7 @@ async def namespaces(service: TheService, who: Who) -> Page[str]:
     return Page(items=await service.register.namespaces(who))
 
 
-@post("/namespaces", status_code=201, opt=_CHIEF)
+@post("/namespaces", status_code=201, opt=_CHIEF | answers(NamespaceItem))
 async def add_namespace(
     service: TheService, who: Who, data: JSONBody[NewNamespace]
 ) -> dict[str, str]:
@@ -198,7 +200,7 @@ async def add_namespace(
     return {"name": (await service.register.add_namespace(who, data.name)).name}
 
 
-@get("/audit", opt=needs(May.ADMINISTER))
+@get("/audit", opt=needs(May.ADMINISTER) | answers(Page[AuditEntry]))
 async def audit(
     service: TheService,
     who: Who,
@@ -217,7 +219,7 @@ async def audit(
     return Page(items=items, next=str(found[-1]["number"]) if len(found) == limit else None)
 
 
-@post("/audit/verify", status_code=200, opt=_CHIEF)
+@post("/audit/verify", status_code=200, opt=_CHIEF | answers(AuditVerified))
 async def verify(service: TheService) -> Response[dict[str, Any]]:
     """Say whether the chain of the audit holds."""
     count, wrong = await service.audit.verify()

@@ -11,6 +11,8 @@ from petra.desk.principal import May
 from petra.playbook.migrate import migrate as migrated_text
 from petra.playbook.problems import problem_data
 from petra.playbook.schema import json_schema
+from petra.server.answers.authoring import CheckedText, MigratedText
+from petra.server.describing import answers, takes
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
 from petra.server.service import TheService
@@ -20,7 +22,9 @@ AnyHttpRequest = Request[Any, Any, Any]
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml", "text/plain"})
 
 
-class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlaybookSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A playbook, as text."""
+
     text: str
 
 
@@ -35,7 +39,7 @@ async def text_of(request: AnyHttpRequest) -> str:
     try:
         if kind in YAML:
             return body.decode("utf-8-sig")
-        return msgspec.json.decode(body, type=_Text).text
+        return msgspec.json.decode(body, type=PlaybookSource).text
     except UnicodeDecodeError:
         raise ProblemError("bad-request", "the text is not UTF-8") from None
     except msgspec.DecodeError as error:
@@ -44,13 +48,21 @@ async def text_of(request: AnyHttpRequest) -> str:
         ) from None
 
 
-@post("/check", status_code=200, opt=needs(May.SEE))
+@post(
+    "/check",
+    status_code=200,
+    opt=needs(May.SEE) | answers(CheckedText) | takes(PlaybookSource, yaml=True),
+)
 async def check(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Check a playbook: its problems with places and fixes, its graph, and whether it is sound, or how it gets stuck."""
     return Response(await service.long_work.do(checked, await text_of(request)))
 
 
-@post("/migrate", status_code=200, opt=needs(May.SEE))
+@post(
+    "/migrate",
+    status_code=200,
+    opt=needs(May.SEE) | answers(MigratedText) | takes(PlaybookSource, yaml=True),
+)
 async def migrate(service: TheService, request: AnyHttpRequest) -> dict[str, Any]:
     """Rewrite a playbook of a dialect, or an older one, in canonical words."""
     return await service.long_work.do(_migrated, await text_of(request))

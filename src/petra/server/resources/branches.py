@@ -10,6 +10,7 @@ from litestar.params import FromPath, JSONBody
 
 from petra.desk import ForkRequest
 from petra.desk.carrying import carry_out
+from petra.desk.ids import chosen_id
 from petra.desk.principal import May
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
@@ -53,7 +54,7 @@ async def rerun(
 ) -> Response[Execution]:
     """Start an execution with the past of this one up to before a step was last started."""
     command = command_id(who, key, f"rerun {execution}")
-    made = _branch(service, execution, data, command, step=data.step)
+    made = _branch(service, execution, data, command, who.namespace, step=data.step)
     return await _branched(service, who, made, prefer)
 
 
@@ -68,7 +69,7 @@ async def fork(
 ) -> Response[Execution]:
     """Start an execution with the past of this one up to a record."""
     command = command_id(who, key, f"fork {execution}")
-    made = _branch(service, execution, data, command, at=data.at)
+    made = _branch(service, execution, data, command, who.namespace, at=data.at)
     return await _branched(service, who, made, prefer)
 
 
@@ -77,12 +78,14 @@ def _branch(
     origin: str,
     data: BranchBody,
     command: str,
+    namespace: str,
     *,
     step: str | None = None,
     at: int | None = None,
 ) -> ForkRequest:
     return ForkRequest(
-        id=command, execution=data.id or service.desk.new_id(), origin=origin, step=step, at=at,
+        id=command, execution=chosen_id(namespace, data.id) if data.id else service.desk.new_id(), origin=origin,
+        step=step, at=at,
         playbook=data.playbook, workload=data.set, reason=data.reason, rest=False,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,10 +18,12 @@ from petra.engine.codec import FORKED_FROM, from_row, status_of
 from petra.export import FORMS, PROFILES, ExportedLog
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.server.answers.stories import Diff, Lineage, Verified
+from petra.server.describing import answers, forms
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
+from petra.server.resources.executions import rows_of
 from petra.server.service import TheService, Who
-from petra.server.shapes import execution_item
 from petra.store.rows import ExecutionFilter, StoredExecution
 
 COMPARED_MAX = 100_000
@@ -38,7 +41,7 @@ _MEDIA = {
 }
 
 
-@get("/executions/{execution:str}/lineage", opt=needs(May.SEE))
+@get("/executions/{execution:str}/lineage", opt=needs(May.SEE) | answers(Lineage))
 async def lineage(service: TheService, who: Who, execution: FromPath[str]) -> dict[str, Any]:
     """Say whose past an execution has, who has its past, who started it and whom it started."""
     store = service.engine.store
@@ -53,17 +56,17 @@ async def lineage(service: TheService, who: Who, execution: FromPath[str]) -> di
     forks = ExecutionFilter(labels=((FORKED_FROM, execution),))
     children = ExecutionFilter(parent=execution)
     return {
-        "execution": _shown(stored),
+        "execution": (await _shown(service, [stored]))[0],
         "origin": None if forked is None else {"id": forked.origin, "at": forked.at, "reason": forked.reason},
         "origins": origins,
-        "forks": [_shown(one) for one in (await service.desk.executions(who, forks, limit=FORKS_MAX)).rows],
+        "forks": await _shown(service, (await service.desk.executions(who, forks, limit=FORKS_MAX)).rows),
         "parents": await _parents(service, stored),
-        "children": [_shown(one) for one in (await service.desk.executions(who, children, limit=FORKS_MAX)).rows],
+        "children": await _shown(service, (await service.desk.executions(who, children, limit=FORKS_MAX)).rows),
     }  # fmt: skip
 
 
-def _shown(stored: StoredExecution) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(execution_item(stored))
+async def _shown(service: TheService, rows: Sequence[StoredExecution]) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = msgspec.to_builtins(await rows_of(service, rows))
     return shown
 
 
@@ -86,7 +89,7 @@ async def _log(service: TheService, execution: str) -> tuple[Entry, list[Record]
     return entry, (await records_of(service.engine.store, execution))[: entry.state.seq]
 
 
-@get("/executions/{execution:str}/diff/{other:str}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/diff/{other:str}", opt=needs(May.SEE) | answers(Diff))
 async def diff(
     service: TheService, who: Who, execution: FromPath[str], other: FromPath[str]
 ) -> dict[str, Any]:
@@ -96,7 +99,7 @@ async def diff(
     return await service.long_work.aside(lambda: compared(left, right))
 
 
-@post("/executions/{execution:str}/verify", status_code=200, opt=needs(May.SEE))
+@post("/executions/{execution:str}/verify", status_code=200, opt=needs(May.SEE) | answers(Verified))
 async def verify(service: TheService, execution: FromPath[str]) -> dict[str, Any]:
     """Prove that a log is as it was written, with the objects it refers to, or name the first record that is not."""
     engine = service.engine
@@ -111,7 +114,10 @@ async def verify(service: TheService, execution: FromPath[str]) -> dict[str, Any
     }
 
 
-@get("/executions/{execution:str}/export", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/export",
+    opt=needs(May.SEE) | forms("text/csv", "application/xml"),
+)
 async def export(
     service: TheService,
     execution: FromPath[str],

@@ -15,6 +15,8 @@ from petra.desk.principal import May
 from petra.net.compile import compile as compiled_net
 from petra.net.graph import net_graph, steps_graph
 from petra.playbook import read
+from petra.server.answers.authoring import Graph, Heat, PlaybookWithText
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
@@ -37,7 +39,7 @@ async def _row(service: TheService, here: Here, digest: str) -> PlaybookRow:
     return row
 
 
-@get("/definitions/{digest:str}", opt=needs(May.SEE))
+@get("/definitions/{digest:str}", opt=needs(May.SEE) | answers(PlaybookWithText))
 async def definition(
     service: TheService, here: Here, digest: FromPath[str]
 ) -> Response[dict[str, Any]]:
@@ -47,7 +49,7 @@ async def definition(
     return Response({**shown, "text": row.source.decode()}, headers=FOR_EVER)
 
 
-@get("/definitions/{digest:str}/graph", opt=needs(May.SEE))
+@get("/definitions/{digest:str}/graph", opt=needs(May.SEE) | answers(Graph))
 async def graph(
     service: TheService, here: Here, digest: FromPath[str], lens: FromQuery[Lens] = "step"
 ) -> Response[dict[str, Any]]:
@@ -86,7 +88,7 @@ async def versions_of(service: TheService, here: Here, path: str, limit: int) ->
     return Page(items=[playbook_item(row) for row in rows], next=None)
 
 
-@get("/playbooks/{path:str}/heat", opt=needs(May.SEE))
+@get("/playbooks/{path:str}/heat", opt=needs(May.SEE) | answers(Heat))
 async def heat(
     service: TheService, here: Here, path: FromPath[str], last: FromQuery[int] = 100
 ) -> dict[str, Any]:

@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from html import escape
 from typing import Any
 
 from litestar import MediaType, Request, Response, Router, get
 
+from petra.server.describing import described, operations
 from petra.server.needs import OPEN
-from petra.server.problems import CODES, MEDIA_TYPE
+from petra.server.problems import CODES
 
 AnyHttpRequest = Request[Any, Any, Any]
-_METHODS = ("get", "post", "put", "patch", "delete")
-_PROBLEM = {
-    "type": "object",
-    "description": "What went wrong, and the next move. `code` stays the same for ever.",
-    "required": ["type", "title", "status", "code", "detail", "hint", "instance"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string", "enum": sorted(CODES)},
-        "detail": {"type": "string"},
-        "hint": {"type": "string"},
-        "instance": {"type": "string"},
-        "errors": {"type": "array", "items": {"type": "object"}},
-    },
-}
 
 
 @get("/openapi.json", include_in_schema=False, media_type=MediaType.JSON, opt=OPEN)
 async def openapi(request: AnyHttpRequest) -> dict[str, Any]:
     """Describe the API for programs."""
     return described(request.app)
-
-
-@lru_cache(2)
-def described(app: Any) -> dict[str, Any]:
-    """Return the description of the API, with the problems that every call may answer."""
-    schema: dict[str, Any] = app.openapi_schema.to_schema()
-    schema.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    by_status: dict[int, list[str]] = {}
-    for name, code in CODES.items():
-        by_status.setdefault(code.status, []).append(name)
-    problems = {
-        str(status): {
-            "description": "; ".join(f"`{name}`: {CODES[name].title}" for name in names),
-            "content": content,
-        }
-        for status, names in by_status.items()
-    }
-    for path in schema["paths"].values():
-        for operation in (path[method] for method in _METHODS if method in path):
-            operation["responses"].get("204", {}).pop("content", None)  # there is none
-            operation["responses"].update(problems)
-    return schema
 
 
 @get("/api/docs", include_in_schema=False, media_type=MediaType.HTML, opt=OPEN)
@@ -83,11 +44,9 @@ h2 { border-bottom: 1px solid; padding-bottom: .2rem; margin-top: 2rem }
 def _page(schema: dict[str, Any]) -> str:
     info = schema["info"]
     by_tag: dict[str, list[str]] = {}
-    for path, item in schema["paths"].items():
-        for method in _METHODS:
-            if method in item:
-                tag = (item[method].get("tags") or ["other"])[0]
-                by_tag.setdefault(tag, []).append(_call(method, path, item[method]))
+    for method, path, operation in operations(schema):
+        tag = (operation.get("tags") or ["other"])[0]
+        by_tag.setdefault(tag, []).append(_call(method, path, operation))
     calls = "".join(f"<h2>{escape(tag)}</h2>{''.join(found)}" for tag, found in by_tag.items())
     problems = "".join(
         f"<tr><td><code>{escape(name)}</code></td><td>{code.status}</td><td>{escape(code.title)}; {escape(code.hint)}</td></tr>"

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, Response, Router, get, post
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
-from litestar.response import Stream
+from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
 
+from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
 from petra.engine.cache import UnknownExecutionError
-from petra.engine.codec import from_row
-from petra.engine.logs import file_of
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.playbook import Playbook
+from petra.server.describing import ALSO
 from petra.server.needs import Where, needs, within
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
 from petra.server.waiting import seen_of, waited
-from petra.store.rows import ExecutionFilter
+from petra.store.rows import ExecutionFilter, StoredExecution
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
 Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
@@ -58,7 +56,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     allow_unsound: bool = False
 
 
-@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE))
+@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE) | {ALSO: (200,)})
 async def start(
     service: TheService,
     here: Here,
@@ -71,12 +69,12 @@ async def start(
     wait, desk = wait_of(prefer), service.desk
     who = await _there(service, here, request, data)
     playbook = await _chosen(service, who, data)
-    execution = data.id or desk.new_id()
-    known = await service.engine.store.execution(data.id) if data.id and key is None else None
-    if data.id and known is not None:
+    execution = chosen_id(who.namespace, data.id) if data.id else desk.new_id()
+    known = await service.engine.store.execution(execution) if data.id and key is None else None
+    if known is not None:
         if data.on_conflict == "reject" or known.row.namespace != who.namespace:
-            raise ProblemError("taken", f"there is an execution '{data.id}' already")
-        return _answer(service, await found(service, who, data.id), 200)
+            raise ProblemError("taken", f"there is an execution '{execution}' already")
+        return _answer(service, await found(service, who, execution), 200)
     answered = await desk.begin(
         who,
         playbook,
@@ -132,7 +130,8 @@ async def found(service: TheService, who: Who, execution: str) -> Execution:
     stored = await service.engine.store.execution(execution)
     if stored is None:
         raise UnknownExecutionError(f"there is no execution '{execution}'")
-    shown = row_data(stored.row) | {"status": result.status, "reason": result.reason}
+    (doing,) = await service.doings.of([stored])
+    shown = row_data(stored.row, doing) | {"status": result.status, "reason": result.reason}
     return Execution(
         **shown, version=result.version, head=stored.head.hex(), output=result.output, ctx=result.ctx, counts=result.counts,
         failures=result.failures, error=result.error, waiting_on=result.waiting_on,
@@ -205,7 +204,13 @@ async def listed(
         since=since, until=until, sort=sort,
     )  # fmt: skip
     page = await service.desk.executions(here, wanted, cursor=cursor, limit=bounded(limit))
-    return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
+    return Page(items=await rows_of(service, page.rows), next=page.cursor)
+
+
+async def rows_of(service: TheService, rows: Sequence[StoredExecution]) -> list[ExecutionItem]:
+    """Return executions as lists show them, with what each does now."""
+    doings = await service.doings.of(rows)
+    return [execution_item(row, doing) for row, doing in zip(rows, doings, strict=True)]
 
 
 def _label(given: str) -> tuple[str, str]:
@@ -244,55 +249,7 @@ async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any
     return Response(done.output, media_type="application/json")
 
 
-@get("/executions/{execution:str}/records", opt=needs(May.SEE))
-async def records(
-    service: TheService,
-    who: Who,
-    execution: FromPath[str],
-    after: FromQuery[int] = 0,
-    limit: FromQuery[int] = 100,
-    record_type: Annotated[str | None, QueryParameter(name="type", required=False)] = None,
-) -> Page[dict[str, Any]]:
-    """Return records of an execution, whole, behind one of them."""
-    await service.desk.get(who, execution)
-    rows = await service.engine.store.read(execution, after=after, limit=bounded(limit))
-    items = [msgspec.to_builtins(from_row(row)) for row in rows if record_type in (None, row.type)]
-    more = len(rows) == limit
-    return Page(items=items, next=str(rows[-1].seq) if more else None)
-
-
-@get("/executions/{execution:str}/children", opt=needs(May.SEE))
-async def children(
-    service: TheService,
-    who: Who,
-    execution: FromPath[str],
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[str | None] = None,
-) -> Page[ExecutionItem]:
-    """List the executions that this one started."""
-    await service.desk.get(who, execution)
-    wanted = ExecutionFilter(parent=execution)
-    page = await service.desk.executions(who, wanted, cursor=cursor, limit=bounded(limit))
-    return Page(items=[execution_item(row) for row in page.rows], next=page.cursor)
-
-
-@get("/executions/{execution:str}/logs", media_type="application/x-ndjson", opt=needs(May.SEE))
-async def logs(service: TheService, who: Who, execution: FromPath[str]) -> Stream:
-    """Return what the steps of an execution printed, a JSON document per line."""
-    await service.desk.get(who, execution)
-    path = file_of(service.home / LOGS, execution)
-
-    async def lines() -> AsyncIterator[bytes]:
-        if not path.exists():
-            return
-        with path.open("rb") as file:
-            while part := await asyncio.to_thread(file.read, PART_BYTES):
-                yield part
-
-    return Stream(lines(), media_type="application/x-ndjson")
-
-
 def router(base: str) -> Router:
     """Return the routes of executions."""
-    handlers = [start, listed, one, result, records, children, logs]
+    handlers = [start, listed, one, result]
     return Router(path=base, route_handlers=handlers, tags=["executions"])

@@ -12,6 +12,8 @@ from litestar.params import FromPath, FromQuery
 from petra.desk.looking import looked
 from petra.desk.principal import May
 from petra.kernel.state import State
+from petra.server.answers.stories import ExplainedNow
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.service import TheService
 
@@ -19,7 +21,7 @@ EACH = 3
 """So many work items or signals of one wait are named."""
 
 
-@get("/executions/{execution:str}/explain", opt=needs(May.SEE))
+@get("/executions/{execution:str}/explain", opt=needs(May.SEE) | answers(ExplainedNow))
 async def explained(
     service: TheService, execution: FromPath[str], step: FromQuery[str | None] = None
 ) -> dict[str, Any]:

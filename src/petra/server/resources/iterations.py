@@ -10,6 +10,8 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from petra.desk.principal import May
 from petra.kernel import events as e
+from petra.server.answers.stories import IterationItem, IterationsMap
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
@@ -30,7 +32,10 @@ async def _loop(service: TheService, execution: str, number: int) -> LoopHistory
     return run.loop
 
 
-@get("/executions/{execution:str}/runs/{n:int}/iterations", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/runs/{n:int}/iterations",
+    opt=needs(May.SEE) | answers(Page[IterationItem]),
+)
 async def iterations(
     service: TheService,
     execution: FromPath[str],
@@ -79,7 +84,10 @@ async def _results(
     }
 
 
-@get("/executions/{execution:str}/runs/{n:int}/iterations/map", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/runs/{n:int}/iterations/map",
+    opt=needs(May.SEE) | answers(IterationsMap),
+)
 async def iterations_map(
     service: TheService, execution: FromPath[str], n: FromPath[int]
 ) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from petra.kernel.scope import View, scope, view_of
 from petra.kernel.scope import whole as whole_view
 from petra.kernel.state import ReadyToken, State, StepRun
 from petra.references import NeededError
+from petra.server.answers.stories import Evaluation, Explained, Then, TokenThen
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
@@ -38,7 +40,7 @@ async def _at(service: TheService, execution: str, seq: int) -> PastState:
         raise ProblemError("not-found", str(error)) from None
 
 
-@get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/at/{seq:int}", opt=needs(May.SEE) | answers(Then))
 async def at(service: TheService, execution: FromPath[str], seq: FromPath[int]) -> dict[str, Any]:
     """Show an execution as it was at a record: status, ctx, tokens by place, what waited, and the receipt."""
     then = await _at(service, execution, seq)
@@ -53,7 +55,9 @@ async def at(service: TheService, execution: FromPath[str], seq: FromPath[int]) 
     }  # fmt: skip
 
 
-@get("/executions/{execution:str}/at/{seq:int}/tokens", opt=needs(May.SEE))
+@get(
+    "/executions/{execution:str}/at/{seq:int}/tokens", opt=needs(May.SEE) | answers(Page[TokenThen])
+)
 async def tokens(
     service: TheService,
     execution: FromPath[str],
@@ -84,7 +88,7 @@ def _token(holder: ReadyToken | StepRun) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@get("/executions/{execution:str}/at/{seq:int}/explain", opt=needs(May.SEE))
+@get("/executions/{execution:str}/at/{seq:int}/explain", opt=needs(May.SEE) | answers(Explained))
 async def explained(
     service: TheService,
     execution: FromPath[str],
@@ -105,7 +109,11 @@ class Evaluated(Body, frozen=True, kw_only=True):
     run: int | None = None
 
 
-@post("/executions/{execution:str}/at/{seq:int}/eval", status_code=200, opt=needs(May.SEE))
+@post(
+    "/executions/{execution:str}/at/{seq:int}/eval",
+    status_code=200,
+    opt=needs(May.SEE) | answers(Evaluation),
+)
 async def evaluated(
     service: TheService,
     execution: FromPath[str],

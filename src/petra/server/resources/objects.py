@@ -22,11 +22,12 @@ from petra.engine.authority import may_read
 from petra.errors import ObjectError
 from petra.objects import Objects, Reference
 from petra.objects.base import sum_in
-from petra.server.needs import needs
+from petra.server.needs import Where, needs
 from petra.server.problems import ProblemError
 from petra.server.service import Service, TheService, Who
 
 AnyHttpRequest = Request[Any, Any, Any]
+_WORKERS = needs(May.WORK, where=Where.SOMEWHERE)
 _CODES = {
     "not_found": "not-found",
     "parse": "unreadable",
@@ -42,13 +43,13 @@ class Pieces(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pieces: list[Reference]
 
 
-@get("/", tags=["workers"], opt=needs(May.WORK))
+@get("/", tags=["workers"], opt=_WORKERS)
 async def name(service: TheService) -> dict[str, str]:
     """Say what references call this store."""
     return {"store": _objects(service).name}
 
 
-@put("/{execution:str}/{name:str}", tags=["workers"], status_code=204, opt=needs(May.WORK))
+@put("/{execution:str}/{name:str}", tags=["workers"], status_code=204, opt=_WORKERS)
 async def store(
     who: Who,
     service: TheService,
@@ -72,7 +73,7 @@ async def store(
         raise ProblemError("no-room", f"{key} cannot be stored: {error.strerror}") from None
 
 
-@get("/{execution:str}/{name:str}", tags=["workers"], opt=needs(May.WORK))
+@get("/{execution:str}/{name:str}", tags=["workers"], opt=_WORKERS)
 async def read(
     who: Who, service: TheService, execution: FromPath[str], name: FromPath[str]
 ) -> Stream:
@@ -97,7 +98,7 @@ async def read(
     return Stream(content(), media_type="application/octet-stream")
 
 
-@post("/joined", tags=["workers"], status_code=201, opt=needs(May.WORK))
+@post("/joined", tags=["workers"], status_code=201, opt=_WORKERS)
 async def join(who: Who, service: TheService, data: JSONBody[Pieces]) -> Response[Any]:
     """Store the elements of several lists as one list."""
     _must_have(who, service, data.execution)
@@ -117,13 +118,13 @@ def _objects(service: Service) -> Objects:
 
 
 def _must_have(who: Principal, service: Service, execution: str) -> None:
-    who.must(May.WORK)
+    who.must_somewhere(frozenset({May.WORK}))
     if execution not in service.held_by(who):
         raise ProblemError("no-lease", f"you hold no lease of execution '{execution[:100]}'")
 
 
 async def _must_read(who: Principal, service: Service, owner: str) -> None:
-    who.must(May.WORK)
+    who.must_somewhere(frozenset({May.WORK}))
     held = service.held_by(who)
     if owner in held:
         return

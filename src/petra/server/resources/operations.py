@@ -10,10 +10,13 @@ from litestar import Response, Router, get, post
 from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.principal import May
+from petra.server.answers.overview import OperationItem
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.resources.executions import filtered
 from petra.server.service import Here, TheService
+from petra.server.shapes import Page
 from petra.store.rows import ExecutionFilter
 
 IDS_MAX: Final = 10_000
@@ -60,7 +63,7 @@ async def _wanted(service: TheService, here: Here, data: NewOperation) -> Execut
     )  # fmt: skip
 
 
-@post("/operations", status_code=202, opt=needs(May.STEER))
+@post("/operations", status_code=202, opt=needs(May.STEER) | answers(OperationItem, 200))
 async def begin(
     service: TheService,
     here: Here,
@@ -83,13 +86,13 @@ async def begin(
     return Response(made.shown(), status_code=202, headers=headers)
 
 
-@get("/operations", opt=needs(May.SEE))
+@get("/operations", opt=needs(May.SEE) | answers(Page[OperationItem]))
 async def listed(service: TheService, here: Here) -> dict[str, Any]:
     """List operations, the latest first; those that are over are kept for 30 days."""
     return {"items": [one.shown() for one in await service.operations.all(here)], "next": None}
 
 
-@get("/operations/{operation:str}", opt=needs(May.SEE))
+@get("/operations/{operation:str}", opt=needs(May.SEE) | answers(OperationItem))
 async def one(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
     """Say how far an operation has come, and what failed, by execution."""
     found = await service.operations.get(here, operation)
@@ -98,7 +101,11 @@ async def one(service: TheService, here: Here, operation: FromPath[str]) -> dict
     return found.shown()
 
 
-@post("/operations/{operation:str}/stop", status_code=200, opt=needs(May.STEER))
+@post(
+    "/operations/{operation:str}/stop",
+    status_code=200,
+    opt=needs(May.STEER) | answers(OperationItem),
+)
 async def stop(service: TheService, here: Here, operation: FromPath[str]) -> dict[str, Any]:
     """Stop an operation; what it did stays done."""
     found = await service.operations.stop(here, operation)

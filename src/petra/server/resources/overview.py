@@ -12,11 +12,13 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from petra.accounts.told import moment
 from petra.desk.letting_in import ITEMS
 from petra.desk.principal import May
+from petra.server.answers.overview import Counts, Hit, SavedView
+from petra.server.describing import answers
 from petra.server.needs import KNOWN, needs
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import filtered
+from petra.server.resources.executions import filtered, rows_of
 from petra.server.service import Here, TheService
-from petra.server.shapes import execution_item, playbook_item, work_item
+from petra.server.shapes import Page, playbook_item, work_item
 from petra.store.accounts import Account
 from petra.store.rows import ExecutionFilter, WorkItemFilter
 
@@ -33,7 +35,7 @@ def _all(here: Here) -> str:
     return f"*{here.namespace}"
 
 
-@get("/executions/counts", opt=needs(May.SEE))
+@get("/executions/counts", opt=needs(May.SEE) | answers(Counts))
 async def counts(
     service: TheService,
     here: Here,
@@ -66,7 +68,7 @@ async def counts(
     return {"by": by, "total": total, "counts": summed, "statuses": hours}
 
 
-@get("/search", opt=needs(May.SEE, May.DECIDE))
+@get("/search", opt=needs(May.SEE, May.DECIDE) | answers(Page[Hit]))
 async def search(service: TheService, here: Here, q: FromQuery[str]) -> dict[str, Any]:
     """Find executions, playbooks and work items by a word: at most 20, those whose id or name begins with it first."""
     word = q.strip().casefold()
@@ -108,9 +110,9 @@ async def _executions(
     page = await service.desk.executions(here, ExecutionFilter(text=word), limit=HITS_MAX)
     found = {one.row.id: one for one in [*([exact] if exact is not None else []), *page.rows]}
     return [
-        {"kind": "execution", "id": one.row.id, "title": one.row.playbook, "row": execution_item(one)}
-        for one in found.values()
-    ]  # fmt: skip
+        {"kind": "execution", "id": one.id, "title": one.playbook, "row": one}
+        for one in await rows_of(service, list(found.values()))
+    ]
 
 
 # Views that people keep
@@ -143,7 +145,7 @@ async def _mine(service: TheService, here: Here, name: str) -> Account | None:
     )
 
 
-@get("/views", opt=KNOWN)
+@get("/views", opt=KNOWN | answers(Page[SavedView]))
 async def views(service: TheService, here: Here) -> dict[str, Any]:
     """List the views that you keep, and those that everybody has."""
     accounts = service.engine.store.accounts
@@ -154,7 +156,7 @@ async def views(service: TheService, here: Here) -> dict[str, Any]:
     return {"items": [_shown(one, here.name) for one in found], "next": None}
 
 
-@get("/views/{name:str}", opt=KNOWN)
+@get("/views/{name:str}", opt=KNOWN | answers(SavedView))
 async def view(service: TheService, here: Here, name: FromPath[str]) -> Response[dict[str, Any]]:
     """Return a view."""
     account = await _mine(service, here, name)
@@ -163,7 +165,7 @@ async def view(service: TheService, here: Here, name: FromPath[str]) -> Response
     return Response(_shown(account, here.name), headers={"ETag": f'"{account.version}"'})
 
 
-@put("/views/{name:str}", status_code=200, opt=KNOWN)
+@put("/views/{name:str}", status_code=200, opt=KNOWN | answers(SavedView, 201))
 async def keep_view(
     service: TheService, here: Here, name: FromPath[str], data: JSONBody[View]
 ) -> Response[dict[str, Any]]:

@@ -9,10 +9,12 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
 from petra.playbook import Playbook
+from petra.server.answers.authoring import AppliedPlaybook, PlaybookWithText
+from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
-from petra.server.resources.authoring import text_of
+from petra.server.resources.authoring import PlaybookSource, text_of
 from petra.server.resources.definitions import heat_of, versions_of
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page, PlaybookItem, playbook_item
@@ -33,7 +35,7 @@ async def listed(
     return Page(items=[playbook_item(row) for row in rows], next=more)
 
 
-@get("/playbooks/{path:path}", opt=needs(May.SEE))
+@get("/playbooks/{path:path}", opt=needs(May.SEE) | answers(PlaybookWithText))
 async def one(
     service: TheService,
     here: Here,
@@ -55,7 +57,11 @@ async def one(
     return Response(body, headers={"ETag": f'"{row.digest}"'})
 
 
-@put("/playbooks/{path:path}", status_code=200, opt=needs(May.APPLY))
+@put(
+    "/playbooks/{path:path}",
+    status_code=200,
+    opt=needs(May.APPLY) | answers(AppliedPlaybook, 201) | takes(PlaybookSource, yaml=True),
+)
 async def replaced(
     service: TheService,
     here: Here,
@@ -78,7 +84,11 @@ async def replaced(
     return await _applied(service, here, playbook, if_match, allow_unsound=allow_unsound)
 
 
-@post("/playbooks", status_code=201, opt=needs(May.APPLY))
+@post(
+    "/playbooks",
+    status_code=201,
+    opt=needs(May.APPLY) | answers(AppliedPlaybook, 200) | takes(PlaybookSource, yaml=True),
+)
 async def applied(
     service: TheService,
     here: Here,

@@ -17,6 +17,7 @@ from litestar.response import Stream
 
 from petra.desk import Apply, Ask, Begin, ForkRequest, Look, Move, Remove
 from petra.desk.carrying import carry_out
+from petra.desk.ids import must_be_own
 from petra.desk.principal import May, Principal
 from petra.desk.requests import AnyRequest
 from petra.engine.authority import may_read
@@ -24,6 +25,8 @@ from petra.errors import ObjectError
 from petra.kernel import commands as c
 from petra.objects.base import sum_in
 from petra.references import Reference
+from petra.server.answers.overview import CommandReply
+from petra.server.describing import answers, takes
 from petra.server.needs import Where, needs
 from petra.server.parameters import WAIT_MAX_S
 from petra.server.problems import ProblemError
@@ -34,7 +37,11 @@ AnyHttpRequest = Request[Any, Any, Any]
 _ACTS = (May.SEE, May.START, May.STEER, May.APPLY, May.DECIDE, May.ADMINISTER)
 
 
-@post("/requests", status_code=200, opt=needs(*_ACTS, where=Where.SOMEWHERE))
+@post(
+    "/requests",
+    status_code=200,
+    opt=needs(*_ACTS, where=Where.SOMEWHERE) | answers(CommandReply) | takes(AnyRequest),
+)
 async def carried_out(service: TheService, here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Carry out what the command line asks for; the answer comes when the execution ends or rests, or after a minute."""
     try:
@@ -59,10 +66,13 @@ async def _admitted(service: TheService, here: Principal, given: AnyRequest) -> 
     match given:
         case Begin():
             here.must(May.START)
+            must_be_own(here.namespace, given.execution)
         case Apply():
             here.must(May.APPLY)
         case ForkRequest():
-            return await desk.admitted(here, frozenset({May.START}), given.origin)
+            there = await desk.admitted(here, frozenset({May.START}), given.origin)
+            must_be_own(there.namespace, given.execution)
+            return there
         case Ask():
             power = May.DECIDE if isinstance(given.command, c.Act) else May.STEER
             return await desk.admitted(here, frozenset({power}), given.execution)

@@ -11,10 +11,11 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from petra.accounts.told import moment
 from petra.desk.principal import May
-from petra.desk.writes import Writes
 from petra.engine.codec import from_row
 from petra.kernel import Record
 from petra.kernel import events as e
+from petra.server.answers.stories import RunItem, ToldRecord, WholeRun
+from petra.server.describing import answers
 from petra.server.needs import needs
 from petra.server.parameters import bounded
 from petra.server.problems import ProblemError
@@ -156,12 +157,13 @@ def _item(story: Story, record: Record) -> EventItem:
     kind = str(type(record.event).__struct_config__.tag)
     important = kind in _IMPORTANT or bool(story.flag[n])
     return EventItem(
-        seq=record.seq, at=moment(record.at), type=kind, step=_step_of(story, n), run=story.run[n] or None,
+        seq=record.seq, at=moment(record.at), type=kind, step=step_of(story, n), run=story.run[n] or None,
         level="important" if important else "detail", text=told(record.event), preview=preview(record.event),
     )  # fmt: skip
 
 
-def _step_of(story: Story, n: int) -> str | None:
+def step_of(story: Story, n: int) -> str | None:
+    """Return the step that a record is about, by its place in the columns."""
     return list(story.steps)[story.step[n]] if story.step[n] >= 0 else None
 
 
@@ -171,7 +173,7 @@ def preview(value: Any) -> str:
     return raw.decode() if len(raw) <= PREVIEW else raw[: PREVIEW - 3].decode(errors="ignore") + "…"
 
 
-@get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/events/{seq:int}", opt=needs(May.SEE) | answers(ToldRecord))
 async def event(
     service: TheService, execution: FromPath[str], seq: FromPath[int]
 ) -> dict[str, Any]:
@@ -186,7 +188,7 @@ async def event(
 # Runs
 
 
-@get("/executions/{execution:str}/runs", opt=needs(May.SEE))
+@get("/executions/{execution:str}/runs", opt=needs(May.SEE) | answers(Page[RunItem]))
 async def runs(
     service: TheService,
     execution: FromPath[str],
@@ -224,7 +226,7 @@ async def run_of(service: TheService, execution: str, number: int) -> tuple[Stor
     return story, story.runs[number - 1]
 
 
-@get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE))
+@get("/executions/{execution:str}/runs/{n:int}", opt=needs(May.SEE) | answers(WholeRun))
 async def one_run(
     service: TheService, execution: FromPath[str], n: FromPath[int]
 ) -> dict[str, Any]:
@@ -256,45 +258,7 @@ def _ended(event: e.StepEnded) -> dict[str, Any]:
     }
 
 
-# ctx
-
-
-@get("/executions/{execution:str}/ctx/{key:str}/history", opt=needs(May.SEE))
-async def history(
-    service: TheService,
-    execution: FromPath[str],
-    key: FromPath[str],
-    limit: FromQuery[int] = 100,
-    cursor: FromQuery[int] = 0,
-) -> Page[dict[str, Any]]:
-    """List the writes to a key of ctx, oldest first, with what it was after each."""
-    most = bounded(limit)
-    story = await service.stories.of(execution)
-    seqs = story.written.get(key, [])
-    if not seqs:
-        raise ProblemError("not-found", f"nothing has written ctx.{key[:100]}")
-    start = sum(seq <= cursor for seq in seqs)
-    chosen = seqs[start : start + most]
-    records = await records_at(service, execution, seqs[: start + len(chosen)])
-    first = await records_at(service, execution, [1])
-    values = Writes(key, first[0].event)
-    items = []
-    for record in records:
-        values.take(record.event)
-        n = record.seq - 1
-        if record.seq in chosen:
-            items.append(
-                {
-                    "seq": record.seq, "at": moment(record.at), "type": list(story.types)[story.type[n]],
-                    "step": _step_of(story, n), "run": story.run[n] or None,
-                    "actor": getattr(record.event, "actor", None) or None, "value": values.value,
-                }
-            )  # fmt: skip
-    more = start + most < len(seqs)
-    return Page(items=items, next=str(chosen[-1]) if more else None)
-
-
 def router(base: str) -> Router:
     """Return the routes of stories."""
-    handlers = [frames, events, event, runs, one_run, history]
+    handlers = [frames, events, event, runs, one_run]
     return Router(path=base, route_handlers=handlers, tags=["stories"])

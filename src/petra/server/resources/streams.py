@@ -19,6 +19,7 @@ from litestar.response import Stream
 
 from petra.accounts.told import moment
 from petra.desk.letting_in import concerns
+from petra.desk.now import told as told_by
 from petra.desk.principal import EVERYWHERE, May, Principal
 from petra.engine.news import (
     Appended,
@@ -106,7 +107,7 @@ async def _records(
         async for message in messages:
             if isinstance(message, Appended) and message.records and form == "frames":
                 yield await _moved(service, execution, message)
-            for part in _told(message, whole=form == "records"):
+            for part in _told(service, execution, message, whole=form == "records"):
                 yield part
             if isinstance(message, Ended):
                 yield _sent("bye", {"retry_ms": 1000})
@@ -125,12 +126,14 @@ def _is_over(message: News) -> bool:
     return isinstance(message, Appended) and message.head is not None and message.head.over
 
 
-def _told(message: News, *, whole: bool) -> list[bytes]:
+def _told(service: TheService, execution: str, message: News, *, whole: bool) -> list[bytes]:
     match message:
         case Appended(records=records, head=head):
             told = records if whole else ()
             parts = [_sent("record", msgspec.to_builtins(one), str(one.seq)) for one in told]
-            return parts + ([_sent("head", _head(head))] if head is not None else [])
+            return parts + (
+                [_sent("head", _head(service, execution, head))] if head is not None else []
+            )
         case Hint(notice=notice):
             return [_sent("live", msgspec.to_builtins(notice))]
         case Printed(lines=lines):
@@ -145,8 +148,17 @@ def _told(message: News, *, whole: bool) -> list[bytes]:
             return []
 
 
-def _head(head: Head) -> dict[str, Any]:
-    return {"version": head.version, "status": head.status, "reason": head.reason}
+def _head(service: TheService, execution: str, head: Head) -> dict[str, Any]:
+    """Tell where an execution stands, and what it does."""
+    row = ExecutionRow(
+        id=execution, playbook="", digest="", status=head.status, reason=head.reason, started=0.0,
+        updated=0.0, ended=0.0 if head.over else None,
+    )  # fmt: skip
+    doing = service.doings.at_hand(row, head.version) or told_by(row)
+    return {
+        "version": head.version, "status": head.status, "reason": head.reason, "now": doing.now,
+        "progress": doing.progress,
+    }  # fmt: skip
 
 
 @get("/stream", media_type="text/event-stream", opt=needs(May.SEE, May.DECIDE))
@@ -186,7 +198,7 @@ async def _rows(service: TheService, who: Who, topics: list[Topic]) -> AsyncIter
                     continue
                 if isinstance(message, Gone) and not await _may_know(service, who):
                     message = Lagged(lost=1)
-                for part in _row(message):
+                for part in _row(service, message):
                     await heard.put(part)
 
     async with asyncio.TaskGroup() as group:
@@ -210,10 +222,11 @@ async def _may_know(service: TheService, who: Principal) -> bool:
     return May.SEE in who.within(EVERYWHERE).may or not await service.register.is_divided()
 
 
-def _row(message: News) -> list[bytes]:
+def _row(service: TheService, message: News) -> list[bytes]:
     match message:
         case Listed(row=ExecutionRow() as row):
-            return [_sent("execution.row", row_data(row))]
+            doing = service.doings.at_hand(row) or told_by(row)
+            return [_sent("execution.row", row_data(row, doing))]
         case Listed(row=WorkItemRow() as row):
             return [_sent("item.row", msgspec.to_builtins(work_item(row)))]
         case Gone():

@@ -13,11 +13,14 @@ from litestar.response import Redirect
 from petra.accounts.register import SESSION_S
 from petra.desk.principal import May
 from petra.engine.plight import troubles
+from petra.server.answers.overview import Alive, Me, Meta, ServerVersion, SessionBegun, StoreStats
+from petra.server.describing import answers
 from petra.server.gate import BODY_MAX
 from petra.server.identity import COOKIE, csrf
-from petra.server.needs import KNOWN, OPEN, Where, needs
+from petra.server.needs import KNOWN, OPEN, PAGE, Where, needs
 from petra.server.parameters import LIMIT_MAX, WAIT_MAX_S, presented_by
 from petra.server.problems import ProblemError
+from petra.server.resources.pages import shown
 from petra.server.service import API, Here, TheService, Who
 from petra.store.errors import StoreError
 
@@ -32,13 +35,13 @@ class LogIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: str = ""
 
 
-@get("/livez", tags=["server"], security=[], opt=OPEN)
+@get("/livez", tags=["server"], security=[], opt=OPEN | answers(Alive))
 async def livez() -> dict[str, str]:
     """Say that this process is alive."""
     return {"status": "alive"}
 
 
-@get("/readyz", tags=["server"], security=[], opt=OPEN)
+@get("/readyz", tags=["server"], security=[], opt=OPEN | answers(Alive))
 async def readyz(service: TheService) -> dict[str, str]:
     """Say whether requests will be carried out: not while it drains, nor while its store is away."""
     service.engine.check()
@@ -51,24 +54,27 @@ async def readyz(service: TheService) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@get("/version", tags=["server"], security=[], opt=OPEN)
+@get("/version", tags=["server"], security=[], opt=OPEN | answers(ServerVersion))
 async def version(service: TheService) -> dict[str, str]:
     """Say which version this is."""
     return {"version": service.version}
 
 
-@get("/login", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
-async def login(service: TheService, request: AnyHttpRequest, code: FromQuery[str]) -> Redirect:
-    """Begin a session with the code that 'petra serve' printed, and go to the first page."""
-    secret = await service.identity.begin(code, presented_by(request), _address(request))
+@get("/login", tags=["server"], security=[], include_in_schema=False, opt=PAGE)
+async def login(
+    service: TheService, request: AnyHttpRequest, code: FromQuery[str | None] = None
+) -> Response[Any] | Redirect:
+    """Begin a session with the code that 'petra serve' printed, and go to the first page; without one, ask who it is."""
+    if code is None:
+        return await shown(service)
+    try:
+        secret = await service.identity.begin(code, presented_by(request), _address(request))
+    except ProblemError:
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        return Redirect(f"{service.prefix}/login?used=1", status_code=303)
     cookie = _cookie(service, request, secret)
     return Redirect(f"{service.prefix}/", cookies=[cookie], status_code=303)
-
-
-@get("/", tags=["server"], security=[], include_in_schema=False, opt=OPEN)
-async def front(service: TheService) -> Redirect:
-    """Lead whoever comes without knowing where to."""
-    return Redirect(f"{service.prefix}/api/docs", status_code=303)
 
 
 def _address(request: AnyHttpRequest) -> str:
@@ -84,7 +90,7 @@ def _cookie(
     )  # fmt: skip
 
 
-@get("/me", tags=["server"], opt=KNOWN)
+@get("/me", tags=["server"], opt=KNOWN | answers(Me))
 async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     """Say who you are here and what you may; with a session, also what its acts must send along."""
     session = request.state.session
@@ -99,7 +105,7 @@ async def me(here: Here, request: AnyHttpRequest) -> dict[str, Any]:
     }
 
 
-@get("/meta", tags=["server"], opt=KNOWN)
+@get("/meta", tags=["server"], opt=KNOWN | answers(Meta))
 async def meta(who: Who, service: TheService) -> dict[str, Any]:
     """Say what this server is and what its limits are."""
     return {
@@ -110,13 +116,13 @@ async def meta(who: Who, service: TheService) -> dict[str, Any]:
     }
 
 
-@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+@get("/stats", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(StoreStats))
 async def stats(service: TheService) -> dict[str, Any]:
     """Count what is in the store, of all namespaces."""
     return dict(msgspec.to_builtins(await service.engine.store.stats()))
 
 
-@post("/session", tags=["server"], security=[], status_code=201, opt=OPEN)
+@post("/session", tags=["server"], security=[], status_code=201, opt=OPEN | answers(SessionBegun))
 async def begin(
     service: TheService, request: AnyHttpRequest, data: JSONBody[LogIn]
 ) -> Response[dict[str, str]]:
@@ -145,6 +151,6 @@ async def end(who: Who, service: TheService, request: AnyHttpRequest) -> Respons
 def routes(prefix: str) -> list[Router]:
     """Return the routes of the server itself."""
     return [
-        Router(path=prefix or "/", route_handlers=[front, livez, readyz, version, login]),
+        Router(path=prefix or "/", route_handlers=[livez, readyz, version, login]),
         Router(path=f"{prefix}{API}", route_handlers=[me, meta, stats, begin, end]),
     ]

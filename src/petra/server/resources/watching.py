@@ -9,10 +9,13 @@ from litestar import Request, Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
 from petra.engine.workers import ALONE
+from petra.server.answers.overview import PoolItem, ShardItem
+from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
 from petra.server.parameters import presented_by
-from petra.server.service import TheService
+from petra.server.service import Here, TheService
+from petra.server.shapes import Page
 
 AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
@@ -34,9 +37,9 @@ def _is_here(request: AnyHttpRequest) -> bool:
         return False
 
 
-@get("/pools", tags=["workers"], opt=needs(May.SEE))
-async def pools(service: TheService) -> dict[str, Any]:
-    """List the pools: their workers, slots, what is done, and what waits."""
+@get("/pools", tags=["workers"], opt=needs(May.SEE) | answers(Page[PoolItem]))
+async def pools(service: TheService, here: Here) -> dict[str, Any]:
+    """List the pools for runs of the namespace: their workers, slots, what is done, and what waits."""
     engine = service.engine
     found: dict[str, dict[str, Any]] = {}
 
@@ -46,18 +49,25 @@ async def pools(service: TheService) -> dict[str, Any]:
         return found.setdefault(name, empty)
 
     for worker in engine.roster.seen():
+        if worker.namespaces is not None and here.namespace not in worker.namespaces:
+            continue
         row = of(worker.pool)
         row["workers"] += 1
         row["slots"] += worker.slots
         row["busy"] += worker.busy
-    for pool, waiting in engine.offers.waiting.items():
-        of(pool)["waiting"] += len(waiting)
+    for queue, waiting in engine.offers.waiting.items():
+        if queue.namespace == here.namespace:
+            of(queue.pool)["waiting"] += len(waiting)
     for pool, trouble in engine.roster.troubles.items():
         of(pool)["trouble"] = trouble or None
     return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
 
 
-@get("/shards", tags=["server"], opt=needs(May.SEE, where=Where.EVERYWHERE))
+@get(
+    "/shards",
+    tags=["server"],
+    opt=needs(May.SEE, where=Where.EVERYWHERE) | answers(Page[ShardItem]),
+)
 async def shards(service: TheService) -> dict[str, Any]:
     """List the shards and who has each; one that nobody ever had is not there."""
     rows = await service.engine.store.shards()

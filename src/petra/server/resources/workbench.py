@@ -9,10 +9,13 @@ from litestar import Request, Response, Router, post
 from litestar.params import JSONBody
 
 from petra.desk.principal import May
+from petra.server.answers.authoring import Hovered, OfferedWord, Tested, WalkThrough
+from petra.server.describing import answers, takes
 from petra.server.needs import needs
 from petra.server.problems import ProblemError
 from petra.server.resources.authoring import YAML
 from petra.server.service import TheService
+from petra.server.shapes import Page
 from petra.server.walking import Simulated, simulated
 from petra.server.workbench import (
     FILE,
@@ -42,7 +45,7 @@ async def _given(request: AnyHttpRequest, shape: type[Any]) -> Any:
         raise ProblemError("bad-request", words) from None
 
 
-@post("/tests", status_code=200, opt=needs(May.SEE))
+@post("/tests", status_code=200, opt=needs(May.SEE) | answers(Tested) | takes(Tests, yaml=True))
 async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Run the cases of a test file in virtual time: what came of each, its frames, and how often each arc was taken.
 
@@ -55,20 +58,24 @@ async def run_tests(service: TheService, request: AnyHttpRequest) -> Response[di
     return Response(await service.long_work.do(tested, given))
 
 
-@post("/simulate", status_code=200, opt=needs(May.SEE))
+@post(
+    "/simulate",
+    status_code=200,
+    opt=needs(May.SEE) | answers(WalkThrough) | takes(Simulated, yaml=True),
+)
 async def simulate(service: TheService, request: AnyHttpRequest) -> Response[dict[str, Any]]:
     """Walk through a playbook in virtual time: by dice with a ``seed``, or by ``choices``, up to the next one to be made."""
     given: Simulated = await _given(request, Simulated)
     return Response(await service.long_work.do(simulated, given))
 
 
-@post("/complete", status_code=200, opt=needs(May.SEE))
+@post("/complete", status_code=200, opt=needs(May.SEE) | answers(Page[OfferedWord]))
 async def complete(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what may stand at a line and a column of a text."""
     return await service.long_work.do(completed, data)
 
 
-@post("/hover", status_code=200, opt=needs(May.SEE))
+@post("/hover", status_code=200, opt=needs(May.SEE) | answers(Hovered))
 async def hover(service: TheService, data: JSONBody[Bench]) -> dict[str, Any]:
     """Say what stands at a line and a column of a text."""
     return await service.long_work.do(hovered, data)

@@ -9,21 +9,31 @@ import msgspec
 from litestar import Router, WebSocket, get, websocket
 
 from petra.desk.principal import May, Principal
+from petra.engine.workers import Bounds
 from petra.errors import PetraError
+from petra.server.answers.overview import WorkerItem
+from petra.server.describing import answers
 from petra.server.identity import AGAIN_S, Presented
 from petra.server.line import Line, talk
 from petra.server.needs import needs
 from petra.server.problems import MEDIA_TYPE, problem
-from petra.server.service import TheService
+from petra.server.service import Here, TheService
+from petra.server.shapes import Page
 from petra.worker.remote import SUBPROTOCOL
 
 AnySocket = WebSocket[Any, Any, Any]
 
 
-@get("/workers", tags=["workers"], opt=needs(May.SEE))
-async def workers(service: TheService) -> dict[str, Any]:
-    """List the workers that are connected, with what each does."""
-    return {"items": msgspec.to_builtins(service.engine.roster.seen()), "next": None}
+@get("/workers", tags=["workers"], opt=needs(May.SEE) | answers(Page[WorkerItem]))
+async def workers(service: TheService, here: Here) -> dict[str, Any]:
+    """List the workers that are connected and may do runs of the namespace, with what each does."""
+    there = service.engine.roster.seen()
+    shown = [
+        msgspec.structs.replace(one, namespaces=one.namespaces and [here.namespace])
+        for one in there
+        if one.namespaces is None or here.namespace in one.namespaces
+    ]
+    return {"items": msgspec.to_builtins(shown), "next": None}
 
 
 @websocket("/worker")
@@ -42,7 +52,7 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
     service.lines[line] = who
     watched = asyncio.create_task(_watch(presented, service, line))
     try:
-        await talk(service.engine, line, who.pool)
+        await talk(service.engine, line, Bounds(who.pool, who.places(May.WORK), who.name))
     finally:
         watched.cancel()
         del service.lines[line]
@@ -50,7 +60,7 @@ async def come_in(socket: AnySocket, service: TheService) -> None:
 
 async def _worker(presented: Presented, service: TheService) -> Principal:
     who, _ = await service.identity.who(presented)  # a token only: no page of a browser is a worker
-    who.must(May.WORK)
+    who.must_somewhere(frozenset({May.WORK}))
     return who
 
 

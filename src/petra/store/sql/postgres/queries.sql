@@ -245,7 +245,7 @@ SELECT id, due FROM wake_ups
 WHERE due <= $1 AND ($2::smallint[] IS NULL OR shard = ANY($2)) ORDER BY due, id LIMIT $3
 
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
 FROM pending p JOIN executions e ON e.stream = p.stream
 WHERE (e.id, p.run, p.chunk) > ($1, $2, $3) AND ($4::smallint[] IS NULL OR e.shard = ANY($4))
 ORDER BY e.id, p.run, p.chunk LIMIT $5

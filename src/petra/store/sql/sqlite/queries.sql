@@ -212,7 +212,7 @@ WHERE due <= :until AND (:shards IS NULL OR shard IN (SELECT value FROM json_eac
 ORDER BY due, id LIMIT :limit
 
 -- name: pending
-SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease
+SELECT e.id, p.run, p.chunk, p.delivery, p.pool, p.lease, e.namespace
 FROM executions e CROSS JOIN pending p ON p.stream = e.stream
 WHERE e.id >= :execution AND (e.id, p.run, p.chunk) > (:execution, :run, :chunk)
   AND (:shards IS NULL OR e.shard IN (SELECT value FROM json_each(:shards)))

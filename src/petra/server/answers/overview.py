@@ -1,0 +1,210 @@
+"""Answers about the server and about many executions: counts, hits, views, operations, workers, who I am."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from petra.server.shapes import ExecutionItem, PlaybookItem, Shape, WorkItem
+
+
+class Counts(Shape, frozen=True):
+    """How many executions there are of which kind; by hour, also of which status."""
+
+    by: str
+    total: int
+    counts: dict[str, int]
+    statuses: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+
+
+class ExecutionHit(Shape, frozen=True, tag_field="kind", tag="execution"):
+    """An execution that was found."""
+
+    id: str
+    title: str
+    row: ExecutionItem
+
+
+class PlaybookHit(Shape, frozen=True, tag_field="kind", tag="playbook"):
+    """A playbook that was found."""
+
+    id: str
+    title: str
+    row: PlaybookItem
+
+
+class ItemHit(Shape, frozen=True, tag_field="kind", tag="work-item"):
+    """A work item that was found."""
+
+    id: str
+    title: str
+    row: WorkItem
+
+
+Hit = ExecutionHit | PlaybookHit | ItemHit
+
+
+class SavedView(Shape, frozen=True):
+    """A view that is kept under a name."""
+
+    name: str
+    query: str
+    page: str
+    shared: bool
+    mine: bool
+    version: int
+
+
+class OperationFailure(Shape, frozen=True):
+    """An execution with which it could not be done, and why."""
+
+    id: str
+    reason: str
+
+
+class OperationItem(Shape, frozen=True):
+    """How far an operation has come."""
+
+    id: str | None
+    act: str
+    status: Literal["running", "done", "stopped", "dry_run"]
+    total: int
+    done: int
+    failed: int
+    failures: list[OperationFailure]
+    reason: str = ""
+    by: str = ""
+    namespace: str = ""
+    created: str | None = None
+    ended: str | None = None
+
+
+class Me(Shape, frozen=True):
+    """Who I am here, and what I may."""
+
+    name: str
+    kind: str
+    roles: list[str]
+    may: list[str]
+    namespace: str
+    grants: list[str]
+    csrf: str | None
+
+
+class ServerLimits(Shape, frozen=True):
+    """What the server takes at most."""
+
+    body_bytes: int
+    page: int
+    wait_s: int
+
+
+class Meta(Shape, frozen=True):
+    """What the server is."""
+
+    version: str
+    base: str
+    limits: ServerLimits
+    troubles: list[str]
+
+
+class PoolItem(Shape, frozen=True):
+    """A pool of workers."""
+
+    pool: str
+    workers: int
+    slots: int
+    busy: int
+    waiting: int
+    trouble: str | None
+
+
+class WorkerItem(Shape, frozen=True):
+    """A worker that is connected."""
+
+    name: str
+    pool: str
+    slots: int
+    busy: int
+    state: str
+    namespaces: list[str] | None
+    """Whose runs it may do, if not those of all namespaces."""
+
+
+class ShardItem(Shape, frozen=True):
+    """A shard, and who has it."""
+
+    shard: int
+    holder: str | None
+    epoch: int
+    held: bool
+
+
+class StoreStats(Shape, frozen=True):
+    """How much is in the store."""
+
+    executions: dict[str, int]
+    records: int
+    wake_ups: int
+    pending: int
+    work_items: dict[str, int]
+    orphans: int
+    bytes: int
+
+
+class AuditEntry(Shape, frozen=True):
+    """An entry of the audit."""
+
+    number: int
+    at: str
+    actor: str
+    by: str
+    act: str
+    target: str
+    namespace: str
+    outcome: str
+    code: str
+    address: str
+    request: str
+    hash: str
+
+
+class AuditVerified(Shape, frozen=True):
+    """Whether the chain of the audit holds."""
+
+    entries: int
+    ok: bool
+    problems: list[Any]
+
+
+class Alive(Shape, frozen=True):
+    """That the server is there."""
+
+    status: str
+
+
+class ServerVersion(Shape, frozen=True):
+    """Which version it is."""
+
+    version: str
+
+
+class SessionBegun(Shape, frozen=True):
+    """A session began: what its acts must send along as X-CSRF-Token."""
+
+    csrf: str
+
+
+class NamespaceItem(Shape, frozen=True):
+    """A namespace."""
+
+    name: str
+
+
+class CommandReply(Shape, frozen=True):
+    """What came of a request of the command line."""
+
+    refused: str = ""
+    error: str = ""
+    result: dict[str, Any] | None = None

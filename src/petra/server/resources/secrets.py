@@ -1,0 +1,107 @@
+"""Stored credentials: set, listed by name, forgotten, sealed anew. A value comes in here, and is never answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar import Response, Router, delete, get, post, put
+from litestar.params import FromPath, JSONBody
+
+from petra.accounts.safe import Safe, StoredSecret
+from petra.desk.principal import May
+from petra.keychain import KeychainError
+from petra.server.needs import Where, needs
+from petra.server.problems import ProblemError
+from petra.server.service import Here, Service, TheService
+from petra.server.shapes import Page, Shape
+
+_ADMIN = needs(May.ADMINISTER)
+_CHIEF = needs(May.ADMINISTER, where=Where.EVERYWHERE)
+
+
+class Rotated(Shape, frozen=True):
+    """What became of it: which key seals now, and how many versions are sealed with it."""
+
+    key: str
+    versions: int
+
+
+class NewSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value, and the pools whose workers may have it; without any, all may."""
+
+    value: Any
+    pools: list[str] = []
+
+
+class NamedSecret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same, with the name it is to have."""
+
+    name: str
+    value: Any
+    pools: list[str] = []
+
+
+class SecretItem(Shape, frozen=True):
+    """A credential as it is shown: never its value."""
+
+    name: str
+    namespace: str
+    version: int
+    pools: list[str]
+    key: str
+
+
+def _item(one: StoredSecret) -> SecretItem:
+    return SecretItem(**msgspec.to_builtins(one))
+
+
+@get("/secrets", opt=_ADMIN)
+async def listed(service: TheService, here: Here) -> Page[SecretItem]:
+    """List the credentials of a namespace, by name."""
+    return Page(items=[_item(one) for one in await _safe(service).list(here.namespace)])
+
+
+@post("/secrets", status_code=201, opt=_ADMIN)
+async def add(service: TheService, here: Here, data: JSONBody[NamedSecret]) -> SecretItem:
+    """Store a credential, or a further version of it."""
+    made = await _safe(service).set(here.namespace, data.name, data.value, data.pools)
+    return _item(made)
+
+
+@put("/secrets/{name:str}", status_code=200, opt=_ADMIN)
+async def store(
+    service: TheService, here: Here, name: FromPath[str], data: JSONBody[NewSecret]
+) -> Response[SecretItem]:
+    """Store a credential, or a further version of it: 201 where it is the first."""
+    made = await _safe(service).set(here.namespace, name, data.value, data.pools)
+    return Response(_item(made), status_code=201 if made.version == 1 else 200)
+
+
+@delete("/secrets/{name:str}", status_code=204, opt=_ADMIN)
+async def forget(service: TheService, here: Here, name: FromPath[str]) -> None:
+    """Forget a credential, all versions of it."""
+    try:
+        await _safe(service).remove(here.namespace, name)
+    except KeychainError as error:
+        raise ProblemError("not-found", str(error)) from None
+
+
+@post("/secrets/rotate", status_code=200, opt=_CHIEF)
+async def rotate(service: TheService) -> Rotated:
+    """Seal all credentials with a fresh key, of all namespaces; no value changes."""
+    key, count = await _safe(service).rotate()
+    return Rotated(key=key, versions=count)
+
+
+def _safe(service: Service) -> Safe:
+    if service.safe is None:
+        raise ProblemError("not-found", "this server keeps no credentials")
+    return service.safe
+
+
+def router(base: str) -> Router:
+    """Return the routes of credentials."""
+    return Router(
+        path=base, route_handlers=[listed, add, store, forget, rotate], tags=["credentials"]
+    )

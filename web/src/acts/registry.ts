@@ -1,0 +1,351 @@
+/**
+ * Everything that can be done to an execution, each with its call, its command line, who may, and when.
+ * Buttons, menus, the palette, the help and "copy as" are drawn from this list, so no act can lack one of them.
+ */
+import {
+  Ban,
+  ClipboardCheck,
+  GitFork,
+  Hand,
+  type LucideIcon,
+  Pause,
+  Pencil,
+  Play,
+  Radio,
+  RotateCcw,
+  RotateCw,
+} from 'lucide-react';
+import { API, type Call } from '../api/client';
+import type { Json } from '../api/shapes';
+import { OVER } from '../kit/states';
+
+export type Power = 'see' | 'start' | 'steer' | 'decide' | 'apply' | 'administer';
+export type ActOn = 'execution' | 'step' | 'record';
+
+/** What an act is about, as the page has it now. */
+export interface ActView {
+  id: string;
+  status: string;
+  version: number;
+  /** The step of the selection. */
+  step: string | null;
+  /** The state of that step now, where it is known. */
+  stepActive: boolean;
+  /** The record that is shown. */
+  seq: number;
+  live: boolean;
+  may: readonly string[];
+  offline: boolean;
+}
+
+export type Form = Record<string, string>;
+
+export interface Field {
+  name: string;
+  label: string;
+  kind: 'text' | 'json' | 'choice';
+  needed: boolean;
+  options?: readonly { value: string; label: string }[];
+  start: (view: ActView) => string;
+}
+
+export interface Act {
+  id: string;
+  label: string;
+  icon: LucideIcon;
+  keys: string;
+  on: ActOn;
+  permission: Power;
+  danger: boolean;
+  /** Why it cannot be done now; null where it can. */
+  when: (view: ActView) => string | null;
+  /** What will happen, in words. */
+  says: (view: ActView) => string;
+  fields: readonly Field[];
+  call: (view: ActView, form: Form) => Call;
+  cli: (view: ActView, form: Form) => string[];
+  /** Whether what comes of it is an execution of its own, to be gone to. */
+  makes: boolean;
+}
+
+const reason = (needed = false): Field => ({
+  name: 'reason',
+  label: 'Reason',
+  kind: 'text',
+  needed,
+  start: () => '',
+});
+
+const text = (name: string, label: string, start: (view: ActView) => string = () => ''): Field => ({
+  name,
+  label,
+  kind: 'text',
+  needed: true,
+  start,
+});
+
+const json = (name: string, label: string, start = '', needed = true): Field => ({
+  name,
+  label,
+  kind: 'json',
+  needed,
+  start: () => start,
+});
+
+function at(view: ActView, rest: string): string {
+  return `${API}/executions/${encodeURIComponent(view.id)}/${rest}`;
+}
+
+const seg = encodeURIComponent;
+
+function given(value: string | undefined): Json {
+  return value?.trim() ? (JSON.parse(value) as Json) : null;
+}
+
+function why(form: Form): { reason: string } {
+  return { reason: form.reason ?? '' };
+}
+
+function option(name: string, value: string | undefined): string[] {
+  return value ? [name, value] : [];
+}
+
+const post = (path: string, body?: unknown): Call => ({ method: 'POST', path, body });
+
+function live(view: ActView): string | null {
+  if (!view.live) return 'this is the past; go back to live first';
+  return OVER.has(view.status) ? `it is over: ${view.status}` : null;
+}
+
+function onStep(view: ActView): string | null {
+  return live(view) ?? (view.step ? null : 'select a step first');
+}
+
+function patchCli(form: Form): string[] {
+  const values = given(form.values);
+  if (values === null || typeof values !== 'object' || Array.isArray(values)) return [];
+  return Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+}
+
+export const ACTS: readonly Act[] = [
+  {
+    id: 'pause',
+    label: 'Pause',
+    icon: Pause,
+    keys: 'Shift+P',
+    on: 'execution',
+    permission: 'steer',
+    danger: false,
+    makes: false,
+    when: (view) => live(view) ?? (view.status === 'paused' ? 'it is paused already' : null),
+    says: () => 'What runs goes on to its end; nothing new begins until it is resumed.',
+    fields: [reason()],
+    call: (view, form) => post(at(view, 'pause'), why(form)),
+    cli: (view) => ['pause', view.id],
+  },
+  {
+    id: 'resume',
+    label: 'Resume',
+    icon: Play,
+    keys: 'Shift+R',
+    on: 'execution',
+    permission: 'steer',
+    danger: false,
+    makes: false,
+    when: (view) => live(view) ?? (view.status === 'paused' ? null : 'it is not paused'),
+    says: () => 'It goes on where it was.',
+    fields: [],
+    call: (view) => post(at(view, 'resume')),
+    cli: (view) => ['resume', view.id],
+  },
+  {
+    id: 'cancel',
+    label: 'Cancel',
+    icon: Ban,
+    keys: 'Shift+C',
+    on: 'execution',
+    permission: 'steer',
+    danger: true,
+    makes: false,
+    when: live,
+    says: () => 'Everything that it does is stopped; it ends aborted. What was done is not undone.',
+    fields: [reason(true)],
+    call: (view, form) => post(at(view, 'cancel'), why(form)),
+    cli: (view, form) => ['cancel', view.id, ...option('--reason', form.reason)],
+  },
+  {
+    id: 'signal',
+    label: 'Send a signal',
+    icon: Radio,
+    keys: 'Shift+S',
+    on: 'execution',
+    permission: 'steer',
+    danger: false,
+    makes: false,
+    when: live,
+    says: () => 'Whoever waits for it goes on; one that nobody waits for is kept.',
+    fields: [text('name', 'Name'), json('payload', 'Payload (JSON)', '', false)],
+    call: (view, form) => post(at(view, `signals/${seg(form.name ?? '')}`), { payload: given(form.payload) }),
+    cli: (view, form) => ['signal', view.id, form.name ?? '', ...option('--payload', form.payload)],
+  },
+  {
+    id: 'patch',
+    label: 'Change ctx',
+    icon: Pencil,
+    keys: 'Shift+X',
+    on: 'execution',
+    permission: 'steer',
+    danger: false,
+    makes: false,
+    when: live,
+    says: (view) => `These keys of ctx get new values, if nothing has happened since record ${view.version}.`,
+    fields: [json('values', 'Values (JSON object)', '{}'), reason()],
+    call: (view, form) => ({
+      method: 'PATCH',
+      path: at(view, 'ctx'),
+      body: { values: given(form.values), ...why(form) },
+      headers: { 'If-Match': `"${view.version}"` },
+    }),
+    cli: (view, form) => ['patch', view.id, ...patchCli(form), ...option('--reason', form.reason)],
+  },
+  {
+    id: 'rerun',
+    label: 'Run again from here',
+    icon: RotateCcw,
+    keys: 'r',
+    on: 'step',
+    permission: 'start',
+    danger: false,
+    makes: true,
+    when: (view) => (view.step ? null : 'select a step first'),
+    says: (view) =>
+      `A new execution begins with everything that happened before '${view.step ?? ''}' last began. This one stays as it is.`,
+    fields: [reason()],
+    call: (view, form) => post(at(view, 'rerun'), { from: view.step ?? '', ...why(form) }),
+    cli: (view, form) => ['rerun', view.id, '--from', view.step ?? '', ...option('--reason', form.reason)],
+  },
+  {
+    id: 'fork',
+    label: 'Fork at this record',
+    icon: GitFork,
+    keys: 'Shift+F',
+    on: 'record',
+    permission: 'start',
+    danger: false,
+    makes: true,
+    when: (view) => (view.seq >= 1 ? null : 'there is no record yet'),
+    says: (view) => `A new execution begins with records 1 to ${view.seq} of this one, which stays as it is.`,
+    fields: [reason()],
+    call: (view, form) => post(at(view, 'fork'), { at: view.seq, ...why(form) }),
+    cli: (view, form) => ['fork', view.id, '--at', String(view.seq), ...option('--reason', form.reason)],
+  },
+  {
+    id: 'override',
+    label: 'Decide its outcome',
+    icon: Hand,
+    keys: 'o',
+    on: 'step',
+    permission: 'steer',
+    danger: true,
+    makes: false,
+    when: (view) => onStep(view) ?? (view.stepActive ? null : 'it neither runs nor waits'),
+    says: (view) =>
+      `'${view.step ?? ''}' ends as you say, whatever it does. The log says that you decided it.`,
+    fields: [
+      {
+        name: 'outcome',
+        label: 'Outcome',
+        kind: 'choice',
+        needed: true,
+        options: [
+          { value: 'ok', label: 'it succeeded' },
+          { value: 'error', label: 'it failed' },
+        ],
+        start: () => 'ok',
+      },
+      json('result', 'Result (JSON), or the message of its error', 'null', false),
+      reason(true),
+    ],
+    call: (view, form) =>
+      post(at(view, `steps/${seg(view.step ?? '')}/override`), {
+        ...(form.outcome === 'error'
+          ? { error: { kind: 'override', message: String(given(form.result) ?? '') } }
+          : { ok: given(form.result) }),
+        ...why(form),
+      }),
+    cli: (view, form) => [
+      'override',
+      view.id,
+      view.step ?? '',
+      ...(form.outcome === 'error'
+        ? ['--error', String(given(form.result) ?? '')]
+        : ['--ok', form.result?.trim() ? form.result : 'null']),
+      ...option('--reason', form.reason),
+    ],
+  },
+  {
+    id: 'retry',
+    label: 'Try it once more',
+    icon: RotateCw,
+    keys: 'Shift+T',
+    on: 'step',
+    permission: 'steer',
+    danger: false,
+    makes: false,
+    when: (view) => onStep(view) ?? (view.stepActive ? null : 'it is no incident'),
+    says: (view) => `'${view.step ?? ''}' is handed out once more.`,
+    fields: [reason()],
+    call: (view, form) => post(at(view, `steps/${seg(view.step ?? '')}/retry`), why(form)),
+    cli: (view, form) => ['retry', view.id, view.step ?? '', ...option('--reason', form.reason)],
+  },
+  {
+    id: 'verify',
+    label: 'Verify the log',
+    icon: ClipboardCheck,
+    keys: 'Shift+V',
+    on: 'execution',
+    permission: 'see',
+    danger: false,
+    makes: false,
+    when: () => null,
+    says: () => 'Every record is held against the hash of the one before it.',
+    fields: [],
+    call: (view) => post(at(view, 'verify')),
+    cli: (view) => ['verify', view.id],
+  },
+];
+
+export function actOf(id: string): Act {
+  const found = ACTS.find((act) => act.id === id);
+  if (!found) throw new Error(`there is no act '${id}'`);
+  return found;
+}
+
+/** Why an act cannot be done here and now by this person; null where it can. */
+export function hindrance(act: Act, view: ActView): string | null {
+  if (view.offline) return 'the server does not answer';
+  if (!view.may.includes(act.permission)) return `you may not '${act.permission}' here; ask an administrator`;
+  return act.when(view);
+}
+
+export function startForm(act: Act, view: ActView): Form {
+  return Object.fromEntries(act.fields.map((field) => [field.name, field.start(view)]));
+}
+
+/** What is wrong with what was filled in, by field. */
+export function mistakes(act: Act, form: Form): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const field of act.fields) {
+    const value = (form[field.name] ?? '').trim();
+    if (!value) {
+      if (field.needed) found[field.name] = 'this is needed';
+    } else if (field.kind === 'json') {
+      try {
+        JSON.parse(value);
+      } catch (error) {
+        found[field.name] = error instanceof Error ? error.message : 'this is no JSON';
+      }
+    }
+  }
+  return found;
+}

@@ -1,0 +1,187 @@
+/** The calls that pages make, each with the shape of its answer. */
+import { client, rememberCsrf, shaped, taken } from './client';
+import { connection } from './connection';
+import { asked, type ListQuery } from './lists';
+import type {
+  Counts,
+  Definition,
+  EventItem,
+  Execution,
+  ExecutionItem,
+  Explained,
+  Frames,
+  Graph,
+  Hit,
+  IterationMap,
+  IterationRow,
+  Json,
+  Lineage,
+  LogLine,
+  Me,
+  Meta,
+  Moment,
+  Page,
+  RunDetail,
+  RunRow,
+  View,
+  Write,
+} from './shapes';
+
+const MINUTE = 60_000;
+
+function rounded(now: number): number {
+  return Math.floor(now / MINUTE) * MINUTE;
+}
+
+export async function me(): Promise<Me> {
+  const found = await shaped<Me>(client.GET('/api/v1/me'));
+  rememberCsrf(found.csrf);
+  return found;
+}
+
+export async function meta(): Promise<Meta> {
+  const found = await shaped<Meta>(client.GET('/api/v1/meta'));
+  connection.version(found.version);
+  return found;
+}
+
+export async function logIn(name: string, password: string): Promise<void> {
+  await shaped(client.POST('/api/v1/session', { body: { name, password, code: '' } }));
+}
+
+export function executions(query: ListQuery, cursor: string | null): Promise<Page<ExecutionItem>> {
+  const more = cursor ? { cursor } : {};
+  const given = { ...asked(query, rounded(Date.now())), sort: query.sort, limit: 100, ...more };
+  return shaped(client.GET('/api/v1/executions', { params: { query: given } }));
+}
+
+export function counts(query: ListQuery, by: 'status' | 'hour' | 'playbook'): Promise<Counts> {
+  const given = { ...asked(query, rounded(Date.now())), by };
+  return shaped(client.GET('/api/v1/executions/counts', { params: { query: given } }));
+}
+
+const of = (execution: string) => ({ params: { path: { execution } } });
+
+export function execution(id: string): Promise<Execution> {
+  return taken(client.GET('/api/v1/executions/{execution}', of(id))) as Promise<Execution>;
+}
+
+export function frames(id: string, after: number): Promise<Frames> {
+  const params = { path: { execution: id }, query: { after } };
+  return taken(client.GET('/api/v1/executions/{execution}/frames', { params })) as Promise<Frames>;
+}
+
+export function graph(digest: string, lens: 'step' | 'net'): Promise<Graph> {
+  const params = { path: { digest }, query: { lens } };
+  return shaped(client.GET('/api/v1/definitions/{digest}/graph', { params }));
+}
+
+export function definition(digest: string): Promise<Definition> {
+  return shaped(client.GET('/api/v1/definitions/{digest}', { params: { path: { digest } } }));
+}
+
+export function at(id: string, seq: number): Promise<Moment> {
+  return shaped(
+    client.GET('/api/v1/executions/{execution}/at/{seq}', { params: { path: { execution: id, seq } } }),
+  );
+}
+
+export function explainAt(id: string, seq: number): Promise<Explained['explanation']> {
+  const params = { path: { execution: id, seq } };
+  return shaped(client.GET('/api/v1/executions/{execution}/at/{seq}/explain', { params }));
+}
+
+export function explain(id: string): Promise<Explained> {
+  return shaped(client.GET('/api/v1/executions/{execution}/explain', of(id)));
+}
+
+export interface EventsAsked {
+  after?: number;
+  before?: number;
+  step?: string;
+  run?: number;
+  type?: string;
+  text?: string;
+  level?: 'important' | 'all';
+  limit?: number;
+}
+
+export function events(id: string, query: EventsAsked): Promise<Page<EventItem>> {
+  const params = { path: { execution: id }, query };
+  return shaped(client.GET('/api/v1/executions/{execution}/events', { params }));
+}
+
+export function record(id: string, seq: number): Promise<Json> {
+  const params = { path: { execution: id, seq } };
+  return shaped(client.GET('/api/v1/executions/{execution}/events/{seq}', { params }));
+}
+
+export function runs(id: string, step: string | null, cursor?: number): Promise<Page<RunRow>> {
+  const params = { path: { execution: id }, query: { step, cursor, limit: 500 } };
+  return shaped(client.GET('/api/v1/executions/{execution}/runs', { params }));
+}
+
+export function run(id: string, n: number): Promise<RunDetail> {
+  const params = { path: { execution: id, n } };
+  return shaped(client.GET('/api/v1/executions/{execution}/runs/{n}', { params }));
+}
+
+export function iterationMap(id: string, n: number): Promise<IterationMap> {
+  const params = { path: { execution: id, n } };
+  return shaped(client.GET('/api/v1/executions/{execution}/runs/{n}/iterations/map', { params }));
+}
+
+export function iterations(id: string, n: number, from: number, limit: number): Promise<Page<IterationRow>> {
+  const params = { path: { execution: id, n }, query: { from, limit } };
+  return shaped(client.GET('/api/v1/executions/{execution}/runs/{n}/iterations', { params }));
+}
+
+export function history(id: string, key: string): Promise<Page<Write>> {
+  const params = { path: { execution: id, key } };
+  return shaped(client.GET('/api/v1/executions/{execution}/ctx/{key}/history', { params }));
+}
+
+export function evaluated(
+  id: string,
+  seq: number,
+  expression: string,
+  where: { step?: string; run?: number },
+): Promise<{ value: Json }> {
+  const params = { path: { execution: id, seq } };
+  return shaped(
+    client.POST('/api/v1/executions/{execution}/at/{seq}/eval', { params, body: { expression, ...where } }),
+  );
+}
+
+export function lineage(id: string): Promise<Lineage> {
+  return shaped(client.GET('/api/v1/executions/{execution}/lineage', of(id)));
+}
+
+/** What the steps printed: a JSON document per line. */
+export async function logs(id: string): Promise<LogLine[]> {
+  const text = await shaped<string>(
+    client.GET('/api/v1/executions/{execution}/logs', { ...of(id), parseAs: 'text' }),
+  );
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+export async function search(q: string): Promise<Hit[]> {
+  const found = await shaped<Page<Hit>>(client.GET('/api/v1/search', { params: { query: { q } } }));
+  return found.items;
+}
+
+export async function views(): Promise<View[]> {
+  return (await shaped<Page<View>>(client.GET('/api/v1/views'))).items;
+}
+
+export function keepView(name: string, query: string, page: string): Promise<View> {
+  const params = { path: { name } };
+  return shaped(client.PUT('/api/v1/views/{name}', { params, body: { query, page, shared: false } }));
+}
+
+export async function dropView(name: string): Promise<void> {
+  await shaped(client.DELETE('/api/v1/views/{name}', { params: { path: { name } } }));
+}

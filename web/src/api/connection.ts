@@ -1,0 +1,50 @@
+/** Whether the server is there, as the status line says it. One value, heard by whoever shows it. */
+
+export type Line = 'connecting' | 'live' | 'offline';
+
+export interface Connection {
+  line: Line;
+  /** When the last message came, in milliseconds since 1970. */
+  heard: number | null;
+  /** The version of the server that first answered this page, and of the one that answers now. */
+  first: string | null;
+  server: string | null;
+}
+
+type Listener = () => void;
+
+export class ConnectionStore {
+  #now: Connection = { line: 'connecting', heard: null, first: null, server: null };
+  #listeners = new Set<Listener>();
+
+  get = (): Connection => this.#now;
+
+  subscribe = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  #set(next: Connection): void {
+    this.#now = next;
+    for (const listener of this.#listeners) listener();
+  }
+
+  line(line: Line): void {
+    if (line !== this.#now.line) this.#set({ ...this.#now, line });
+  }
+
+  heard(at: number): void {
+    this.#set({ ...this.#now, heard: at, line: 'live' });
+  }
+
+  version(server: string): void {
+    if (server === this.#now.server) return;
+    this.#set({ ...this.#now, server, first: this.#now.first ?? server });
+  }
+
+  get isStale(): boolean {
+    return this.#now.first !== null && this.#now.first !== this.#now.server;
+  }
+}
+
+export const connection = new ConnectionStore();

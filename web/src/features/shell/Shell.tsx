@@ -1,0 +1,95 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { Moon, Search, Sun } from 'lucide-react';
+import { Suspense, useState, useSyncExternalStore } from 'react';
+import { me, meta } from '../../api/calls';
+import { connection } from '../../api/connection';
+import { keys } from '../../api/keys';
+import { Button, ErrorBox, IconButton, Kbd, Skeleton, shortTime, useKeys } from '../../kit';
+import { turnTheme, useTheme } from '../../kit/theme';
+import { Help } from './Help';
+import { NAV } from './nav';
+import { openPalette, Palette } from './Palette';
+import css from './shell.module.css';
+
+/** The frame of every page. */
+export function Shell() {
+  const [helps, setHelps] = useState(false);
+  const who = useQuery({ queryKey: keys.me, queryFn: me, staleTime: Number.POSITIVE_INFINITY });
+  useQuery({ queryKey: keys.meta, queryFn: meta, refetchInterval: 60_000 });
+  useKeys([
+    { keys: 'Mod+k', label: 'Search or run a command', run: openPalette, always: true },
+    { keys: '?', label: 'Show the keys', run: () => setHelps(true) },
+  ]);
+  if (who.isError) return <ErrorBox error={who.error} retry={() => void who.refetch()} />;
+  return (
+    <div className={css.shell}>
+      <a className={css.skip} href="#page">
+        Skip to the page
+      </a>
+      <Header name={who.data?.name ?? ''} />
+      <main id="page" className={css.page} tabIndex={-1}>
+        <Suspense fallback={<Skeleton lines={10} />}>
+          {who.data ? <Outlet /> : <Skeleton lines={10} />}
+        </Suspense>
+      </main>
+      <StatusLine onHelp={() => setHelps(true)} />
+      <Palette />
+      {helps ? <Help onClose={() => setHelps(false)} /> : null}
+    </div>
+  );
+}
+
+function Header({ name }: { name: string }) {
+  const theme = useTheme();
+  const path = useLocation({ select: (at) => at.pathname });
+  return (
+    <header className={css.header}>
+      <Link to="/executions" className={css.brand} aria-label="Petra">
+        <img src="icon.svg" alt="" width={20} height={20} />
+        <span>Petra</span>
+      </Link>
+      <nav aria-label="Pages" className={css.nav}>
+        {NAV.map((entry) => (
+          <Link key={entry.to} to={entry.to} data-here={path.startsWith(entry.to) || undefined}>
+            {entry.label}
+          </Link>
+        ))}
+      </nav>
+      <span className="grow" />
+      <Button icon={Search} onClick={openPalette} label="Search or run a command">
+        <span className={css.wide}>Search or run a command&ensp;</span>
+        <Kbd>Ctrl K</Kbd>
+      </Button>
+      <IconButton label={theme === 'dark' ? 'Light theme' : 'Dark theme'} onClick={turnTheme}>
+        {theme === 'dark' ? <Sun size={16} /> : <Moon size={16} />}
+      </IconButton>
+      <span className={`${css.user} muted data`}>{name}</span>
+    </header>
+  );
+}
+
+const WORDS = { live: 'connected', connecting: 'connecting…', offline: 'offline' } as const;
+
+function StatusLine({ onHelp }: { onHelp: () => void }) {
+  const now = useSyncExternalStore(connection.subscribe, connection.get);
+  const isOff = now.line === 'offline';
+  return (
+    <footer className={css.status} data-line={now.line}>
+      <span role="status" data-testid="connection">
+        <i aria-hidden /> {WORDS[now.line]}
+        {isOff && now.heard ? ` · as of ${shortTime(new Date(now.heard).toISOString())}` : ''}
+      </span>
+      {now.first !== null && now.first !== now.server ? (
+        <button type="button" onClick={() => location.reload()}>
+          The server was updated: reload
+        </button>
+      ) : null}
+      <span className="grow" />
+      <span>{now.server ? `petra ${now.server}` : ''}</span>
+      <button type="button" onClick={onHelp}>
+        ? keys
+      </button>
+    </footer>
+  );
+}

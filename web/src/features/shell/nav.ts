@@ -1,0 +1,9 @@
+/** The pages of the header, in order. A feature that has a page stands here and in the router. */
+export interface NavEntry {
+  to: string;
+  label: string;
+  /** What its keys are after `g`. */
+  key: string;
+}
+
+export const NAV: readonly NavEntry[] = [{ to: '/executions', label: 'Executions', key: 'e' }];

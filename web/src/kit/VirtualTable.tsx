@@ -1,0 +1,144 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import css from './kit.module.css';
+
+export interface Column<T> {
+  id: string;
+  /** What stands above it. */
+  head: ReactNode;
+  /** As in a CSS grid: `120px`, `minmax(80px, 1fr)`. */
+  width: string;
+  cell: (row: T, index: number) => ReactNode;
+}
+
+interface Props<T> {
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  /** How many rows there are, where not all of them are here. */
+  total?: number;
+  rowHeight?: number;
+  keyOf: (row: T) => string;
+  /** The key of the row that is selected. */
+  selected?: string | null;
+  onSelect?: (row: T) => void;
+  onOpen?: (row: T) => void;
+  /** Called when the last rows come into view. */
+  onEnd?: () => void;
+  onTop?: (atTop: boolean) => void;
+  /** Keys that the table does not know. */
+  onKey?: (event: KeyboardEvent, row: T | undefined) => void;
+  /** Stay at the end while rows are added there. */
+  follow?: boolean;
+  empty?: ReactNode;
+}
+
+const NEAR = 20;
+
+/** Rows in a window: as many as you like, of which those are in the page that are seen. */
+export function VirtualTable<T>(props: Props<T>) {
+  const { rows, columns, rowHeight = 32, selected, keyOf, onEnd, onTop, follow } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const view = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    initialRect: { width: 800, height: 600 },
+  });
+  const items = view.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (rows.length && last >= rows.length - NEAR) onEnd?.();
+  }, [last, rows.length, onEnd]);
+  useEffect(() => {
+    if (follow && rows.length) view.scrollToIndex(rows.length - 1, { align: 'end' });
+  }, [follow, rows.length, view]);
+  const at = selected ? rows.findIndex((row) => keyOf(row) === selected) : -1;
+  useEffect(() => {
+    if (at >= 0 && !follow) view.scrollToIndex(at, { align: 'auto' });
+  }, [at, follow, view]);
+  const template = columns.map((column) => column.width).join(' ');
+  const focused = () => {
+    const index = Number((document.activeElement as HTMLElement | null)?.dataset.index ?? -1);
+    return Number.isInteger(index) ? index : -1;
+  };
+  const press = (event: KeyboardEvent) => {
+    const here = focused() >= 0 ? focused() : at;
+    const jump = {
+      ArrowDown: here + 1,
+      j: here + 1,
+      ArrowUp: here - 1,
+      k: here - 1,
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
+    if (jump === undefined || event.ctrlKey || event.metaKey || event.altKey) {
+      const row = rows[here];
+      if (event.key === 'Enter' && row) props.onOpen?.(row);
+      else props.onKey?.(event, row);
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    const to = Math.max(0, Math.min(rows.length - 1, jump));
+    const row = rows[to];
+    if (!row) return;
+    view.scrollToIndex(to, { align: 'auto' });
+    props.onSelect?.(row);
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus());
+  };
+  return (
+    <div
+      ref={box}
+      className={css.table}
+      role="grid"
+      aria-label={props.label}
+      aria-rowcount={(props.total ?? rows.length) + 1}
+      tabIndex={rows.length ? -1 : 0}
+      onKeyDown={press}
+      onScroll={(event) => onTop?.(event.currentTarget.scrollTop < rowHeight)}
+    >
+      <div className={css.head} role="row" style={{ gridTemplateColumns: template }} tabIndex={-1}>
+        {columns.map((column) => (
+          <div key={column.id} role="columnheader">
+            {column.head}
+          </div>
+        ))}
+      </div>
+      {rows.length === 0 ? props.empty : null}
+      <div className={css.body} style={{ height: view.getTotalSize() }} role="rowgroup">
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const isSelected = item.index === at;
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the grid hears the keys
+            <div
+              key={keyOf(row)}
+              className={css.line}
+              role="row"
+              data-index={item.index}
+              aria-rowindex={item.index + 2}
+              aria-selected={isSelected}
+              tabIndex={isSelected || (at < 0 && item.index === 0) ? 0 : -1}
+              style={{
+                gridTemplateColumns: template,
+                height: rowHeight,
+                transform: `translateY(${item.start}px)`,
+              }}
+              onClick={() => props.onSelect?.(row)}
+              onDoubleClick={() => props.onOpen?.(row)}
+            >
+              {columns.map((column) => (
+                <div key={column.id} role="gridcell" className="cut">
+                  {column.cell(row, item.index)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+export type { MenuItem } from './controls';
+export {
+  Button,
+  Check,
+  Choice,
+  Dialog,
+  IconButton,
+  MenuButton,
+  Segmented,
+  TextArea,
+  TextField,
+} from './controls';
+export * from './format';
+export { type KeyBinding, useKeys } from './keyboard';
+export { recalled, remember } from './memory';
+export { Split } from './Split';
+export { State } from './State';
+export { Copyable, copy, Duration, Empty, ErrorBox, Kbd, Skeleton, Time } from './simple';
+export { lookOf, OVER, type Token } from './states';
+export { Tabs } from './Tabs';
+export { toast } from './toast';
+export { Value } from './Value';
+export type { Column } from './VirtualTable';
+export { VirtualTable } from './VirtualTable';

@@ -1,0 +1,74 @@
+/** Keys: one list per page, heard unless somebody types, and shown by `?`. */
+import { useEffect, useRef } from 'react';
+
+export interface KeyBinding {
+  /** As in `Shift+C`, `/`, `ArrowLeft`, `Mod+k`. */
+  keys: string;
+  label: string;
+  run: () => void;
+  /** Also while a field has the focus. */
+  always?: boolean;
+}
+
+const shown = new Map<symbol, readonly KeyBinding[]>();
+
+/** What can be pressed now, for the help. */
+export function bindings(): KeyBinding[] {
+  return [...shown.values()].flat();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return (
+    target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    !!target.closest('.cm-editor')
+  );
+}
+
+export function pressed(
+  event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>,
+): string {
+  const parts: string[] = [];
+  if (event.ctrlKey || event.metaKey) parts.push('Mod');
+  if (event.altKey) parts.push('Alt');
+  const isLetter = /^[a-z]$/i.test(event.key);
+  const isNamed = event.key.length > 1;
+  if (event.shiftKey && (isLetter || isNamed)) parts.push('Shift');
+  parts.push(event.key === ' ' ? 'Space' : isLetter && event.shiftKey ? event.key.toUpperCase() : event.key);
+  return parts.join('+');
+}
+
+function isModal(): boolean {
+  return document.querySelector('[role="dialog"][aria-modal="true"]') !== null;
+}
+
+/** Hear keys while a component is there. */
+export function useKeys(list: readonly KeyBinding[]): void {
+  const latest = useRef(list);
+  latest.current = list;
+  useEffect(() => {
+    const me = Symbol('keys');
+    shown.set(me, latest.current);
+    const hear = (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return;
+      const name = pressed(event);
+      const found = latest.current.find((one) => one.keys === name);
+      if (!found || (!found.always && (isTyping(event.target) || isModal()))) return;
+      event.preventDefault();
+      found.run();
+    };
+    document.addEventListener('keydown', hear);
+    return () => {
+      shown.delete(me);
+      document.removeEventListener('keydown', hear);
+    };
+  }, []);
+  useEffect(() => {
+    for (const [me, known] of shown) if (known !== list && sameKeys(known, list)) shown.set(me, list);
+  }, [list]);
+}
+
+function sameKeys(a: readonly KeyBinding[], b: readonly KeyBinding[]): boolean {
+  return a.length === b.length && a.every((one, n) => one.keys === b[n]?.keys);
+}

@@ -1,0 +1,92 @@
+/** The pages and their addresses. A page is loaded when it is gone to; its search parameters are checked here. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { me } from './api/calls';
+import { basePath } from './api/client';
+import { keys } from './api/keys';
+import { problemOf } from './api/problems';
+import { executionSearch } from './features/execution/search';
+import { executionsSearch } from './features/executions/search';
+import { Shell } from './features/shell/Shell';
+import { makeQueries } from './features/shell/Surroundings';
+import { Empty, ErrorBox } from './kit';
+import { parseSearch, stringifySearch, text } from './kit/search';
+
+export const queries = makeQueries();
+
+const root = createRootRoute({
+  component: Outlet,
+  errorComponent: ({ error }) => <ErrorBox error={error} retry={() => location.reload()} />,
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <a href="executions">Executions</a>
+    </Empty>
+  ),
+});
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: (raw): { to?: string; used?: string } => ({ to: text(raw, 'to'), used: text(raw, 'used') }),
+  component: lazyRouteComponent(() => import('./features/shell/LoginPage'), 'Page'),
+});
+
+/** Everything behind the door: who is not known is asked who they are. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.ensureQueryData({ queryKey: keys.me, queryFn: me });
+    } catch (error) {
+      if (problemOf(error).code === 'no-credentials') {
+        throw redirect({ to: '/login', search: { to: location.href } });
+      }
+    }
+  },
+});
+
+const home = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/executions' });
+  },
+});
+
+const executions = createRoute({
+  getParentRoute: () => inside,
+  path: '/executions',
+  validateSearch: executionsSearch,
+  component: lazyRouteComponent(() => import('./features/executions/ExecutionsPage'), 'Page'),
+});
+
+const execution = createRoute({
+  getParentRoute: () => inside,
+  path: '/e/$id',
+  validateSearch: executionSearch,
+  component: lazyRouteComponent(() => import('./features/execution/ExecutionPage'), 'Page'),
+});
+
+const tree = root.addChildren([login, inside.addChildren([home, executions, execution])]);
+
+export const router = createRouter({
+  routeTree: tree,
+  basepath: basePath() || '/',
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,66 @@
+/** Playing a story: real time, faster, with idle gaps cut; and a scale of time on which gaps are folded. */
+import type { StoryStore } from './store';
+
+export const GAP_MS = 500;
+
+/** How long to wait before the next record is shown. */
+export function beat(story: StoryStore, seq: number, speed: number): number {
+  const gap = story.timeOf(seq + 1) - story.timeOf(seq);
+  return Math.min(GAP_MS, Math.max(0, gap) / speed);
+}
+
+export interface Fold {
+  from: number;
+  to: number;
+}
+
+/** A scale from time to 0…1 on which idle stretches longer than a share of all take little room. */
+export class FoldedTime {
+  readonly folds: Fold[] = [];
+  readonly start: number;
+  readonly end: number;
+  #shown: number;
+  #each: number;
+
+  constructor(times: readonly number[], end: number, share = 0.05) {
+    this.start = times[0] ?? 0;
+    this.end = Math.max(end, times.at(-1) ?? 0, this.start + 1);
+    const long = Math.max(1000, (this.end - this.start) * share);
+    let before = this.start;
+    for (const time of [...times, this.end]) {
+      if (time - before > long) this.folds.push({ from: before, to: time });
+      before = time;
+    }
+    const folded = this.folds.reduce((sum, fold) => sum + (fold.to - fold.from), 0);
+    const open = this.end - this.start - folded;
+    this.#each = Math.max(open, 1) * 0.06;
+    this.#shown = Math.max(open, 1) + this.folds.length * this.#each;
+  }
+
+  /** Where a moment is, from 0 to 1. */
+  at(time: number): number {
+    const kept = Math.max(this.start, Math.min(this.end, time));
+    let shown = kept - this.start;
+    for (const fold of this.folds) {
+      if (kept >= fold.to) shown += this.#each - (fold.to - fold.from);
+      else if (kept > fold.from)
+        shown += ((kept - fold.from) / (fold.to - fold.from)) * this.#each - (kept - fold.from);
+    }
+    return Math.max(0, Math.min(1, shown / this.#shown));
+  }
+
+  /** Which moment is there. */
+  time(share: number): number {
+    let left = Math.max(0, Math.min(1, share)) * this.#shown;
+    let at = this.start;
+    for (const fold of this.folds) {
+      const open = fold.from - at;
+      if (left <= open) return at + left;
+      left -= open;
+      if (left <= this.#each) return fold.from + (left / this.#each) * (fold.to - fold.from);
+      left -= this.#each;
+      at = fold.to;
+    }
+    return Math.min(this.end, at + left);
+  }
+}
