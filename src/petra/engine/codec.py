@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from petra.engine.admit import BUSINESS_KEY
 from petra.engine.limits import PRIORITY_MAX, TITLE_MAX
 from petra.errors import PetraError
 from petra.kernel import Record, State
@@ -26,8 +27,6 @@ from petra.store import rows
 RUNNING = ("running", "")
 FORKED_FROM = "petra/forked-from"
 """The label of an execution that has the past of another one: its id."""
-BUSINESS_KEY = "petra/business-key"
-"""The label of an execution that was started under a key of the caller's; a branch of it has none."""
 
 _encode = msgspec.json.Encoder().encode
 
