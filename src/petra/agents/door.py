@@ -30,13 +30,16 @@ HERE: Final = "http://petra.internal"
 class Door:
     """Speaks the protocol for a server, until it is closed."""
 
-    def __init__(self, app: App, base: str) -> None:
+    def __init__(self, app: App, base: str, version: str) -> None:
         """Make one; ``app`` answers calls of the API, which is at ``base``."""
         self._app = app
         self._base = base
         agents = Agents(self._calling, ExposedPlaybooks(), ALLOWED, "it needs a role that may {}")
         self._manager = StreamableHTTPSessionManager(
-            agents.server(), json_response=True, stateless=True, max_request_body_size=BODY_MAX
+            agents.server(version),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=BODY_MAX,
         )
         self._up = asyncio.Event()
         self._over = asyncio.Event()

@@ -14,7 +14,6 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from petra import __version__
 from petra.agents.acting import ACTING
 from petra.agents.calling import Caller
 from petra.agents.cutting import encoded, fitting
@@ -54,11 +53,11 @@ class Agents:
         self._hint = hint
         self._allowed = frozenset(allowed)
 
-    def server(self) -> Server[Any]:
+    def server(self, version: str) -> Server[Any]:
         """Return what speaks the protocol."""
         return Server(
             "petra",
-            version=__version__,
+            version=version,
             title="Petra",
             instructions=WORDS,
             get_tool_input_schema=lambda _name: None,

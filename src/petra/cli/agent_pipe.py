@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol, cast
 import httpx2
 from mcp.server.stdio import stdio_server
 
+from petra import __version__
 from petra.agents.calling import Caller
 from petra.agents.playbooks import ExposedPlaybooks
 from petra.agents.speaking import Agents, Context
@@ -205,7 +206,7 @@ async def _kept(place: AgentPlace, ours: asyncio.Event) -> None:
 
 
 async def _speak(agents: Agents, ours: asyncio.Event) -> None:
-    server = agents.server()
+    server = agents.server(__version__)
     lines = await _lines()
     async with (
         contextlib.aclosing(lines),

@@ -54,7 +54,7 @@ class AgentsDoor:
                     f"this server does not speak MCP: {error.name} is missing; install petra[mcp]"
                 )
                 raise ProblemError("not-found", words) from None
-            self._door = Door(self._inside, self._service.base)
+            self._door = Door(self._inside, self._service.base, self._service.version)
         return self._door
 
     async def close(self) -> None:
