@@ -19,6 +19,9 @@ import msgspec
 
 from petra.engine.changes import Draft
 from petra.engine.codec import status_of
+from petra.engine.limits import NOTIFY_DATA_MAX as DATA_MAX
+from petra.engine.limits import NOTIFY_TEXT_MAX as TEXT_MAX
+from petra.engine.limits import NOTIFY_TITLE_MAX as TITLE_MAX
 from petra.errors import ExpressionError, UnreadableError
 from petra.expr import Profile, compile_value
 from petra.kernel import Program, State
@@ -34,9 +37,6 @@ from petra.playbook.notify import NotifyRule
 from petra.references import NeededError
 from petra.store.rows import NotificationRow
 
-TITLE_MAX: Final = 200
-TEXT_MAX: Final = 4_000
-DATA_MAX: Final = 65_536
 _ENDS: Final = ("completed", "partial", "failed", "aborted")
 _FAULTS: Final = (ExpressionError, UnreadableError, NeededError)
 _TITLES: Final = {

@@ -7,9 +7,10 @@ Rule 2: at the end what is due is sent once, if that is quick; the rest is sent 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from petra.engine.herald import Herald
+from petra.engine.limits import NOTIFY_FLUSH_S
 from petra.engine.news import Notice, Topic
 from petra.keychain import Credentials, NoCredentials
 from petra.notify import Links, NotifyFile, Sender
@@ -17,8 +18,6 @@ from petra.notify.carriers import Carriers
 
 if TYPE_CHECKING:
     from petra.engine.engine import Engine
-
-FLUSH_S: Final = 5.0
 
 
 class Notifying:
@@ -57,7 +56,7 @@ class Notifying:
     async def flush(self) -> None:
         """Send what is due, at the end."""
         if self.sender is not None:
-            await self.sender.flush(FLUSH_S)
+            await self.sender.flush(NOTIFY_FLUSH_S)
 
     async def close(self) -> None:
         """Stop."""
