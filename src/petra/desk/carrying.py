@@ -57,8 +57,8 @@ async def _told(desk: Desk, who: Principal, request: Apply | Remove | Look) -> d
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            found = [read(text, "the playbook").checked() for text in request.playbooks]
-            done = await desk.apply(who, found, allow_unsound=request.allow_unsound)
+            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
         case Remove():
             return {"removed": await desk.remove(who, request.executions, force=request.force)}
