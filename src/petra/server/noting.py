@@ -24,6 +24,7 @@ _READS: Final = (
     "/schedules/preview",
 )  # fmt: skip
 """Calls that only look at what they are sent."""
+_LOG_INS: Final = ("/login", "/login/oidc/callback")
 _OBJECTS: Final = "/objects/"
 """Where workers store results of runs that they have: the log says what came of those."""
 _REFUSALS: Final = frozenset({401, 403, 429})
@@ -45,7 +46,7 @@ class Noting:
         """
         state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
         who: Principal | None = state.get("who")
-        is_log_in = path.endswith("/login") or (path.endswith("/session") and method == "POST")
+        is_log_in = path.endswith(_LOG_INS) or (path.endswith("/session") and method == "POST")
         act = method not in SAFE and not path.endswith(_READS) and _OBJECTS not in path
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):
             return

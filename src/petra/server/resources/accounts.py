@@ -71,6 +71,8 @@ class UserItem(Shape, frozen=True):
     act_as: bool
     disabled: bool
     created: str | None
+    issuer: str
+    """The provider that vouches for it, if one does."""
 
 
 class TokenItem(Shape, frozen=True):
