@@ -5,7 +5,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Surroundings } from './features/shell/Surroundings';
-import { showTheme } from './features/shell/theme';
+import { showTheme } from './kit/theme';
 import { queries, router } from './router';
 
 showTheme();

@@ -15,6 +15,8 @@ class How(TypedDict, total=False):
     allow_unsound: bool
     """Whether what is wrong with its net is passed over."""
     labels: dict[str, str] | None
+    business_key: str
+    """A key of the caller's; that it is unique is the caller's to see to (``petra.server.business_keys``)."""
     beside: Gathered | None
     """What it may call, beside what is applied."""
 

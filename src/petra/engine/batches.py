@@ -63,8 +63,7 @@ class Batches:
         self._wakes.set(state.id, due)
         draft.letters = letters_of(draft) if draft.mail else ()
         draft.change = change_of(draft, due)
-        draft.entry.grow(draft.lines)
-        self._cache.weigh(draft.entry)
+        self._cache.weigh(draft.entry, draft.lines)
         return draft.change
 
     def _refusal(self, draft: Draft) -> list[rows.Answer]:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from petra.engine.admit import BUSINESS_KEY
 from petra.engine.limits import PRIORITY_MAX, TITLE_MAX
 from petra.errors import PetraError
 from petra.kernel import Record, State
@@ -17,16 +18,15 @@ from petra.kernel.events import AnyEvent
 from petra.kernel.human import excluded
 from petra.kernel.program import Program, digest_of
 from petra.kernel.replay import EventReceipt, encode_body
-from petra.kernel.rest import rest_of
+from petra.kernel.rest import in_flight, rest_of
 from petra.kernel.waiting import WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook import Playbook, to_yaml
 from petra.store import rows
 
+RUNNING = ("running", "")
 FORKED_FROM = "petra/forked-from"
 """The label of an execution that has the past of another one: its id."""
-BUSINESS_KEY = "petra/business-key"
-"""The label of an execution that was started under a key of the caller's; a branch of it has none."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -114,8 +114,10 @@ def status_of(program: Program, state: State) -> tuple[str, str]:
         return "paused", ""
     if state.phase == "compensating":
         return "compensating", state.reason
+    if in_flight(program, state):  # which most are
+        return RUNNING
     rest = rest_of(program, state)
-    return (rest.status, rest.reason) if rest is not None else ("running", "")
+    return (rest.status, rest.reason) if rest is not None else RUNNING
 
 
 def status_then(program: Program, state: State, log: Sequence[Record]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from petra.engine.cache import Cache, Entry
 from petra.engine.changes import Draft
 from petra.engine.committer import Committer
 from petra.engine.courier import Courier
-from petra.engine.effects import note, note_released
+from petra.engine.effects import RELEASING, note, note_released
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.life import Life
@@ -108,12 +108,15 @@ class Decider:
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)
-        await self._read_together(requests)
+        together = False
         for request in requests:
             if self._porter.held and self._porter.holds(request):
                 continue
             try:
                 if not self._decide_at_once(drafts, request):
+                    if not together:  # others may have left memory too
+                        together = True
+                        await self._read_together(requests)
                     await self._decide_one(drafts, request)
             except NeededError as lack:
                 self._lacking(drafts, request, lack)
@@ -206,7 +209,7 @@ class Decider:
         at = entry.state.now
         draft.write(decision, at)
         for event in decision.events:
-            if type(event) is not e.StepStarted:
+            if type(event) in RELEASING:
                 note_released(draft, entry, event)
         if entry.state.digest != entry.program.digest:
             entry.move()

@@ -9,7 +9,7 @@ the record that says it is in the log, and ``petra.kernel.notices`` finds it the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
+from typing import Final, assert_never
 
 from petra.engine.cache import Entry
 from petra.engine.changes import Draft
@@ -108,8 +108,14 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     draft.extended.append((pending, made, goes_on(plan, run, chunk)))
 
 
+RELEASING: Final = frozenset(
+    {e.StepDone, e.StepFailed, e.LoopDone, e.Withdrawn, e.IterationsEnded, e.IncidentRaised}
+)
+"""The events that may end assignments."""
+
+
 def note_released(draft: Draft, entry: Entry, event: e.AnyEvent) -> None:
-    """Note which assignments an event ends: they are no longer out."""
+    """Note which assignments an event of ``RELEASING`` ends: they are no longer out."""
     if isinstance(event, e.StepEnded):
         _out_no_more(draft, event.run, entry.out.pop(event.run, ()))
         return

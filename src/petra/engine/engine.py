@@ -228,6 +228,7 @@ class Engine:
         labels: dict[str, str] | None = None,
         gathered: Gathered | None = None,
         namespace: str = DEFAULT,
+        business_key: str = "",
     ) -> Answered:
         """Start an execution under an id that the caller chose; ``gathered`` is what it may call beside the catalogue.
 
@@ -236,7 +237,7 @@ class Engine:
         """
         program = self.cache.compiled(playbook)
         start = c.Start(
-            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}), actor=actor, by=by,
+            now=0.0, workload=admit.workload(workload), labels=admit.labels(labels or {}, business_key), actor=actor, by=by,
             allow_unsound=allow_unsound, namespace=namespace,
             company=await self.catalogue.keep(gathered, namespace) if gathered is not None else None,
         )  # fmt: skip

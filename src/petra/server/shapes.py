@@ -8,7 +8,7 @@ import msgspec
 
 from petra.accounts.told import moment
 from petra.desk.now import Doing, Now, Progress
-from petra.engine.codec import BUSINESS_KEY
+from petra.engine.admit import BUSINESS_KEY
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
@@ -25,8 +25,8 @@ class Page(Shape, Generic[T], frozen=True):
     next: str | None = None
 
 
-class ExecutionItem(Shape, frozen=True):
-    """An execution in a list."""
+class ExecutionFacts(Shape, frozen=True):
+    """What is known of an execution, wherever it is shown."""
 
     id: str
     playbook: str
@@ -40,12 +40,17 @@ class ExecutionItem(Shape, frozen=True):
     labels: dict[str, str]
     business_key: str | None
     namespace: str
-    version: int
-    head: str
-    """The hash of its last record."""
     now: Now
     """What it does, or waits for, in words."""
     progress: Progress | None
+
+
+class ExecutionItem(ExecutionFacts, frozen=True):
+    """An execution in a list."""
+
+    version: int
+    head: str
+    """The hash of its last record."""
 
 
 class Execution(ExecutionItem, frozen=True):

@@ -120,13 +120,14 @@ export interface Failure {
   details?: Json;
 }
 export interface AttemptTold {
-  task?: string;
-  attempt?: number;
-  ok?: boolean;
-  action?: string;
+  task: string;
+  number: number;
+  status: 'ok' | 'error';
+  action: string;
   rule?: number | null;
   duration_ms?: number;
   error?: Failure | null;
+  delay_s?: number | null;
   noop?: boolean;
 }
 export interface RunDetail extends Omit<RunRow, 'attempts'> {
@@ -258,10 +259,10 @@ export interface Definition {
   text: string;
 }
 export interface LogLine {
-  run?: string;
-  step?: string;
-  at?: number;
-  text?: string;
-  line?: string;
-  [key: string]: Json | undefined;
+  at: number;
+  step: string;
+  task: string;
+  text: string;
+  stream?: string;
+  path?: number[];
 }

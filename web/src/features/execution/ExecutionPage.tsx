@@ -1,3 +1,250 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { ActDialog } from '../../acts/ActDialog';
+import { asCli } from '../../acts/copy';
+import { ACTS, type ActView, actOf, type Form, hindrance } from '../../acts/registry';
+import { graph as fetchGraph, me } from '../../api/calls';
+import { connection } from '../../api/connection';
+import { keys } from '../../api/keys';
+import type { Execution, Verified } from '../../api/shapes';
+import { Button, copy, Empty, ErrorBox, type KeyBinding, Skeleton, toast, useKeys } from '../../kit';
+import { type Command, useCommands } from '../../kit/commands';
+import { firstSel, nextOfSel, type Sel, stepOfSel, writeSel } from '../../story/select';
+import { StoryStore } from '../../story/store';
+import css from './execution.module.css';
+import { Header } from './Header';
+import { Panes } from './Panes';
+import { Scrubber } from './scrubber/Scrubber';
+import { type ExecutionSearch, PANES, selOf } from './search';
+import { useExplanation } from './side/ExplainTab';
+import { useStory } from './useStory';
+import type { View } from './view';
+
+const route = getRouteApi('/inside/e/$id');
+
+/** One execution: what happened, what happens now, why it waits, what can be done. */
 export function Page() {
-  return <h1>Execution</h1>;
+  const { id } = route.useParams();
+  const told = useStory(id);
+  if (told.head.isError) return <ErrorBox error={told.head.error} retry={() => void told.head.refetch()} />;
+  if (told.error) return <ErrorBox error={told.error} retry={() => location.reload()} />;
+  if (told.gone) return <Empty title="This execution was removed" />;
+  if (!told.head.data || !told.ready) return <Skeleton lines={14} />;
+  return <Shown key={id} id={id} head={told.head.data} story={told.story} edition={told.edition} />;
+}
+
+interface ShownProps {
+  id: string;
+  head: Execution;
+  story: StoryStore;
+  edition: number;
+}
+
+function Shown({ id, head, story, edition }: ShownProps) {
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const line = useSyncExternalStore(connection.subscribe, connection.get).line;
+  const who = useQuery({ queryKey: keys.me, queryFn: me });
+  const lens = search.lens ?? 'step';
+  const graph = useQuery({
+    queryKey: keys.graph(head.digest, lens),
+    queryFn: () => fetchGraph(head.digest, lens),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: (was) => was,
+  });
+  const live = search.at === undefined;
+  const seq = live ? story.version : Math.min(search.at ?? 1, story.version);
+  const explanation = useExplanation({ id, live, seq }, story.version);
+  const waiting = useMemo(
+    () => new Map((explanation.data?.waiting ?? []).map((one) => [one.step, one])),
+    [explanation.data],
+  );
+  const go = useCallback(
+    (change: Partial<ExecutionSearch>, replace = false) =>
+      void navigate({ to: '/e/$id', params: { id }, search: (was) => ({ ...was, ...change }), replace }),
+    [navigate, id],
+  );
+  const sel = useMemo(() => selOf(search), [search]);
+  const past = useRef<{ list: (string | undefined)[]; at: number }>({ list: [], at: -1 });
+  const select = useCallback(
+    (next: Sel | null) => {
+      const text = next ? writeSel(next) : undefined;
+      const kept = past.current.list.slice(0, past.current.at + 1);
+      past.current = { list: [...kept, text], at: kept.length };
+      go({ sel: text, ...(next && next.kind !== 'ctx' ? { tab: undefined } : {}) });
+    },
+    [go],
+  );
+  const walk = (by: number) => {
+    const at = past.current.at + by;
+    if (at < 0 || at >= past.current.list.length) return;
+    past.current.at = at;
+    go({ sel: past.current.list[at] });
+  };
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current || !explanation.data || search.sel) return;
+    opened.current = true;
+    const first = firstSel(story, explanation.data.waiting);
+    if (first) go({ sel: writeSel(first) }, true);
+  }, [explanation.data, story, search.sel, go]);
+
+  const step = stepOfSel(story, sel);
+  const facts = step ? story.stepAt(story.version, step) : null;
+  const acts: ActView = {
+    id,
+    status: head.status,
+    version: story.version,
+    step,
+    stepActive: facts !== null && (facts.active > 0 || facts.ready > 0),
+    seq,
+    live,
+    may: who.data?.may ?? [],
+    offline: line === 'offline',
+  };
+  const [doing, setDoing] = useState<{ id: string; start?: Form } | null>(null);
+  const [playing, setPlaying] = useState(false);
+  const logInput = useRef<HTMLInputElement>(null);
+  const act = (which: string, start?: Form) => {
+    const why = hindrance(actOf(which), acts);
+    if (why) toast(`${actOf(which).label}: not now`, why, 'failed');
+    else setDoing({ id: which, start });
+  };
+  const view: View = {
+    id,
+    head,
+    story,
+    edition,
+    graph: graph.data,
+    seq,
+    live,
+    sel,
+    step,
+    waiting,
+    search,
+    go,
+    select,
+    act,
+    acts,
+  };
+
+  const to = (next: number | null) => {
+    if (next !== null) go({ at: next >= story.version ? undefined : Math.max(1, next) }, true);
+  };
+  const focus = (n: number) => {
+    const pane = PANES[n];
+    if (!pane) return;
+    const box = document.querySelector<HTMLElement>(`[data-pane="${pane}"]`);
+    const inside = box?.contains(document.activeElement);
+    if (search.focus || inside) go({ focus: search.focus === pane ? undefined : pane });
+    else box?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
+  };
+  const list: KeyBinding[] = [
+    { keys: 'ArrowLeft', label: 'Record before', run: () => to(seq - 1) },
+    { keys: 'ArrowRight', label: 'Next record', run: () => to(seq + 1) },
+    {
+      keys: 'Shift+ArrowLeft',
+      label: 'Record of the selection before',
+      run: () => to(nextOfSel(story, sel, seq, -1)),
+    },
+    {
+      keys: 'Shift+ArrowRight',
+      label: 'Next record of the selection',
+      run: () => to(nextOfSel(story, sel, seq, 1)),
+    },
+    { keys: 'Alt+ArrowLeft', label: 'Mark before', run: () => to(StoryStore.next(story.marked, seq, -1)) },
+    { keys: 'Alt+ArrowRight', label: 'Next mark', run: () => to(StoryStore.next(story.marked, seq, 1)) },
+    { keys: 'Space', label: 'Play or stop', run: () => setPlaying(!playing) },
+    { keys: 'l', label: 'Live', run: () => go({ at: undefined }) },
+    ...PANES.map((pane, n) => ({
+      keys: String(n + 1),
+      label: `To the ${pane}; again: it alone`,
+      run: () => focus(n),
+    })),
+    { keys: 'n', label: 'Steps or net', run: () => go({ lens: search.lens ? undefined : 'net' }) },
+    { keys: 't', label: 'Graph or table', run: () => go({ table: search.table ? undefined : 'yes' }) },
+    { keys: 'e', label: 'Explain', run: () => go({ tab: 'explain' }) },
+    { keys: '/', label: 'Filter the log', run: () => logInput.current?.focus() },
+    { keys: '[', label: 'Selection before', run: () => walk(-1) },
+    { keys: ']', label: 'Selection after', run: () => walk(1) },
+    { keys: 'y', label: 'Copy the link', run: () => void copy(location.href) },
+    {
+      keys: 'Escape',
+      label: 'Select nothing',
+      run: () => (search.focus ? go({ focus: undefined }) : select(null)),
+    },
+    ...ACTS.map((one) => ({ keys: one.keys, label: one.label, run: () => act(one.id) })),
+  ];
+  useKeys(list);
+  const commands = useMemo<Command[]>(
+    () => [
+      ...ACTS.map(
+        (one): Command => ({
+          id: one.id,
+          label: one.label,
+          group: 'Acts',
+          run: () => setDoing({ id: one.id }),
+        }),
+      ),
+      ...(graph.data?.nodes ?? [])
+        .filter((node) => node.step && graph.data?.lens === 'step')
+        .map(
+          (node): Command => ({
+            id: `step ${node.id}`,
+            label: node.id,
+            group: 'Steps',
+            run: () => select({ kind: 'step', step: node.id }),
+          }),
+        ),
+    ],
+    [graph.data, select],
+  );
+  useCommands(commands);
+
+  const done = (answer: unknown) => {
+    void client.invalidateQueries({ queryKey: keys.execution(id) });
+    const chosen = doing ? actOf(doing.id) : null;
+    if (chosen?.id === 'verify') {
+      const found = answer as Verified;
+      if (found.ok) toast('The log is as it was written', `${found.records} records`);
+      else {
+        toast(
+          'The log was changed',
+          found.bad ? `record ${found.bad.seq}: ${found.bad.reason}` : '',
+          'failed',
+        );
+        if (found.bad) select({ kind: 'rec', seq: found.bad.seq });
+      }
+    } else if (chosen?.makes) {
+      void navigate({ to: '/e/$id', params: { id: (answer as Execution).id } });
+    }
+  };
+  return (
+    <>
+      <Header view={view} onCopy={() => void copy(asCli(['get', id]))} />
+      <Scrubber view={view} playing={playing} setPlaying={setPlaying} />
+      {live ? null : (
+        <div className={css.past} role="status">
+          <span>
+            As it was at record <b>{seq}</b>
+          </span>
+          <Button onClick={() => go({ at: undefined })}>Back to live</Button>
+          <Button onClick={() => act('fork')}>Fork here…</Button>
+        </div>
+      )}
+      {graph.isError ? <ErrorBox error={graph.error} retry={() => void graph.refetch()} /> : null}
+      <Panes view={view} logInput={logInput} />
+      {doing ? (
+        <ActDialog
+          act={actOf(doing.id)}
+          view={acts}
+          start={doing.start}
+          onClose={() => setDoing(null)}
+          onDone={done}
+        />
+      ) : null}
+    </>
+  );
 }

@@ -1,5 +1,5 @@
+import { list, oneOf, type Raw, text, whole } from '../../kit/search';
 import { readSel, type Sel, writeSel } from '../../story/select';
-import { list, oneOf, type Raw, text, whole } from '../shell/search';
 
 export const TABS = ['step', 'explain', 'ctx', 'io', 'logs', 'source'] as const;
 export type TabName = (typeof TABS)[number];

@@ -1,5 +1,5 @@
 import type { ListQuery } from '../../api/lists';
-import { list, oneOf, type Raw, text } from '../shell/search';
+import { list, oneOf, type Raw, text } from '../../kit/search';
 
 export interface ExecutionsSearch {
   q?: string;

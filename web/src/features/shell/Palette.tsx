@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { search } from '../../api/calls';
 import type { Hit } from '../../api/shapes';
 import { Kbd } from '../../kit';
+import { type Command, commands, fits, modeOf } from '../../kit/commands';
 import { bindings } from '../../kit/keyboard';
-import { type Command, commands, fits, modeOf } from './commands';
+import { turnTheme } from '../../kit/theme';
 import { NAV } from './nav';
-import { turnTheme } from './theme';
 
 export const openPalette = (): void => spotlight.open();
 

@@ -6,11 +6,11 @@ import { me, meta } from '../../api/calls';
 import { connection } from '../../api/connection';
 import { keys } from '../../api/keys';
 import { Button, ErrorBox, IconButton, Kbd, Skeleton, shortTime, useKeys } from '../../kit';
+import { turnTheme, useTheme } from '../../kit/theme';
 import { Help } from './Help';
 import { NAV } from './nav';
 import { openPalette, Palette } from './Palette';
 import css from './shell.module.css';
-import { turnTheme, useTheme } from './theme';
 
 /** The frame of every page. */
 export function Shell() {
@@ -58,7 +58,8 @@ function Header({ name }: { name: string }) {
       </nav>
       <span className="grow" />
       <Button icon={Search} onClick={openPalette} label="Search or run a command">
-        <span className={css.wide}>Search or run a command</span> <Kbd>Ctrl K</Kbd>
+        <span className={css.wide}>Search or run a command&ensp;</span>
+        <Kbd>Ctrl K</Kbd>
       </Button>
       <IconButton label={theme === 'dark' ? 'Light theme' : 'Dark theme'} onClick={turnTheme}>
         {theme === 'dark' ? <Sun size={16} /> : <Moon size={16} />}

@@ -4,12 +4,27 @@ import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { AWAY, Problem } from '../../api/problems';
-import { useTheme } from './theme';
+import { useTheme } from '../../kit/theme';
 
 const look = createTheme({
   fontFamily: 'var(--sans)',
   fontFamilyMonospace: 'var(--mono)',
   fontSizes: { xs: '13px', sm: '13px', md: '14px', lg: '16px', xl: '20px' },
+  colors: {
+    // the greys that controls are made of in the dark
+    dark: [
+      '#e6eaf2',
+      '#c9cfdb',
+      '#a5aebd',
+      '#7d8796',
+      '#333a46',
+      '#2a303a',
+      '#1d2128',
+      '#14171c',
+      '#101318',
+      '#0b0d11',
+    ],
+  },
   defaultRadius: 4,
   primaryColor: 'blue',
   respectReducedMotion: true,

@@ -1,6 +1,6 @@
 /** Light, dark, or as the machine says. */
 import { useSyncExternalStore } from 'react';
-import { recalled, remember } from '../../kit';
+import { recalled, remember } from './memory';
 
 export type Theme = 'light' | 'dark';
 const listeners = new Set<() => void>();

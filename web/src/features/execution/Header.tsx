@@ -1,0 +1,78 @@
+import { Link } from '@tanstack/react-router';
+import { CircleHelp, Ellipsis, Terminal } from 'lucide-react';
+import { ACTS, actOf, hindrance } from '../../acts/registry';
+import { Button, duration, MenuButton, number, State, shortId, Time } from '../../kit';
+import css from './execution.module.css';
+import type { View } from './view';
+
+const SHOWN = ['pause', 'resume', 'rerun'];
+
+/** What it is, how it is, and what can be done. */
+export function Header({ view, onCopy }: { view: View; onCopy: () => void }) {
+  const { head, story, acts } = view;
+  const started = head.started ? Date.parse(head.started) : 0;
+  const end = head.ended ? Date.parse(head.ended) : story.version ? story.timeOf(story.version) : started;
+  const main = head.status === 'paused' ? ['resume', 'rerun'] : ['pause', 'rerun'];
+  return (
+    <div className={css.head}>
+      <h1 className={css.title}>
+        <Link to="/executions" search={{ playbook: head.playbook }} className="data">
+          {head.playbook}
+        </Link>
+        <span className="muted"> / </span>
+        <span className="mono" title={head.id}>
+          {shortId(head.id)}
+        </span>
+      </h1>
+      <State status={head.status} reason={head.reason} />
+      <span className={`${css.facts} muted`}>
+        started <Time at={head.started} /> · {duration(end - started)} · {number(story.version)} records
+        {head.parent ? (
+          <>
+            {' · '}
+            <Link to="/e/$id" params={{ id: head.parent }}>
+              parent
+            </Link>
+          </>
+        ) : null}
+        {head.labels['petra/forked-from'] ? (
+          <>
+            {' · '}
+            <Link to="/e/$id" params={{ id: head.labels['petra/forked-from'] }}>
+              origin
+            </Link>
+          </>
+        ) : null}
+      </span>
+      <span className="grow" />
+      <Button icon={CircleHelp} onClick={() => view.go({ tab: 'explain' })} title="Why it waits (e)">
+        Explain
+      </Button>
+      {main.map((id) => {
+        const act = actOf(id);
+        return (
+          <Button key={id} icon={act.icon} why={hindrance(act, acts)} onClick={() => view.act(id)}>
+            {`${id === 'rerun' ? 'Rerun' : act.label}…`}
+          </Button>
+        );
+      })}
+      <MenuButton
+        label="More acts"
+        items={ACTS.filter((act) => !SHOWN.includes(act.id)).map((act) => ({
+          id: act.id,
+          label: `${act.label}…`,
+          icon: act.icon,
+          danger: act.danger,
+          keys: act.keys,
+          why: hindrance(act, acts),
+          onClick: () => view.act(act.id),
+        }))}
+      >
+        <Ellipsis size={16} aria-hidden />
+      </MenuButton>
+      <Button icon={Terminal} onClick={onCopy} title="The same on the command line">
+        CLI
+      </Button>
+    </div>
+  );
+}

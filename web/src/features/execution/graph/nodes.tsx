@@ -1,0 +1,138 @@
+import { Handle, type NodeProps, Position } from '@xyflow/react';
+import {
+  Braces,
+  Code,
+  CornerDownRight,
+  Database,
+  GitBranch,
+  Globe,
+  Hourglass,
+  type LucideIcon,
+  Radio,
+  RefreshCw,
+  Repeat,
+  SquareDot,
+  Terminal,
+  UserRound,
+} from 'lucide-react';
+import { memo } from 'react';
+import type { GraphNode } from '../../../api/shapes';
+import { number, State } from '../../../kit';
+import { lookOf } from '../../../kit/states';
+import type { StepFacts } from '../../../story/store';
+import type { StepLook } from '../looks';
+import css from './graph.module.css';
+
+export interface StepNodeData {
+  node: GraphNode;
+  facts: StepFacts;
+  look: StepLook;
+  selected: boolean;
+  sentence: string | undefined;
+}
+
+const KINDS: Record<string, LucideIcon> = {
+  http: Globe,
+  python: Code,
+  shell: Terminal,
+  human: UserRound,
+  signal: Radio,
+  wait: Hourglass,
+  playbook: CornerDownRight,
+  postgres: Database,
+  duckdb: Database,
+  sqlite: Database,
+};
+
+function iconOf(node: GraphNode): LucideIcon {
+  if (node.loop) return Repeat;
+  const kind = node.tools?.find((tool) => tool !== 'noop');
+  return (kind && KINDS[kind]) || (node.tools?.length ? Braces : GitBranch);
+}
+
+function factOf({ node, facts }: StepNodeData): string {
+  const parts = [node.tools?.join(' · ') || node.kind];
+  if (node.join) parts.push(`join ${node.join}`);
+  if (facts.done > 1) parts.push(`${number(facts.done)} done`);
+  if (facts.failed) parts.push(`${number(facts.failed)} failed`);
+  return parts.join(' · ');
+}
+
+function same(a: NodeProps, b: NodeProps): boolean {
+  const [one, two] = [a.data as unknown as StepNodeData, b.data as unknown as StepNodeData];
+  return (
+    one.node === two.node &&
+    one.selected === two.selected &&
+    one.sentence === two.sentence &&
+    one.look.status === two.look.status &&
+    one.look.reason === two.look.reason &&
+    JSON.stringify(one.facts) === JSON.stringify(two.facts)
+  );
+}
+
+/** A step: what it is, how far it is, how many are in it. */
+export const StepNode = memo(function StepNode(props: NodeProps) {
+  const data = props.data as unknown as StepNodeData;
+  const { node, facts, look } = data;
+  const Icon = iconOf(node);
+  const token = lookOf(look.status, look.reason).token;
+  return (
+    <div
+      className={css.step}
+      data-state={token}
+      data-selected={data.selected || undefined}
+      data-step={node.id}
+      title={data.sentence ?? node.desc}
+    >
+      <Handle type="target" position={Position.Top} className={css.handle} />
+      <div className={css.name}>
+        <State status={look.status} reason={look.reason} bare />
+        <span className="cut data">{node.label}</span>
+        <Icon size={12} aria-hidden className="muted" />
+      </div>
+      <div className={`${css.fact} cut muted`}>{factOf(data)}</div>
+      <div className={css.badges}>
+        {facts.active > 1 ? <span title="runs under way">● {number(facts.active)}</span> : null}
+        {facts.retries ? (
+          <span title="retries">
+            <RefreshCw size={10} aria-hidden /> {number(facts.retries)}
+          </span>
+        ) : null}
+      </div>
+      <Handle type="source" position={Position.Bottom} className={css.handle} />
+    </div>
+  );
+}, same);
+
+export function DotNode() {
+  return (
+    <div className={css.dot}>
+      <Handle type="target" position={Position.Top} className={css.handle} />
+      <SquareDot size={14} aria-hidden />
+      <Handle type="source" position={Position.Bottom} className={css.handle} />
+    </div>
+  );
+}
+
+/** A place or a transition of the net. */
+export const NetNode = memo(function NetNode({ data }: NodeProps) {
+  const { node, tokens, selected } = data as unknown as {
+    node: GraphNode;
+    tokens: number;
+    selected: boolean;
+  };
+  const isPlace = node.kind === 'place';
+  return (
+    <div
+      className={isPlace ? css.place : css.transition}
+      data-selected={selected || undefined}
+      data-tokens={tokens || undefined}
+      title={node.label}
+    >
+      <Handle type="target" position={Position.Top} className={css.handle} />
+      {isPlace ? <b>{tokens || ''}</b> : <span className="cut">{node.label}</span>}
+      {isPlace ? <span className={css.placeName}>{node.label}</span> : null}
+      <Handle type="source" position={Position.Bottom} className={css.handle} />
+    </div>
+  );
+});

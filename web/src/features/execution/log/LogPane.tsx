@@ -1,0 +1,183 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Pin, PinOff } from 'lucide-react';
+import { type Ref, useEffect, useMemo, useRef, useState } from 'react';
+import { events } from '../../../api/calls';
+import { keys } from '../../../api/keys';
+import {
+  type Column,
+  Empty,
+  ErrorBox,
+  IconButton,
+  millis,
+  number,
+  Segmented,
+  TextField,
+  VirtualTable,
+} from '../../../kit';
+import { writeSel } from '../../../story/select';
+import { tokenOfRecord } from '../looks';
+import type { View } from '../view';
+import css from './log.module.css';
+import { CHUNK, chunkOf, shownRecords } from './rows';
+
+/** The records, in words. What is not looked at is not fetched. */
+export function LogPane({ view, inputRef }: { view: View; inputRef?: Ref<HTMLInputElement> }) {
+  const { story, edition, sel, search, go, live, seq } = view;
+  const [pinned, setPinned] = useState<typeof sel | undefined>(undefined);
+  const about = pinned === undefined ? sel : pinned;
+  const level = search.level ?? 'important';
+  const [text, setText] = useState(search.log ?? '');
+  useEffect(() => setText(search.log ?? ''), [search.log]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (text !== (search.log ?? '')) go({ log: text || undefined }, true);
+    }, 250);
+    return () => clearTimeout(timer);
+  }, [text, search.log, go]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the story changes by its edition
+  const here = useMemo(() => shownRecords(story, about, level), [story, edition, about, level]);
+  const found = useFound(view, search.log ?? '', level);
+  const rows = search.log ? here.filter((one) => found.seqs.has(one)) : here;
+  const columns = useMemo<Column<number>[]>(
+    () => [
+      { id: 'seq', head: '#', width: '64px', cell: (one) => <b className="mono">{one}</b> },
+      {
+        id: 'time',
+        head: 'Time',
+        width: '108px',
+        cell: (one) => <span className="mono">{millis(story.timeOf(one))}</span>,
+      },
+      {
+        id: 'type',
+        head: 'Record',
+        width: 'minmax(130px, 190px)',
+        cell: (one) => (
+          <span
+            className={css.type}
+            data-state={tokenOfRecord(story.typeOf(one), story.markAt(one)?.token ?? null)}
+          >
+            <i aria-hidden /> {story.typeOf(one)}
+          </span>
+        ),
+      },
+      {
+        id: 'step',
+        head: 'Step',
+        width: 'minmax(80px, 160px)',
+        cell: (one) => <span className="data">{story.stepOf(one)}</span>,
+      },
+      {
+        id: 'text',
+        head: 'What happened',
+        width: 'minmax(140px, 1fr)',
+        cell: (one) => <RecordText view={view} seq={one} />,
+      },
+    ],
+    [story, view],
+  );
+  const about_ = about ? writeSel(about) : 'everything';
+  return (
+    <section className={css.pane} aria-label="Log" data-pane="log">
+      <div className={css.bar}>
+        <h3>
+          Log <span className={`${css.about} data`}>{about_}</span>
+        </h3>
+        <IconButton
+          label={pinned === undefined ? 'Keep this filter' : 'Follow the selection'}
+          pressed={pinned !== undefined}
+          onClick={() => setPinned(pinned === undefined ? sel : undefined)}
+        >
+          {pinned === undefined ? <Pin size={14} /> : <PinOff size={14} />}
+        </IconButton>
+        <span className="grow" />
+        <TextField
+          ref={inputRef}
+          hideLabel
+          label="Filter the log"
+          placeholder="words"
+          value={text}
+          onChange={setText}
+        />
+        <Segmented
+          label="Level"
+          value={level}
+          onChange={(value) => go({ level: value === 'all' ? 'all' : undefined })}
+          options={[
+            { value: 'important', label: 'important' },
+            { value: 'all', label: 'all' },
+          ]}
+        />
+        <span className="muted">{number(rows.length)}</span>
+      </div>
+      {found.error ? <ErrorBox error={found.error} /> : null}
+      <VirtualTable
+        label="Records"
+        columns={columns}
+        rows={rows}
+        rowHeight={26}
+        keyOf={String}
+        selected={String(sel?.kind === 'rec' ? sel.seq : nearest(rows, seq))}
+        onSelect={(one) => view.select({ kind: 'rec', seq: one })}
+        onOpen={(one) => go({ at: one >= story.version ? undefined : one })}
+        follow={live && sel?.kind !== 'rec' && !search.log}
+        empty={
+          <Empty title="No record fits">
+            <p>
+              {level === 'important'
+                ? 'Only the important ones are shown.'
+                : 'Clear the selection or the words.'}
+            </p>
+          </Empty>
+        }
+      />
+    </section>
+  );
+}
+
+function nearest(rows: readonly number[], seq: number): number {
+  let found = 0;
+  for (const one of rows) {
+    if (one > seq) break;
+    found = one;
+  }
+  return found;
+}
+
+/** The records whose words fit, as the server finds them. */
+function useFound(view: View, text: string, level: 'important' | 'all') {
+  const found = useInfiniteQuery({
+    queryKey: keys.events(view.id, { text, level, version: text ? view.story.version : 0 }),
+    queryFn: ({ pageParam }) => events(view.id, { text, level, after: pageParam, limit: 500 }),
+    initialPageParam: 0,
+    getNextPageParam: (last) => (last.next ? Number(last.next) : undefined),
+    enabled: text !== '',
+  });
+  const pages = found.data?.pages;
+  const { hasNextPage, isFetching, fetchNextPage } = found;
+  const count = useRef(0);
+  count.current = pages?.length ?? 0;
+  useEffect(() => {
+    if (text && hasNextPage && !isFetching && count.current < 20) void fetchNextPage();
+  }, [text, hasNextPage, isFetching, fetchNextPage]);
+  const seqs = useMemo(() => new Set(pages?.flatMap((page) => page.items.map((one) => one.seq))), [pages]);
+  return { seqs, error: found.error };
+}
+
+/** What a record says: fetched with those around it when it comes into view. */
+function RecordText({ view, seq }: { view: View; seq: number }) {
+  const chunk = chunkOf(seq);
+  const last = Math.min(view.story.version, (chunk + 1) * CHUNK);
+  const found = useQuery({
+    queryKey: keys.events(view.id, { chunk, last }),
+    queryFn: () => events(view.id, { after: chunk * CHUNK, before: last + 1, limit: CHUNK }),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: (was) => was,
+  });
+  const item = found.data?.items.find((one) => one.seq === seq);
+  const said = item?.text.replace(item.type, '').trim();
+  return (
+    <span className="data muted" title={item?.text}>
+      {said ?? ''}
+    </span>
+  );
+}

@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { explain, explainAt } from '../../../api/calls';
+import { keys } from '../../../api/keys';
+import type { Json, Operand, WaitAct, WaitingTold } from '../../../api/shapes';
+import { Button, ErrorBox, Skeleton, State, shortId } from '../../../kit';
+import type { View } from '../view';
+import css from './side.module.css';
+import { useSettled } from './useSettled';
+
+export function useExplanation(view: Pick<View, 'id' | 'live' | 'seq'>, version: number) {
+  const seq = useSettled(view.seq);
+  return useQuery({
+    queryKey: keys.explain(view.id, view.live ? version : -seq),
+    queryFn: async () => (view.live ? (await explain(view.id)).explanation : await explainAt(view.id, seq)),
+    enabled: seq > 0,
+    placeholderData: (was) => was,
+  });
+}
+
+/** Why it waits, what the rule says with its values, and what would end it. */
+export function ExplainTab({ view }: { view: View }) {
+  const found = useExplanation(view, view.story.version);
+  if (found.isPending) return <Skeleton lines={5} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  const told = found.data;
+  const own = told.waiting.filter((one) => one.step === view.step);
+  const others = told.waiting.filter((one) => one.step !== view.step);
+  return (
+    <div className="stack">
+      <div className="row wrap">
+        <State status={told.status} reason={told.reason} />
+      </div>
+      <p className="data">{told.sentence}</p>
+      {[...own, ...others].slice(0, 50).map((one) => (
+        <WaitBox key={one.token} view={view} one={one} />
+      ))}
+      {told.waiting.length === 0 ? <p className="muted">Nothing waits.</p> : null}
+    </div>
+  );
+}
+
+function operandOf(operand: Operand): { name: string; value: Json } {
+  const name = String(operand.name ?? operand.path ?? operand.expression ?? Object.keys(operand)[0] ?? '');
+  return { name, value: (operand.value ?? operand[name] ?? null) as Json };
+}
+
+function WaitBox({ view, one }: { view: View; one: WaitingTold }) {
+  return (
+    <article className={css.box}>
+      <p className="data">
+        <State status="waiting" reason={one.reason} bare /> {one.sentence}
+      </p>
+      {one.rule ? <pre className="data">{one.rule}</pre> : null}
+      <div className="row wrap">
+        {one.operands.map((operand) => {
+          const { name, value } = operandOf(operand);
+          const key = /^ctx\.([\w-]+)/.exec(name)?.[1];
+          return (
+            <button
+              key={name}
+              type="button"
+              className={`${css.chip} data`}
+              onClick={() => key && view.go({ sel: `ctx:${key}`, tab: 'ctx' })}
+            >
+              {name} = {JSON.stringify(value)?.slice(0, 80)}
+            </button>
+          );
+        })}
+      </div>
+      {one.unblocked_by ? <p className="muted data">Ends by: {one.unblocked_by}.</p> : null}
+      {one.child ? (
+        <p>
+          waits for{' '}
+          <Link to="/e/$id" params={{ id: one.child }}>
+            {shortId(one.child)}
+          </Link>
+        </p>
+      ) : null}
+      <div className="row wrap">
+        {(one.acts ?? []).map((act) => (
+          <ActButton key={act.act + act.path} view={view} act={act} step={one.step} />
+        ))}
+      </div>
+    </article>
+  );
+}
+
+const WORDS: Record<WaitAct['act'], string> = {
+  complete: 'Open the work item',
+  signal: 'Send the signal…',
+  retry: 'Try once more…',
+  patch: 'Change ctx…',
+  resume: 'Resume…',
+  override: 'Decide its outcome…',
+};
+
+function ActButton({ view, act, step }: { view: View; act: WaitAct; step: string }) {
+  if (act.act === 'complete') {
+    const [, item = ''] = /\/work-items\/[^/]+\/([^/]+)\/complete$/.exec(act.path) ?? [];
+    return (
+      <a className={css.link} href={`inbox?box=all&item=${encodeURIComponent(view.id)}/${item}`}>
+        {WORDS.complete}
+      </a>
+    );
+  }
+  const signal = /\/signals\/([^/]+)$/.exec(act.path)?.[1];
+  const start = signal ? { name: decodeURIComponent(signal) } : undefined;
+  return (
+    <Button
+      onClick={() => {
+        if (act.act === 'override' || act.act === 'retry') view.select({ kind: 'step', step });
+        view.act(act.act, start);
+      }}
+      why={view.live ? null : 'this is the past; go back to live first'}
+    >
+      {WORDS[act.act]}
+    </Button>
+  );
+}

@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query';
+import { logs } from '../../../api/calls';
+import { keys } from '../../../api/keys';
+import { Empty, ErrorBox, millis, Skeleton, VirtualTable } from '../../../kit';
+import type { View } from '../view';
+import css from './side.module.css';
+
+/** What the tasks printed. */
+export function LogsTab({ view }: { view: View }) {
+  const found = useQuery({
+    queryKey: keys.logs(view.id, view.story.version),
+    queryFn: () => logs(view.id),
+    placeholderData: (was) => was,
+  });
+  if (found.isPending) return <Skeleton />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  const lines = found.data
+    .filter((line) => !view.step || line.step === view.step)
+    .map((line, n) => ({ ...line, key: String(n) }));
+  if (!lines.length) {
+    return (
+      <Empty title="Nothing was printed">
+        <p>
+          What a task prints or logs appears here{view.step ? `; of '${view.step}' there is nothing` : ''}.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <div className={css.tall}>
+      <VirtualTable
+        label="Lines"
+        rowHeight={22}
+        columns={[
+          {
+            id: 'at',
+            head: 'Time',
+            width: '100px',
+            cell: (line) => <span className="mono">{millis(line.at * 1000)}</span>,
+          },
+          {
+            id: 'step',
+            head: 'Step',
+            width: '100px',
+            cell: (line) => <span className="data">{line.step}</span>,
+          },
+          {
+            id: 'text',
+            head: 'Line',
+            width: 'minmax(160px, 1fr)',
+            cell: (line) => (
+              <code className="data" title={line.text.slice(0, 2000)}>
+                {line.text.slice(0, 2000)}
+              </code>
+            ),
+          },
+        ]}
+        rows={lines}
+        keyOf={(line) => line.key}
+        follow={view.live}
+      />
+    </div>
+  );
+}

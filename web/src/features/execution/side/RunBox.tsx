@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { run as fetchRun } from '../../../api/calls';
+import { keys } from '../../../api/keys';
+import type { AttemptTold } from '../../../api/shapes';
+import { Duration, duration, ErrorBox, Skeleton, State, shortId, Time, Value } from '../../../kit';
+import type { View } from '../view';
+import css from './side.module.css';
+
+/** One run of a step: its arguments, tries, writes, result. */
+export function RunBox({ view, run }: { view: View; run: number }) {
+  const bar = view.story.barOf(run);
+  const found = useQuery({
+    queryKey: keys.run(view.id, run, bar?.last || view.story.version),
+    queryFn: () => fetchRun(view.id, run),
+    placeholderData: (was) => was,
+  });
+  if (found.isPending) return <Skeleton lines={6} />;
+  if (found.isError) return <ErrorBox error={found.error} retry={() => void found.refetch()} />;
+  const told = found.data;
+  return (
+    <article className="stack">
+      <div className="row wrap">
+        <h2 className="data">
+          {told.step} <span className="muted">run {told.n}</span>
+        </h2>
+        <State status={told.state} />
+        <Duration ms={told.ms} />
+      </div>
+      <p className="muted">
+        <Time at={told.started} /> · records {told.first} to {told.last ?? '…'}
+        {told.worker ? ` · ${told.worker}` : ''}
+        {told.deliveries > 1 ? ` · delivered ${told.deliveries} ×` : ''}
+        {told.actor ? ` · decided by ${told.actor}` : ''}
+      </p>
+      {told.failure ? (
+        <p className={`${css.failure} data`}>
+          <b>{told.failure.kind}</b> {told.failure.message}
+        </p>
+      ) : null}
+      {told.child ? (
+        <p>
+          child{' '}
+          <Link to="/e/$id" params={{ id: told.child }}>
+            {shortId(told.child)}
+          </Link>
+        </p>
+      ) : null}
+      {told.attempts.length ? (
+        <>
+          <h3>Tries</h3>
+          <ol className={css.history}>
+            {told.attempts.map((one) => (
+              <Attempt key={`${one.task} ${one.number}`} one={one} />
+            ))}
+          </ol>
+        </>
+      ) : null}
+      <h3>Arguments</h3>
+      <Value value={told.args} depth={1} />
+      <h3>Result</h3>
+      <Value value={told.result} depth={1} />
+      {told.writes.length ? (
+        <>
+          <h3>Wrote</h3>
+          <div className="row wrap">
+            {told.writes.map((write) => (
+              <button
+                key={write.key}
+                type="button"
+                className={css.chip}
+                onClick={() => view.go({ sel: `ctx:${write.key}`, tab: 'ctx' })}
+              >
+                ctx.{write.key}
+              </button>
+            ))}
+          </div>
+        </>
+      ) : null}
+    </article>
+  );
+}
+
+function Attempt({ one }: { one: AttemptTold }) {
+  return (
+    <li className="data">
+      <State status={one.status === 'ok' ? 'ok' : 'failed'} bare /> {one.task} try {one.number}
+      {one.duration_ms ? ` · ${duration(one.duration_ms)}` : ''} · {one.action}
+      {one.rule === null || one.rule === undefined ? ' (no rule)' : ` (rule ${one.rule + 1})`}
+      {one.delay_s ? ` after ${one.delay_s} s` : ''}
+      {one.error ? <span className="muted"> {one.error.message}</span> : null}
+    </li>
+  );
+}

@@ -1,0 +1,17 @@
+import { useQuery } from '@tanstack/react-query';
+import { at } from '../../../api/calls';
+import { keys } from '../../../api/keys';
+import type { View } from '../view';
+import { useSettled } from './useSettled';
+
+/** The execution as it was at the record that is shown, asked when the hand rests. A past never changes. */
+export function useMoment(view: View) {
+  const seq = useSettled(view.seq);
+  return useQuery({
+    queryKey: keys.at(view.id, seq),
+    queryFn: () => at(view.id, seq),
+    enabled: seq > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: (was) => was,
+  });
+}

@@ -1,0 +1,43 @@
+/** The timeline: a lane per step, a bar per run, idle stretches folded. */
+import type { FoldedTime } from '../../../story/play';
+import type { Bar, StoryStore } from '../../../story/store';
+
+export interface Lane {
+  step: string;
+  bars: Bar[];
+}
+
+/** The lanes, in the order in which their steps first began, as far as a record goes. */
+export function lanesOf(story: StoryStore, seq: number): Lane[] {
+  const lanes = new Map<string, Lane>();
+  for (const bar of story.bars) {
+    if (bar.first > seq) break;
+    const lane = lanes.get(bar.step);
+    if (lane) lane.bars.push(bar);
+    else lanes.set(bar.step, { step: bar.step, bars: [bar] });
+  }
+  return [...lanes.values()];
+}
+
+export interface Span {
+  bar: Bar;
+  from: number;
+  to: number;
+  isOpen: boolean;
+}
+
+/** From where to where a bar goes on a scale; one that had not ended by a record goes on to it. */
+export function spanOf(story: StoryStore, bar: Bar, seq: number, scale: FoldedTime): Span {
+  const isOpen = bar.last === 0 || bar.last > seq;
+  const end = isOpen ? story.timeOf(seq) : story.timeOf(bar.last);
+  return { bar, from: scale.at(story.timeOf(bar.first)), to: scale.at(end), isOpen };
+}
+
+/** Which bar of a lane is at a share of the width; the latest where several are. */
+export function barAt(spans: readonly Span[], share: number, slack: number): Bar | null {
+  let found: Bar | null = null;
+  for (const span of spans) {
+    if (share >= span.from - slack && share <= span.to + slack) found = span.bar;
+  }
+  return found;
+}

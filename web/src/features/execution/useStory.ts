@@ -1,0 +1,96 @@
+/** The story of one execution: fetched once, then carried on by its stream. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { execution, frames } from '../../api/calls';
+import { API } from '../../api/client';
+import { connection } from '../../api/connection';
+import { keys } from '../../api/keys';
+import type { Execution, Frames } from '../../api/shapes';
+import { type Message, Stream, whileVisible } from '../../api/stream';
+import { OVER } from '../../kit';
+import { StoryStore } from '../../story/store';
+
+/** Fetch whatever is missing up to the present; parts come in order. */
+export async function caughtUp(story: StoryStore, fetch: (after: number) => Promise<Frames>): Promise<void> {
+  for (;;) {
+    const part = await fetch(story.version);
+    story.append(part);
+    if (story.version >= part.version || part.dt.length === 0) return;
+  }
+}
+
+interface HeadTold {
+  version: number;
+  status: string;
+  reason: string;
+}
+
+const TYPES = ['hello', 'frames', 'head', 'live', 'log', 'lagged', 'reset', 'execution.gone', 'bye'];
+
+export function useStory(id: string) {
+  const client = useQueryClient();
+  const [story, setStory] = useState(() => new StoryStore());
+  const [error, setError] = useState<unknown>(null);
+  const [ready, setReady] = useState(false);
+  const [gone, setGone] = useState(false);
+  const head = useQuery({ queryKey: keys.execution(id), queryFn: () => execution(id) });
+  const current = useRef(id);
+
+  useEffect(() => {
+    current.current = id;
+    const fresh = new StoryStore();
+    setStory(fresh);
+    setReady(false);
+    setError(null);
+    setGone(false);
+    let end: (() => void) | null = null;
+    let over = false;
+    const isHere = () => current.current === id && !over;
+
+    const fill = () => caughtUp(fresh, (after) => frames(id, after));
+    const refetch = () => void client.invalidateQueries({ queryKey: keys.execution(id) });
+
+    const take = (message: Message) => {
+      if (!isHere()) return;
+      if (message.type === 'frames') {
+        if (!fresh.append(message.data as Frames)) void fill().catch(setError);
+      } else if (message.type === 'head') {
+        const told = message.data as HeadTold;
+        client.setQueryData<Execution>(keys.execution(id), (was) => (was ? { ...was, ...told } : was));
+        refetch();
+      } else if (message.type === 'reset' || message.type === 'lagged') {
+        void fill().catch(setError);
+        refetch();
+      } else if (message.type === 'hello') {
+        connection.version((message.data as { server: string }).server);
+      } else if (message.type === 'execution.gone') setGone(true);
+    };
+
+    const isOver = () => OVER.has(client.getQueryData<Execution>(keys.execution(id))?.status ?? '');
+    const begin = async () => {
+      try {
+        await fill();
+      } catch (problem) {
+        if (isHere()) setError(problem);
+        return;
+      }
+      if (!isHere()) return;
+      setReady(true);
+      const stream = new Stream({
+        url: () => `${API}/executions/${encodeURIComponent(id)}/stream?after=${fresh.version}`,
+        types: TYPES,
+        take,
+        goesOn: () => !isOver(),
+      });
+      end = whileVisible(stream);
+    };
+    void begin();
+    return () => {
+      over = true;
+      end?.();
+    };
+  }, [id, client]);
+
+  const edition = useSyncExternalStore(story.subscribe, story.edition);
+  return { story, edition, head, ready, error, gone };
+}

@@ -1,0 +1,29 @@
+/** What every pane of the execution page is given: one story, one selection, one time. */
+import type { ActView } from '../../acts/registry';
+import type { Execution, Graph, WaitingTold } from '../../api/shapes';
+import type { Sel } from '../../story/select';
+import type { StoryStore } from '../../story/store';
+import type { ExecutionSearch } from './search';
+
+export interface View {
+  id: string;
+  head: Execution;
+  story: StoryStore;
+  /** Changes whenever the story does. */
+  edition: number;
+  graph: Graph | undefined;
+  /** The record that is shown, and whether it is the present. */
+  seq: number;
+  live: boolean;
+  sel: Sel | null;
+  /** The step that the selection is about. */
+  step: string | null;
+  /** What waits at the record that is shown, by step. */
+  waiting: ReadonlyMap<string, WaitingTold>;
+  search: ExecutionSearch;
+  /** Change the address: a part of it; `replace` leaves no way back. */
+  go: (change: Partial<ExecutionSearch>, replace?: boolean) => void;
+  select: (sel: Sel | null) => void;
+  act: (id: string, start?: Record<string, string>) => void;
+  acts: ActView;
+}
