@@ -34,6 +34,7 @@ from petra.desk.principal import (
     granted,
     login_name,
     owner,
+    roles_in,
 )
 from petra.errors import PetraError, UsageError
 from petra.namespaces import DEFAULT, namespace_name
@@ -281,6 +282,14 @@ class Register:
         """
         _must_administer_something(who)
         return [one for one in await self._all("user", User) if _administers(who, one.grants)]
+
+    async def known_in(self, who: Principal, word: str, limit: int) -> list[User]:
+        """List those who have a role where somebody acts, by a part of their names: work is delegated to them."""
+        found = [
+            one for one in await self._all("user", User)
+            if word.casefold() in one.name.casefold() and not one.disabled and roles_in(one.grants, who.namespace)
+        ]  # fmt: skip
+        return sorted(found, key=lambda one: (not one.name.startswith(word), one.name))[:limit]
 
     async def _administered(self, who: Principal, name: str) -> tuple[Account, User]:
         _must_administer_something(who)
