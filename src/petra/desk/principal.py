@@ -125,14 +125,18 @@ class Principal:
         if not powers & self.may:
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} in '{self.namespace}'")
 
+    def has_somewhere(self, powers: frozenset[May]) -> bool:
+        """Tell whether they have one of some powers in any namespace."""
+        places = {self.namespace, *(grant.namespace for grant in self.grants)}
+        return any(powers & self.within(place).may for place in places)
+
     def must_somewhere(self, powers: frozenset[May]) -> None:
         """Let nobody go on who has none of some powers anywhere.
 
         Raises:
             ForbiddenError: they have none.
         """
-        places = {self.namespace, *(grant.namespace for grant in self.grants)}
-        if not any(powers & self.within(place).may for place in places):
+        if not self.has_somewhere(powers):
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
 
     def signed(self, command: A) -> A:

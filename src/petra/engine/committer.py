@@ -168,7 +168,12 @@ class Committer:
         for request, _ in draft.requests:
             if request.command in known:
                 self._refusals.answer_again(request, known[request.command])
-            elif outcome.version and request.program is not None and not fenced:
+            elif (
+                outcome.version
+                and request.program is not None
+                and not fenced
+                and not request.letter  # whoever sent that is told what is there, which is read first
+            ):
                 self._refusals.taken(request)
             else:
                 self._inbox.push(request)

@@ -249,7 +249,7 @@ class Decider:
         if known is not None:
             self._refusals.answer_again(request, known)
         else:
-            self._refusals.taken(request)
+            self._refusals.taken(request, entry)
 
 
 def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:

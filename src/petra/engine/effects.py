@@ -34,12 +34,20 @@ def note(draft: Draft, entry: Entry, effect: f.AnyEffect) -> None:
             draft.stopped.append(effect.run)
         case f.StartChild():
             draft.mail.append((effect.child, encode(_start(entry.state, effect))))
+        case f.StartOther():
+            said = Message(
+                command=effect.start,
+                path=effect.path,
+                version=effect.version,
+                digest=effect.digest,
+            )
+            draft.mail.append((effect.child, encode(said)))
         case f.CancelChild():
             cancel = c.Cancel(now=0.0, reason=effect.reason)
             draft.mail.append((effect.child, encode(Message(command=cancel))))
         case f.Finish():
-            if entry.state.parent:
-                draft.mail.append((entry.state.parent, encode(_ended(entry.state))))
+            for told in filter(None, (entry.state.parent, entry.state.tells)):
+                draft.mail.append((told, encode(_ended(entry.state))))
         case f.Notify():
             draft.told.append(effect)
         case _:

@@ -69,10 +69,13 @@ from petra.engine.submissions import (
 from petra.engine.wakes import Wakes
 from petra.kernel import Program
 from petra.kernel import commands as c
+from petra.kernel.timetable import Keeps
 from petra.library import Gathered
 from petra.namespaces import DEFAULT
 from petra.objects import Objects
+from petra.own_labels import KEEPS
 from petra.playbook import Playbook
+from petra.playbook.keeper import keeper
 from petra.store.base import Store
 
 _log = logging.getLogger(__name__)
@@ -294,6 +297,29 @@ class Engine:
         """
         return await self._ask(
             execution, _admitted(make), command=command, request=request_hash(request)
+        )
+
+    async def keep(
+        self, execution: str, name: str, keeps: Keeps, *, asked: c.Asked, namespace: str
+    ) -> Answered:
+        """Begin an execution that keeps a schedule of that name (S24)."""
+        start = c.Start(
+            now=0.0, labels={KEEPS: name}, keeps=keeps, actor=asked.actor, by=asked.by, namespace=namespace
+        )  # fmt: skip
+        return await self._ask(
+            execution, lambda now: msgspec.structs.replace(start, now=now), command="",
+            request=request_hash(["keep", keeps.digest]), program=self.cache.compiled(keeper()),
+        )  # fmt: skip
+
+    async def steer(
+        self, execution: str, steer: c.Steer, *, command: str = "", request: Any = None
+    ) -> Answered:
+        """Have something done with the schedule that an execution keeps."""
+        return await self._ask(
+            execution,
+            lambda now: msgspec.structs.replace(steer, now=now),
+            command=command,
+            request=request_hash(request),
         )
 
     async def _ask(  # noqa: PLR0913 - what a request is made of

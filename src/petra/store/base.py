@@ -252,6 +252,9 @@ class Store(Protocol):
     async def remove(self, executions: Sequence[str]) -> Expired:
         """Delete those of some executions that have ended, as ``expire`` does; the others stay as they are."""
 
+    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+        """Let nobody find the playbooks of a path any more; return how many there were. Executions keep theirs."""
+
     async def refers_to(self, prefix: str) -> bool:
         """Whether any execution refers to an object whose key begins like that."""
 

@@ -423,6 +423,13 @@ class MemoryStore:
             del self._answers[command]
         return found
 
+    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+        """Let nobody find the playbooks of a path any more."""
+        gone = [p for p in self._applied(namespace) if p.path == path]
+        for one in gone:
+            self._playbooks[one.digest, namespace] = msgspec.structs.replace(one, applied=0.0)
+        return len(gone)
+
     async def remove(self, executions: Sequence[str]) -> Expired:
         """Delete those of some executions that have ended."""
         known = [key for key in sorted(set(executions)) if key in self._streams]

@@ -288,6 +288,10 @@ class PostgresStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
+    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+        """Let nobody find the playbooks of a path any more."""
+        return await self._write(lambda c: writing.archive(c, path, namespace))
+
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
         await self._write(lambda c: c.execute(_SQL["forget_orphans"], list(keys)))

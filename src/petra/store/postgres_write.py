@@ -274,6 +274,14 @@ async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> lis
     return [(row[1], row[2]) for row in found]
 
 
+async def archive(connection: Connection, path: str, namespace: str) -> int:
+    """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
+    await connection.execute(_SQL["lock_path"], f"{namespace} {path}")
+    if namespace == DEFAULT:
+        await connection.execute(_SQL["archive_playbooks"], path)
+    return int(await connection.fetchval(_SQL["archive"], namespace, path))
+
+
 async def purge_records(connection: Connection) -> bool:
     """Remove some records of a doomed stream; return whether there may be more to remove."""
     stream = await connection.fetchval(_SQL["doomed"])

@@ -415,6 +415,10 @@ class SqliteStore:
         names = tuple(execution for execution, _ in gone)
         return Expired(executions=names, records=sum(version for _, version in gone))
 
+    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+        """Let nobody find the playbooks of a path any more."""
+        return await self._write(lambda c: writing.archive(c, path, namespace))
+
     async def forget_orphans(self, keys: Sequence[str]) -> None:
         """Say that those objects have been deleted."""
         sql = load_queries("sqlite")["forget_orphan"]

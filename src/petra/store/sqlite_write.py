@@ -303,6 +303,15 @@ def _delete(connection: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> li
     return [(str(execution), int(version or 0)) for _, execution, version in found]
 
 
+def archive(connection: apsw.Connection, path: str, namespace: str) -> int:
+    """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
+    sql = load_queries("sqlite")
+    if namespace == DEFAULT:
+        connection.execute(sql["archive_playbooks"], (path,))
+    connection.execute(sql["archive"], (namespace, path))
+    return connection.changes()
+
+
 def purge_records(connection: apsw.Connection) -> bool:
     """Remove some records of a doomed stream; return whether there may be more to remove."""
     sql = load_queries("sqlite")

@@ -127,6 +127,13 @@ SELECT pg_advisory_xact_lock(hashtextextended('petra playbook ' || $1, 0))
 INSERT INTO playbooks (digest, name, path, version, source, applied) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest) DO NOTHING
 
+-- name: archive
+WITH gone AS (UPDATE catalogue SET applied = 0 WHERE namespace = $1 AND path = $2 AND applied > 0 RETURNING 1)
+SELECT count(*) FROM gone
+
+-- name: archive_playbooks
+UPDATE playbooks SET applied = 0 WHERE path = $1 AND applied > 0
+
 -- name: delete_catalogued
 DELETE FROM catalogue WHERE namespace = $1 AND digest = $2
 

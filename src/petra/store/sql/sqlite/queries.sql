@@ -114,6 +114,12 @@ DELETE FROM catalogue WHERE namespace = ? AND digest = ?
 INSERT INTO catalogue (namespace, digest, name, path, version, applied) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (digest, namespace) DO NOTHING
 
+-- name: archive
+UPDATE catalogue SET applied = 0 WHERE namespace = ? AND path = ? AND applied > 0
+
+-- name: archive_playbooks
+UPDATE playbooks SET applied = 0 WHERE path = ? AND applied > 0
+
 -- name: epochs
 SELECT shard, epoch FROM shards
 
