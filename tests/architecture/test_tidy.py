@@ -65,6 +65,7 @@ LARGE_FILES = {
     "src/petra/worker/worker.py": "the conversation of a worker, frame by frame",
 }
 LONG_FUNCTIONS: dict[str, str] = {
+    "src/petra/cli/serve.py:command": "an argument for each option, and where each goes",
     "src/petra/engine/engine.py:__init__": "the parts of an engine, and how they hang together",
     "src/petra/worker/worker.py:__init__": "the parts of a worker, a line each",
     "src/petra/pipeline/machine.py:__init__": "the parts of a run and where it stands, one per line",

@@ -45,7 +45,9 @@ class Batches:
 
     def forget(self, playbooks: Iterable[rows.PlaybookRow]) -> None:
         """Playbooks were perhaps not stored: they go along with the next start of theirs."""
-        self._stored.difference_update((one.digest, one.namespace) for one in playbooks)
+        self._stored.difference_update(
+            (playbook.digest, playbook.namespace) for playbook in playbooks
+        )
 
     def make(self, drafts: Collection[Draft]) -> rows.Batch | None:
         """Return the transaction that makes drafts durable; None where nothing is to be written."""
@@ -63,7 +65,7 @@ class Batches:
             changes=changes,
             epochs=None if self._shards.epochs is None else dict(self._shards.epochs),
             playbooks=self._new_playbooks(written),
-            answers=tuple(answer for found in refusals for answer in found),
+            answers=tuple(answer for refused in refusals for answer in refused),
             letters=letters,
             taken=tuple(name for draft in unborn for name in draft.taken),
             notices=self._notices((*told, *letters), drafts),
@@ -114,11 +116,11 @@ class Batches:
         return [f"{TO_BE_SENT} {shard}" for shard in sorted(away)]
 
     def _new_playbooks(self, drafts: Iterable[Draft]) -> tuple[rows.PlaybookRow, ...]:
-        found = {}
+        new = {}
         for draft in drafts:
             program = draft.entry.program
             key = program.digest, draft.entry.state.namespace
             if (draft.created or draft.moved) and key not in self._stored:
                 self._stored.add(key)
-                found[key] = playbook_row(program.playbook, key[0], namespace=key[1])
-        return tuple(found.values())
+                new[key] = playbook_row(program.playbook, key[0], namespace=key[1])
+        return tuple(new.values())

@@ -63,14 +63,21 @@ class Draft(msgspec.Struct):
         self.said += written
         self.lines += [
             rows.RecordRow(
-                one.seq, TYPES[type(one.event)], at, one.hash, one.previous, one.body[:-1] + end
+                record.seq,
+                TYPES[type(record.event)],
+                at,
+                record.hash,
+                record.previous,
+                record.body[:-1] + end,
             )
-            for one in written
+            for record in written
         ]
 
     def records(self) -> list[Record]:
         """Return its lines as records, for whoever listens."""
-        return [recorded(one, line.at) for one, line in zip(self.said, self.lines, strict=True)]
+        return [
+            recorded(record, line.at) for record, line in zip(self.said, self.lines, strict=True)
+        ]
 
 
 def change_of(draft: Draft, due: float | None) -> rows.Change:

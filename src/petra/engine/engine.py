@@ -274,12 +274,12 @@ class Engine:
 
         ``program`` is the definition at the end of that past, ``target`` the one to go on with, if it is another.
         """
-        given = request_hash(["fork", origin, request])
+        asked = request_hash(["fork", origin, request])
         return await self._ask(
             execution,
             _admitted(make),
             command=command,
-            request=given,
+            request=asked,
             program=program,
             target=target,
         )
@@ -288,8 +288,8 @@ class Engine:
         self, execution: str, make: Make, target: Program, *, command: str = "", request: Any = None
     ) -> Answered:
         """Move an execution to another definition; ``make`` gives the ``Migrate`` (S23)."""
-        given = request_hash(["migrate", target.digest, request])
-        return await self._ask(execution, make, command=command, request=given, target=target)
+        asked = request_hash(["migrate", target.digest, request])
+        return await self._ask(execution, make, command=command, request=asked, target=target)
 
     async def ask(
         self, execution: str, make: CallerMake, *, command: str = "", request: Any = None
@@ -345,18 +345,18 @@ class Engine:
         answer = self._awaited.add(command or make)
         try:
             known = await self.store.answer(command) if command else None
-            given = known_answer(known, request) if known is not None else None
-            if given is None and program is not None and self.shards.owns(execution):
+            answered = known_answer(known, request) if known is not None else None
+            if answered is None and program is not None and self.shards.owns(execution):
                 why = await self._conditions.unmet(target or program, make(0.0))
-                given = Answered(execution, why) if why else None
+                answered = Answered(execution, why) if why else None
             await self._inbox.room()
             self.check()
         except BaseException:
             answer.cancel()  # the next one with this command may ask
             raise
-        if given is not None:
+        if answered is not None:
             answer.cancel()
-            return given
+            return answered
         self.scope.add(execution)
         self._inbox.push(Submission(execution, make, answer, command, request, program, target))
         return await asyncio.shield(answer)
@@ -383,7 +383,7 @@ class Engine:
 
     async def _time_loop(self) -> None:
         async for executions in self._wakes.due():
-            await self._decider.through([of_time(one) for one in executions])
+            await self._decider.through([of_time(execution) for execution in executions])
 
     async def _sweep_loop(self) -> None:
         while True:
@@ -432,5 +432,5 @@ class Engine:
 
 def _admitted(make: Make) -> Make:
     """Parse a command that somebody brings."""
-    given = admit.command(make(0.0))
-    return lambda now: msgspec.structs.replace(given, now=now)
+    command = admit.command(make(0.0))
+    return lambda now: msgspec.structs.replace(command, now=now)

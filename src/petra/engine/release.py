@@ -103,9 +103,14 @@ class Releaser:
         if change.row is not None:
             feed.listed((change.row,))
         feed.listed(change.items)
-        for one in draft.told:
+        for notice in draft.told:
             feed.told(
-                Told(execution=execution, item=one.item, about=one.about, version=change.version)
+                Told(
+                    execution=execution,
+                    item=notice.item,
+                    about=notice.about,
+                    version=change.version,
+                )
             )
 
     def _carry_out(self, draft: Draft) -> None:
@@ -118,11 +123,11 @@ class Releaser:
                 self._reports.settled(*request.part)
         for run in draft.stopped:
             self._custody.stop(entry.state.id, run, "withdrawn")
-        for pending, given in draft.assigned.values():
+        for pending, assignment in draft.assigned.values():
             row = rows.PendingRow(
                 execution=entry.state.id, pending=pending, namespace=entry.state.namespace
             )
-            self._offers.add(row, given, entry.program)
+            self._offers.add(row, assignment, entry.program)
         for pending, further, more in draft.extended:
             row = rows.PendingRow(execution=entry.state.id, pending=pending)
             self._custody.extend(row, further, more=more)
