@@ -27,7 +27,7 @@ WAITS = playbook(
 
 def entry(name: str, *, runs: bool = False, records: int = 0) -> Entry:
     made = Entry(PROGRAM, State(id=name), Ledger(name, 0, GENESIS))
-    made.grow([RecordRow(1, "x", 0.0, b"", b"", b"." * records)])
+    made.weight += records
     if runs:
         made.out["run"] = {""}
     return made
@@ -50,8 +50,7 @@ def test_one_that_grows_makes_others_leave_and_one_that_is_not_durable_stays() -
     cache = Cache(MemoryStore(clock=SystemClock().now), most=3 * ENTRY_BYTES)
     first, second, third = (cache.add(name, entry(name, runs=True)) for name in "abc")
     first.busy = 1
-    third.grow([RecordRow(2, "x", 0.0, b"", b"", b"." * 100)])
-    cache.weigh(third)
+    cache.weigh(third, [RecordRow(2, "x", 0.0, b"", b"", b"." * 100)])
     assert kept(cache, "abc") == "ac"
     assert not second.stale
 
@@ -62,10 +61,10 @@ def test_those_that_rest_have_a_room_of_their_own(monkeypatch: pytest.MonkeyPatc
     made = [cache.add(name, entry(name, runs=True)) for name in "abcdef"]
     for one in made[:4]:
         one.out.clear()
-        cache.weigh(one)
+        cache.weigh(one, ())
     assert kept(cache, "abcdef") == "cdef"
     made[2].out["run"] = {""}  # it goes on
-    cache.weigh(made[2])
+    cache.weigh(made[2], ())
     cache.add("g", entry("g"))
     assert kept(cache, "abcdefg") == "cdefg"
 

@@ -60,11 +60,6 @@ class Entry(msgspec.Struct, eq=False):
     counted: int = 0
     """What of that its cache has counted."""
 
-    def grow(self, records: Sequence[StoredRecord]) -> None:
-        """Take further records into account."""
-        for record in records:
-            self.weight += len(record.body)
-
     def find_out(self) -> None:
         """Find out from the state which assignments are with workers: whole runs, or chunks of them."""
         for run in self.state.runs.values():
@@ -110,8 +105,8 @@ class Cache(Programs):
         self._resting = ByWeight[Entry](min(most, RESTING_BYTES))
 
     def busy(self) -> list[str]:
-        """Return the executions of which something is decided and not durable."""
-        return [key for key, entry in self._all() if entry.busy]
+        """Return those of which something is decided and not durable."""
+        return [key for key, entry in self.at_hand() if entry.busy]
 
     def __len__(self) -> int:
         return len(self._running.entries) + len(self._resting.entries)
@@ -123,17 +118,21 @@ class Cache(Programs):
         """Keep at most so many bytes of executions."""
         self._running.most, self._resting.most = most, min(most, RESTING_BYTES)
 
-    def _all(self) -> list[tuple[str, Entry]]:
+    def at_hand(self) -> list[tuple[str, Entry]]:
+        """Return all that are in memory."""
         return [*self._running.entries.items(), *self._resting.entries.items()]
 
     def get(self, execution: str) -> Entry | None:
         """Return an execution that is in memory."""
-        for kept in (self._running.entries, self._resting.entries):
+        kept = self._running.entries
+        entry = kept.get(execution)
+        if entry is None:
+            kept = self._resting.entries
             entry = kept.get(execution)
-            if entry is not None:
-                kept.move_to_end(execution)
-                return entry
-        return None
+            if entry is None:
+                return None
+        kept.move_to_end(execution)
+        return entry
 
     def peek(self, execution: str) -> Entry | None:
         """Return an execution that is in memory to who only looks: it stays no longer for that."""
@@ -256,22 +255,22 @@ class Cache(Programs):
 
     def add(self, execution: str, entry: Entry) -> Entry:
         """Keep an execution in memory; idle ones make room."""
-        self._place(entry).put(execution, entry)
+        (self._running if entry.out else self._resting).put(execution, entry)
         return entry
 
-    def weigh(self, entry: Entry) -> None:
-        """An execution has moved on: count what it takes by now, among those that run or those that rest."""
+    def weigh(self, entry: Entry, further: Sequence[StoredRecord]) -> None:
+        """An execution has further records: count what it takes by now, among those that run or those that rest."""
+        for record in further:
+            entry.weight += len(record.body)
         execution = entry.state.id
-        place = self._place(entry)
-        other = self._resting if place is self._running else self._running
-        if other.entries.get(execution) is entry:
+        place, other = self._running, self._resting
+        if not entry.out:
+            place, other = other, place
+        if place.entries.get(execution) is not entry:
+            if other.entries.get(execution) is not entry:
+                return
             other.pop(execution)
-        elif place.entries.get(execution) is not entry:
-            return
         place.put(execution, entry)
-
-    def _place(self, entry: Entry) -> ByWeight[Entry]:
-        return self._running if entry.out else self._resting
 
     def drop(self, execution: str) -> None:
         """Forget an execution; it will be loaded again."""
@@ -281,7 +280,7 @@ class Cache(Programs):
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for key in [key for key, _ in self._all() if shard_of(key) in shards]:
+        for key in [key for key, _ in self.at_hand() if shard_of(key) in shards]:
             self.drop(key)
 
 
@@ -295,6 +294,6 @@ def _apply(entry: Entry, rows: Sequence[StoredRecord]) -> None:
     for row in rows:
         record = from_row(row)
         evolve(entry.state, record.event, seq=record.seq, at=record.at)
-    entry.grow(rows)
+        entry.weight += len(row.body)
     if rows:
         entry.ledger = Ledger(entry.state.id, entry.state.seq, rows[-1].hash.hex())

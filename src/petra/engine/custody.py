@@ -185,15 +185,17 @@ class Custody:
         self.offers.withdraw(execution, run)
         stopped: dict[Link, list[str]] = {}
         for lease in self.leases.of(execution, run):
-            self._end(lease.id)
+            self.leases.end(lease.id)
+            self.parcels.end(lease.id)
             stopped.setdefault(lease.worker.link, []).append(lease.id)
         for link, leases in stopped.items():
             link.send(frames.CancelRuns(leases=leases, reason=reason))
 
     def done(self, lease_id: str) -> None:
         """The work under a lease is done."""
-        lease = self._end(lease_id)
+        lease = self.leases.end(lease_id)
         if lease is not None:
+            self.parcels.end(lease_id)
             self.offers.done(lease.row)
 
     def _lose(self, lease_id: str) -> None:
@@ -202,9 +204,3 @@ class Custody:
             self.done(lease_id)
             self.offers.lost(lease.row)
             self._inbox.push(of_lost_delivery(lease.row))
-
-    def _end(self, lease_id: str) -> Lease | None:
-        lease = self.leases.end(lease_id)
-        if lease is not None:
-            self.parcels.end(lease_id)
-        return lease

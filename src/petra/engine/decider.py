@@ -18,7 +18,7 @@ from petra.engine.cache import Cache, Entry
 from petra.engine.changes import Draft
 from petra.engine.committer import Committer
 from petra.engine.courier import Courier
-from petra.engine.effects import note, note_released
+from petra.engine.effects import RELEASING, note, note_released
 from petra.engine.feed import Feed
 from petra.engine.inbox import Inbox
 from petra.engine.life import Life
@@ -108,12 +108,15 @@ class Decider:
         drafts: dict[str, Draft] = {}
         if self._shards.epochs is not None:
             requests = self._own(requests)
-        await self._read_together(requests)
+        together = False
         for request in requests:
             if self._porter.held and self._porter.holds(request):
                 continue
             try:
                 if not self._decide_at_once(drafts, request):
+                    if not together:  # others may have left memory too
+                        together = True
+                        await self._read_together(requests)
                     await self._decide_one(drafts, request)
             except NeededError as lack:
                 self._lacking(drafts, request, lack)
@@ -206,7 +209,7 @@ class Decider:
         at = entry.state.now
         draft.write(decision, at)
         for event in decision.events:
-            if type(event) is not e.StepStarted:
+            if type(event) in RELEASING:
                 note_released(draft, entry, event)
         if entry.state.digest != entry.program.digest:
             entry.move()
@@ -246,14 +249,15 @@ class Decider:
         if known is not None:
             self._refusals.answer_again(request, known)
         else:
-            self._refusals.taken(request)
+            self._refusals.taken(request, entry)
 
 
 def _begin(drafts: dict[str, Draft], entry: Entry) -> Draft:
     """Begin what a batch does to an execution."""
     entry.busy += 1
-    seq = entry.state.seq
-    draft = drafts[entry.state.id] = Draft(entry, seq, created=seq == 0)
+    state = entry.state
+    seq = state.seq
+    draft = drafts[state.id] = Draft(entry, seq, created=seq == 0, stuck=state.stuck)
     return draft
 
 

@@ -34,8 +34,9 @@ class Inbox:
 
     def push(self, request: Submission) -> None:
         """Take a request at once, full or not."""
+        if not self._waiting:  # else the reader knows
+            self._some.set()
         self._waiting.append(request)
-        self._some.set()
         if len(self._waiting) >= self._most:
             self._room.clear()
 

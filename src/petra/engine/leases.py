@@ -7,7 +7,7 @@ worker gets its run: they outlive the engine that gave them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from petra.engine.mint import Mint
 from petra.engine.workers import AWAY, Lease, WorkerSeen
@@ -22,6 +22,8 @@ class Leases:
         self.mint = Mint()
         self._known: dict[str, Lease] = {}
         self._by_run: dict[tuple[str, str], set[str]] = {}
+        self.get: Callable[[str], Lease | None] = self._known.get
+        """Returns a lease, unless it has ended; asked several times for every run, so it is the dict's own."""
 
     def __contains__(self, lease_id: object) -> bool:
         return lease_id in self._known
@@ -31,10 +33,6 @@ class Leases:
 
     def __iter__(self) -> Iterator[Lease]:
         return iter(tuple(self._known.values()))
-
-    def get(self, lease_id: str) -> Lease | None:
-        """Return a lease, unless it has ended."""
-        return self._known.get(lease_id)
 
     # Giving and ending
 
@@ -63,8 +61,9 @@ class Leases:
             lease.worker.leases.discard(lease_id)
             self.mint.end(lease_id, lease.row)
             run = lease.row.execution, lease.row.pending.run
-            self._by_run[run].discard(lease_id)
-            if not self._by_run[run]:
+            others = self._by_run[run]
+            others.discard(lease_id)
+            if not others:
                 del self._by_run[run]
         return lease
 

@@ -41,14 +41,17 @@ class Meters:
         self.commit_s = Histogram()
         self.batch_changes = Histogram(SIZES)
         self.records = 0
-        self.by_type: Counter[str] = Counter()
+        self._types: Counter[str] = Counter()
 
     def committed(self, batch: rows.Batch, seconds: float) -> None:
         """Count a batch that is durable."""
         self.commit_s.observe(seconds)
         self.batch_changes.observe(len(batch.changes))
-        for change in batch.changes:
-            self.records += len(change.records)
-            for record in change.records:
-                if record.type in COUNTED:
-                    self.by_type[record.type] += 1
+        written = [record.type for change in batch.changes for record in change.records]
+        self.records += len(written)
+        self._types.update(written)
+
+    @property
+    def by_type(self) -> dict[str, int]:
+        """How many records of each type that is counted were written."""
+        return {name: count for name, count in self._types.items() if name in COUNTED}

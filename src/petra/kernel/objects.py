@@ -32,7 +32,8 @@ from petra.wire import Error
 _encode = msgspec.json.Encoder().encode
 _content = msgspec.json.Encoder(order="deterministic").encode
 """What ``canonical`` gives for values that were read from JSON or made by an expression: those are finite."""
-_SCALARS = frozenset((type(None), bool, int, float))
+SCALARS = frozenset((type(None), bool, int, float))
+"""The types of values that are small whatever they are."""
 
 
 class Shelf(Protocol):
@@ -233,7 +234,7 @@ class Objects:
 def excess(value: Any, most: int) -> int:
     """Return how many bytes a value has in an event if they are more than ``most``, else 0."""
     kind = type(value)
-    if kind in _SCALARS or (kind is str and len(value) * 6 < most):  # an escape has six
+    if kind in SCALARS or (kind is str and len(value) * 6 < most):  # an escape has six
         return 0
     size = len(_encode(value))
     return size if size > most else 0

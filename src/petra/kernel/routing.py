@@ -19,7 +19,7 @@ from petra.kernel.lists import branched, check_branches
 from petra.kernel.objects import excess
 from petra.kernel.program import ArcPlan, StepPlan
 from petra.kernel.scope import View
-from petra.kernel.state import Branch, Stack, StepRun, derive
+from petra.kernel.state import Branch, Stack, StepRun, derive, derived
 from petra.kernel.turn import TransformError, Turn
 from petra.references import is_reference, part_of
 from petra.wire import Error
@@ -253,7 +253,7 @@ def _token(
     group: e.NewGroup | None,
 ) -> e.Produced:
     return e.Produced(
-        id=derive(run.id, arc.number, index if index is not None else 0),
+        id=derived(f"{run.id}\0{arc.number}\0{index or 0}"),
         step=arc.arc.step,
         arc=arc.number,
         args=args,

@@ -20,11 +20,21 @@ from petra.kernel.ctx import accepted, after
 from petra.kernel.effects import Assign
 from petra.kernel.fold.histories import united
 from petra.kernel.fold.steps import activation_of
+from petra.kernel.objects import SCALARS
 from petra.kernel.prepare import Prepared, prepared
 from petra.kernel.program import StepPlan
 from petra.kernel.routing import Routed, onward, route
 from petra.kernel.scope import View, view_of
-from petra.kernel.state import DELIVERIES_MAX, Chunk, Group, ReadyToken, Stack, StepRun, derive
+from petra.kernel.state import (
+    DELIVERIES_MAX,
+    Chunk,
+    Group,
+    ReadyToken,
+    Stack,
+    StepRun,
+    derive,
+    derived,
+)
 from petra.kernel.turn import TransformError, Turn
 from petra.values import canonical
 from petra.wire import Error, Report, Write
@@ -129,6 +139,8 @@ def _loop_started(turn: Turn, run: StepRun) -> None:
 
 def run_id_of(tokens: list[ReadyToken], group: Group | None) -> str:
     """Derive the id of a run from the tokens it takes, or from the group it closes without any."""
+    if len(tokens) == 1:
+        return derived(f"run\0{tokens[0].id}")
     if tokens:
         return derive("run", *(token.id for token in tokens))
     return derive("run", group.id if group is not None else "")
@@ -334,6 +346,8 @@ def taken(
     """Return a report as it is recorded: with large values as references, or why it cannot be taken."""
     broken: Error | None = None
     writes, result, branch = report.writes, report.result, report.branch
+    if not writes and branch is _UNSET and type(result) in SCALARS:
+        return report, False
     if writes:
         writes, broken = accepted(turn, writes, stack, loop)
     try:

@@ -11,13 +11,13 @@ Rule 4: nothing here refers to itself, however far around, so the collector of c
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from hashlib import sha256
 from heapq import heapify, heappop, heappush
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from petra.kernel.timetable import Timetable
 from petra.kernel.waiting import LIMITS, Awaited, Signal, Timer, WorkItem
 from petra.namespaces import DEFAULT
 from petra.playbook.company import Company
@@ -135,17 +135,13 @@ def _sums(loop: LoopState) -> tuple[int, int, int, int]:
     nested = [inner for inner in loop.active.values() if inner is not None]
     total = (
         loop.total
-        if not nested and not _has_lists(loop)
+        if not nested and not (loop.done != loop.total and loop.is_over)
         else done + sum(_sums(inner)[0] for inner in nested)
     )
     for inner in nested:
         _, more, good, bad = _sums(inner)
         done, ok, failed = done + more, ok + good, failed + bad
     return max(total, done), done, ok, failed
-
-
-def _has_lists(loop: LoopState) -> bool:
-    return loop.done != loop.total and loop.is_over
 
 
 class Chunk(Struct, gc=False):
@@ -338,6 +334,9 @@ class State(Struct, gc=False):
     labels: dict[str, str] = {}
     """Those that it was started with, beside those of its playbook."""
     namespace: str = DEFAULT
+    tells: str = ""
+    """The execution that keeps the schedule which started it, and waits for its end (S24)."""
+    timetable: Timetable | None = None
     origins: list[str] = []
     """The executions whose past this one has, oldest first."""
     gathered: dict[str, Seen] = {}
@@ -571,11 +570,6 @@ class State(Struct, gc=False):
         source = self.groups[member].source
         return (2, source.seq if source is not None else 0)
 
-    def live(self) -> Iterator[str]:
-        """Yield the ids of all live tokens."""
-        yield from self.ready
-        yield from self.runs
-
     def active(self, step: str) -> bool:
         """Whether a run of the step is on its way."""
         return bool(self.runs_at.get(step))
@@ -590,9 +584,14 @@ MASK = 2**256 - 1
 
 def place_hash(step: str, place: str, token: str) -> int:
     """Hash one token in its place; the hash of a marking is the sum over its tokens, in any order."""
-    return int.from_bytes(hashlib.sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
+    return int.from_bytes(sha256(f"{step}\0{place}\0{token}".encode()).digest(), "big")
 
 
 def derive(*parts: str | int) -> str:
     """Derive a causal id: the same causes give the same id, in every run and on every machine."""
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:24]
+    return derived("\0".join(map(str, parts)))
+
+
+def derived(parts: str) -> str:
+    """Derive a causal id of parts that are joined by a NUL."""
+    return sha256(parts.encode()).hexdigest()[:24]

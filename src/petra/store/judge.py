@@ -58,17 +58,12 @@ def check_batch(batch: Batch) -> None:
                 f"execution '{change.execution}' is twice in one batch; merge the changes"
             )
         seen.add(change.execution)
-        _check_change(change)
+        if problem := _problem(change):
+            raise UsageError(f"execution '{change.execution}'{problem}")
     commands = [a.command for change in batch.changes for a in change.answers]
     commands += [a.command for a in batch.answers]
     if len(set(commands)) != len(commands):
         raise UsageError("a command is answered twice in one batch; decide it once")
-
-
-def _check_change(change: Change) -> None:
-    problem = _problem(change)
-    if problem:
-        raise UsageError(f"execution '{change.execution}'{problem}")
 
 
 def _problem(change: Change) -> str:

@@ -42,6 +42,7 @@ export async function me(): Promise<Me> {
 export async function meta(): Promise<Meta> {
   const found = await shaped<Meta>(client.GET('/api/v1/meta'));
   connection.version(found.version);
+  connection.heard(Date.now()); // a page without a stream is told by this that the server is there
   return found;
 }
 

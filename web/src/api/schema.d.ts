@@ -177,7 +177,7 @@ export interface paths {
         };
         /**
          * One
-         * @description Show an execution: its status, output, ctx, counts and what it waits for.
+         * @description Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``.
          */
         get: operations["ApiV1ExecutionsOne"];
         put?: never;
@@ -553,6 +553,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/executions/{execution}/migrate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Migrate
+         * @description Move a live execution to another definition, if that is proved to fit; steps are called otherwise as ``renamed`` says.
+         */
+        post: operations["ApiV1ExecutionsMigrateMigrate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/executions/{execution}/objects/{owner}/{name}": {
         parameters: {
             query?: never;
@@ -825,6 +845,8 @@ export interface paths {
         /**
          * Followed
          * @description Stream what happens in an execution behind a record; it ends when the execution is over.
+         *
+         *     With ``logs`` only what one run printed is told, by its number; else what all of them do.
          *
          *     It comes as ``frames``, what records moved, in columns; with ``as=records`` as whole records, an event each.
          */
@@ -1159,7 +1181,11 @@ export interface paths {
          */
         put: operations["ApiV1PlaybooksPathReplaced"];
         post?: never;
-        delete?: never;
+        /**
+         * Archived
+         * @description Archive a playbook: nobody finds it by its path any more; executions of it go on, and it may be applied again.
+         */
+        delete: operations["ApiV1PlaybooksPathArchived"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1245,6 +1271,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Resources
+         * @description List the resources that executions in memory hold or wait for: how much of each, who has it, who waits.
+         */
+        get: operations["ApiV1ResourcesResources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/roles": {
         parameters: {
             query?: never;
@@ -1259,6 +1305,154 @@ export interface paths {
         get: operations["ApiV1RolesRoles"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List the schedules that are kept, by name: what comes next, and what came of the last ones.
+         */
+        get: operations["ApiV1SchedulesListed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview
+         * @description Return the next times of a schedule, given by its text or its name; with notes where clocks change.
+         */
+        post: operations["ApiV1SchedulesPreviewPreview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Return a schedule: its text, what comes next, what runs, what was passed, and what came of the last ones.
+         */
+        get: operations["ApiV1SchedulesNameOne"];
+        /**
+         * Replaced
+         * @description Apply a schedule under its name: 201 for a new text, 200 where nothing changed; it is kept from then on.
+         */
+        put: operations["ApiV1SchedulesNameReplaced"];
+        post?: never;
+        /**
+         * Removed
+         * @description Have a schedule kept no more; what it started goes on.
+         */
+        delete: operations["ApiV1SchedulesNameRemoved"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/backfill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Backfill
+         * @description Start its playbook for every time of a range in the past; with ``dry_run`` only count them.
+         */
+        post: operations["ApiV1SchedulesNameBackfillBackfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause
+         * @description Have nothing started any more.
+         */
+        post: operations["ApiV1SchedulesNamePausePause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume
+         * @description Let it go on; the times of the pause are not made up for.
+         */
+        post: operations["ApiV1SchedulesNameResumeResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run
+         * @description Start its playbook now; the same Idempotency-Key again starts nothing.
+         */
+        post: operations["ApiV1SchedulesNameRunRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1506,7 +1700,7 @@ export interface paths {
         };
         /**
          * Listened
-         * @description Stream what lists show: executions, work-items, workers.
+         * @description Stream what lists show: executions, work-items, workers, operations; several of them with commas between.
          */
         get: operations["ApiV1StreamListened"];
         put?: never;
@@ -1592,7 +1786,7 @@ export interface paths {
         };
         /**
          * Users
-         * @description List the users that you administer.
+         * @description List the users that you administer; others find with ``q`` those of their namespace by a part of their names.
          */
         get: operations["ApiV1UsersUsers"];
         put?: never;
@@ -2067,6 +2261,8 @@ export interface components {
          */
         BulkFilter: {
             /** @default null */
+            business_key: string | null;
+            /** @default null */
             label: string | string[] | null;
             /** @default null */
             parent: string | null;
@@ -2084,6 +2280,15 @@ export interface components {
             until: string | null;
             /** @default null */
             version: string | null;
+        };
+        /**
+         * ByeMessage
+         * @description The stream ends.
+         */
+        ByeMessage: {
+            data: components["schemas"]["Goodbye"];
+            /** @enum {unknown} */
+            event: "bye";
         };
         /**
          * Cancel
@@ -2236,6 +2441,27 @@ export interface components {
             waited: boolean | null;
         };
         /**
+         * DryRun
+         * @description What would happen.
+         */
+        DryRun: {
+            /** @default [] */
+            again: string[];
+            /** @default {} */
+            counts: {
+                [key: string]: number;
+            };
+            /** @default [] */
+            events: string[];
+            /** @default [] */
+            kept: string[];
+            reason: string;
+            /** @default null */
+            refused: string | null;
+            sentence: string;
+            status: string;
+        };
+        /**
          * Error
          * @description Why an attempt, a run or an execution failed.
          */
@@ -2319,12 +2545,40 @@ export interface components {
             playbook: string;
             progress: components["schemas"]["Progress"] | null;
             reason: string;
+            schedule: {
+                [key: string]: string;
+            } | null;
             started: string | null;
             status: string;
             updated: string | null;
             version: number;
             waiting_on: string | null;
             work_items: Record<string, never>[];
+        };
+        /**
+         * ExecutionFacts
+         * @description What is known of an execution, wherever it is shown.
+         */
+        ExecutionFacts: {
+            business_key: string | null;
+            digest: string;
+            ended: string | null;
+            id: string;
+            labels: {
+                [key: string]: string;
+            };
+            namespace: string;
+            now: components["schemas"]["Now"];
+            parent: string;
+            playbook: string;
+            progress: components["schemas"]["Progress"] | null;
+            reason: string;
+            schedule: {
+                [key: string]: string;
+            } | null;
+            started: string | null;
+            status: string;
+            updated: string | null;
         };
         /**
          * ExecutionHit
@@ -2356,6 +2610,9 @@ export interface components {
             playbook: string;
             progress: components["schemas"]["Progress"] | null;
             reason: string;
+            schedule: {
+                [key: string]: string;
+            } | null;
             started: string | null;
             status: string;
             updated: string | null;
@@ -2369,6 +2626,15 @@ export interface components {
             items: components["schemas"]["ExecutionItem"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * ExecutionRowMessage
+         * @description What lists show of an execution is new.
+         */
+        ExecutionRowMessage: {
+            data: components["schemas"]["ExecutionFacts"];
+            /** @enum {unknown} */
+            event: "execution.row";
         };
         /**
          * Explained
@@ -2476,6 +2742,38 @@ export interface components {
             version: number;
         };
         /**
+         * FramesMessage
+         * @description What records moved; its id is the number of the last of them.
+         */
+        FramesMessage: {
+            data: components["schemas"]["Frames"];
+            /** @enum {unknown} */
+            event: "frames";
+        };
+        /**
+         * GoneExecution
+         * @description An execution that was deleted.
+         */
+        GoneExecution: {
+            id: string;
+        };
+        /**
+         * GoneMessage
+         * @description An execution was deleted.
+         */
+        GoneMessage: {
+            data: components["schemas"]["GoneExecution"];
+            /** @enum {unknown} */
+            event: "execution.gone";
+        };
+        /**
+         * Goodbye
+         * @description There will be no more here; come again after so long.
+         */
+        Goodbye: {
+            retry_ms: number;
+        };
+        /**
          * Graph
          * @description A playbook, or its net, with places on a page.
          */
@@ -2555,6 +2853,15 @@ export interface components {
             item: unknown;
         };
         /**
+         * HeadMessage
+         * @description Where the execution stands.
+         */
+        HeadMessage: {
+            data: components["schemas"]["StreamHead"];
+            /** @enum {unknown} */
+            event: "head";
+        };
+        /**
          * Heat
          * @description The last executions of a playbook, summed up.
          */
@@ -2570,6 +2877,15 @@ export interface components {
             steps: {
                 [key: string]: components["schemas"]["StepHeat"];
             };
+        };
+        /**
+         * HelloMessage
+         * @description The stream begins.
+         */
+        HelloMessage: {
+            data: components["schemas"]["StreamHello"];
+            /** @enum {unknown} */
+            event: "hello";
         };
         /**
          * Hovered
@@ -2596,6 +2912,15 @@ export interface components {
             kind: "work-item";
             row: components["schemas"]["WorkItem"];
             title: string;
+        };
+        /**
+         * ItemRowMessage
+         * @description What lists show of a work item is new.
+         */
+        ItemRowMessage: {
+            data: components["schemas"]["WorkItem"];
+            /** @enum {unknown} */
+            event: "item.row";
         };
         /**
          * IterationCounts
@@ -2648,6 +2973,15 @@ export interface components {
             state: string;
         };
         /**
+         * LaggedMessage
+         * @description The reader was too slow.
+         */
+        LaggedMessage: {
+            data: components["schemas"]["LostMessages"];
+            /** @enum {unknown} */
+            event: "lagged";
+        };
+        /**
          * LastOutcome
          * @description An execution, and what it came to.
          */
@@ -2668,6 +3002,26 @@ export interface components {
             parents: string[];
         };
         /**
+         * LiveHint
+         * @description A try failed and another one comes: not logged, and true for a moment only.
+         */
+        LiveHint: {
+            attempt: Record<string, never>;
+            execution: string;
+            /** @default null */
+            of: number | null;
+            run: string;
+        };
+        /**
+         * LiveMessage
+         * @description A retry is on its way.
+         */
+        LiveMessage: {
+            data: components["schemas"]["LiveHint"];
+            /** @enum {unknown} */
+            event: "live";
+        };
+        /**
          * LogIn
          * @description The name and the password of a user, or the code that 'petra serve' printed.
          */
@@ -2680,6 +3034,30 @@ export interface components {
             password: string;
         };
         /**
+         * LogLine
+         * @description A line that a task printed or logged. ``path`` is its iteration; ``at`` the time on the worker.
+         */
+        LogLine: {
+            at: number;
+            execution: string;
+            /** @default [] */
+            path: number[];
+            step: string;
+            /** @default log */
+            stream: string;
+            task: string;
+            text: string;
+        };
+        /**
+         * LogMessage
+         * @description What tasks printed.
+         */
+        LogMessage: {
+            data: components["schemas"]["PrintedLines"];
+            /** @enum {unknown} */
+            event: "log";
+        };
+        /**
          * Look
          * @description Say what workers do for an execution, or why none does; of no execution, what is wrong with workers.
          */
@@ -2690,6 +3068,13 @@ export interface components {
             rest: boolean;
             /** @enum {unknown} */
             type: "look";
+        };
+        /**
+         * LostMessages
+         * @description The reader was too slow: so many messages are lost to it.
+         */
+        LostMessages: {
+            lost: number;
         };
         /**
          * MadeToken
@@ -2730,6 +3115,21 @@ export interface components {
             limits: components["schemas"]["ServerLimits"];
             troubles: string[];
             version: string;
+        };
+        /**
+         * MigrateBody
+         * @description The definition that an execution is to go on by: a text, or what was applied under a path.
+         */
+        MigrateBody: {
+            playbook: string | components["schemas"]["Text"];
+            /** @default  */
+            reason: string;
+            /** @default {} */
+            renamed: {
+                [key: string]: string;
+            };
+            /** @default null */
+            version: string | null;
         };
         /**
          * MigratedText
@@ -2792,9 +3192,11 @@ export interface components {
          */
         NewOperation: {
             /** @enum {unknown} */
-            act: "cancel" | "pause" | "resume";
+            act: "cancel" | "pause" | "rerun" | "resume";
             /** @default null */
             filter: components["schemas"]["BulkFilter"] | null;
+            /** @default  */
+            from: string;
             /** @default null */
             ids: string[] | null;
             /** @default  */
@@ -2898,6 +3300,35 @@ export interface components {
             next: string | null;
         };
         /**
+         * OnSchedules
+         * @description Do something with schedules: apply a text, list, get, preview, pause, resume, run, backfill, remove (S24).
+         *
+         *         Of a backfill with ``dry_run`` only the number of times is told; ``since`` and ``until`` are dates of its zone.
+         */
+        OnSchedules: {
+            act: string;
+            /** @default false */
+            dry_run: boolean;
+            execution: string;
+            id: string;
+            /** @default  */
+            name: string;
+            /** @default 10 */
+            number: number;
+            /** @default  */
+            reason: string;
+            /** @default true */
+            rest: boolean;
+            /** @default  */
+            since: string;
+            /** @default  */
+            text: string;
+            /** @enum {unknown} */
+            type: "schedules";
+            /** @default  */
+            until: string;
+        };
+        /**
          * OperationFailure
          * @description An execution with which it could not be done, and why.
          */
@@ -2937,6 +3368,15 @@ export interface components {
             items: components["schemas"]["OperationItem"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * OperationMessage
+         * @description An operation has moved on.
+         */
+        OperationMessage: {
+            data: components["schemas"]["OperationItem"];
+            /** @enum {unknown} */
+            event: "operation";
         };
         /**
          * Outcome
@@ -3048,6 +3488,14 @@ export interface components {
             type: "pause";
         };
         /**
+         * PauseReason
+         * @description Why somebody does something.
+         */
+        PauseReason: {
+            /** @default  */
+            reason: string;
+        };
+        /**
          * Pieces
          * @description Lists that become one, for an execution.
          */
@@ -3144,6 +3592,27 @@ export interface components {
             next: string | null;
         };
         /**
+         * Previewed
+         * @description A schedule to look ahead with: its text, or the name of one that is kept.
+         */
+        Previewed: {
+            /** @default  */
+            from: string;
+            /** @default 10 */
+            n: number;
+            /** @default  */
+            name: string;
+            /** @default  */
+            text: string;
+        };
+        /**
+         * PrintedLines
+         * @description What tasks printed.
+         */
+        PrintedLines: {
+            lines: components["schemas"]["LogLine"][];
+        };
+        /**
          * ProblemDocument
          * @description What went wrong, and the next move. ``code`` stays the same for ever.
          */
@@ -3190,6 +3659,14 @@ export interface components {
             total: number;
         };
         /**
+         * Range
+         * @description The times to fill in, by the clocks of the schedule where they have no offset.
+         */
+        Range: {
+            from: string;
+            to: string;
+        };
+        /**
          * RangeOfValue
          * @description Part of a value.
          *
@@ -3205,12 +3682,31 @@ export interface components {
             total: number;
         };
         /**
+         * ReadAnew
+         * @description What the reader has is not to be gone on with; it reads anew.
+         */
+        ReadAnew: {
+            /** @default 0 */
+            lost: number;
+            /** @default 0 */
+            version: number;
+        };
+        /**
          * Reason
          * @description Why.
          */
         Reason: {
             /** @default  */
             reason: string;
+        };
+        /**
+         * RecordMessage
+         * @description A record, whole; its id is its number.
+         */
+        RecordMessage: {
+            data: components["schemas"]["WholeRecord"];
+            /** @enum {unknown} */
+            event: "record";
         };
         /**
          * Reference
@@ -3257,6 +3753,55 @@ export interface components {
             reason: string;
             /** @default null */
             set: Record<string, never> | null;
+        };
+        /**
+         * ResetMessage
+         * @description The reader begins anew.
+         */
+        ResetMessage: {
+            data: components["schemas"]["ReadAnew"];
+            /** @enum {unknown} */
+            event: "reset";
+        };
+        /**
+         * ResourceHolder
+         * @description A run that holds some of a resource.
+         */
+        ResourceHolder: {
+            run: string;
+            step: string;
+            units: number;
+        };
+        /**
+         * ResourceItem
+         * @description A resource of an execution, who holds it, and who waits.
+         */
+        ResourceItem: {
+            capacity: number;
+            execution: string;
+            first_waiting: components["schemas"]["ResourceWaiter"][];
+            held: number;
+            holders: components["schemas"]["ResourceHolder"][];
+            key: string;
+            resource: string;
+            waiting: number;
+        };
+        /**
+         * Page[ResourceItem]
+         * @description Some of a list, and the cursor that leads on, if there is more.
+         */
+        ResourceItemPage: {
+            items: components["schemas"]["ResourceItem"][];
+            /** @default null */
+            next: string | null;
+        };
+        /**
+         * ResourceWaiter
+         * @description A token that waits for a resource.
+         */
+        ResourceWaiter: {
+            step: string;
+            token: string;
         };
         /**
          * Resume
@@ -3512,11 +4057,16 @@ export interface components {
         };
         /**
          * Start
-         * @description What is to be started: a playbook by its path, or as text.
+         * @description What is to be started: a playbook by its path or digest, or as text.
+         *
+         *         Of the executions of a playbook that have not ended, one at most has a ``business_key``; ``on_conflict`` says what
+         *         comes of an id or a key that is taken.
          */
         Start: {
             /** @default false */
             allow_unsound: boolean;
+            /** @default null */
+            business_key: string | null;
             /** @default null */
             id: string | null;
             /** @default {} */
@@ -3563,6 +4113,32 @@ export interface components {
             work_items: {
                 [key: string]: number;
             };
+        };
+        /**
+         * StreamHead
+         * @description Where an execution stands.
+         */
+        StreamHead: {
+            now: components["schemas"]["Now"];
+            progress: components["schemas"]["Progress"] | null;
+            reason: string;
+            status: string;
+            version: number;
+        };
+        /**
+         * StreamHello
+         * @description The first message: whether the cursor was known.
+         */
+        StreamHello: {
+            /** @default 0 */
+            after: number;
+            /** @default null */
+            at: string | null;
+            /** @default  */
+            execution: string;
+            resumed: boolean;
+            /** @default  */
+            server: string;
         };
         /**
          * Tested
@@ -3736,6 +4312,7 @@ export interface components {
             act_as: boolean;
             created: string | null;
             disabled: boolean;
+            issuer: string;
             kind: string;
             name: string;
             roles: string[];
@@ -3926,6 +4503,23 @@ export interface components {
             items: components["schemas"]["WorkerItem"][];
             /** @default null */
             next: string | null;
+        };
+        /**
+         * WorkerNews
+         * @description Something about workers: one has ``come`` or is ``gone``, or there is ``trouble``.
+         */
+        WorkerNews: {
+            about: string;
+            text: string;
+        };
+        /**
+         * WorkerRowMessage
+         * @description Something about workers.
+         */
+        WorkerRowMessage: {
+            data: components["schemas"]["WorkerNews"];
+            /** @enum {unknown} */
+            event: "worker.row";
         };
         /**
          * Page[str]
@@ -4325,6 +4919,7 @@ export interface operations {
                 parent?: string | null;
                 text?: string;
                 label?: string[] | null;
+                business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
                 sort?: string;
@@ -4367,6 +4962,7 @@ export interface operations {
         parameters: {
             query?: {
                 namespace?: string | null;
+                dry_run?: boolean;
             };
             header?: {
                 "Idempotency-Key"?: string | null;
@@ -4387,7 +4983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             /** @description Document created, URL follows */
@@ -4428,6 +5024,7 @@ export interface operations {
                 parent?: string | null;
                 text?: string;
                 label?: string[] | null;
+                business_key?: string | null;
                 since?: string | null;
                 until?: string | null;
             };
@@ -4466,7 +5063,10 @@ export interface operations {
     ApiV1ExecutionsOne: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                Prefer?: string | null;
+                "If-None-Match"?: string | null;
+            };
             path: {
                 execution: string;
             };
@@ -4664,7 +5264,9 @@ export interface operations {
     };
     ApiV1ExecutionsCancelCancel: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -4686,7 +5288,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -4748,7 +5350,9 @@ export interface operations {
     };
     ApiV1ExecutionsCtxPatchCtx: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "If-Match"?: string | null;
                 "Idempotency-Key"?: string | null;
@@ -4770,7 +5374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5037,7 +5641,9 @@ export interface operations {
     };
     ApiV1ExecutionsForkFork: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -5053,6 +5659,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What would happen. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
             /** @description Document created, URL follows */
             201: {
                 headers: {
@@ -5122,7 +5737,9 @@ export interface operations {
     };
     ApiV1ExecutionsGroupsChangeGroup: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
             };
@@ -5144,7 +5761,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5244,6 +5861,52 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1ExecutionsMigrateMigrate: {
+        parameters: {
+            query?: {
+                dry_run?: boolean;
+            };
+            header?: {
+                "Idempotency-Key"?: string | null;
+                Prefer?: string | null;
+            };
+            path: {
+                execution: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MigrateBody"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1ExecutionsObjectsOwnerNameValue: {
         parameters: {
             query?: never;
@@ -5285,7 +5948,9 @@ export interface operations {
     };
     ApiV1ExecutionsPausePause: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -5307,7 +5972,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5372,7 +6037,9 @@ export interface operations {
     };
     ApiV1ExecutionsRerunRerun: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -5388,6 +6055,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description What would happen. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
             /** @description Document created, URL follows */
             201: {
                 headers: {
@@ -5453,7 +6129,9 @@ export interface operations {
     };
     ApiV1ExecutionsResumeResume: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -5471,7 +6149,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5654,7 +6332,9 @@ export interface operations {
     };
     ApiV1ExecutionsSignalsNameSignal: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -5677,7 +6357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["Done"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5699,7 +6379,9 @@ export interface operations {
     };
     ApiV1ExecutionsStepsOverrideOverride: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
             };
@@ -5721,7 +6403,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5743,7 +6425,9 @@ export interface operations {
     };
     ApiV1ExecutionsStepsRetryRetry: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
             };
@@ -5765,7 +6449,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -5790,6 +6474,7 @@ export interface operations {
             query?: {
                 after?: number;
                 as?: "frames" | "records";
+                logs?: number | null;
             };
             header?: {
                 "Last-Event-ID"?: string | null;
@@ -5807,7 +6492,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": unknown;
+                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["FramesMessage"] | components["schemas"]["RecordMessage"] | components["schemas"]["HeadMessage"] | components["schemas"]["LiveMessage"] | components["schemas"]["LogMessage"] | components["schemas"]["LaggedMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6324,7 +7009,9 @@ export interface operations {
                 namespace?: string | null;
                 dry_run?: boolean;
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6636,6 +7323,45 @@ export interface operations {
             507: components["responses"]["Problem507"];
         };
     };
+    ApiV1PlaybooksPathArchived: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "If-Match"?: string | null;
+            };
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, nothing follows */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
     ApiV1PlaybooksPathHeatHeat: {
         parameters: {
             query?: {
@@ -6764,7 +7490,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"];
+                "application/json": components["schemas"]["Ask"] | components["schemas"]["Begin"] | components["schemas"]["ForkRequest"] | components["schemas"]["Move"] | components["schemas"]["Apply"] | components["schemas"]["Remove"] | components["schemas"]["Look"] | components["schemas"]["OnSchedules"];
             };
         };
         responses: {
@@ -6775,6 +7501,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommandReply"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1ResourcesResources: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceItemPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6811,6 +7574,388 @@ export interface operations {
                 content: {
                     "application/json": {
                         [key: string]: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesListed: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesPreviewPreview: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Previewed"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameOne: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameReplaced: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "If-Match"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameRemoved: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameBackfillBackfill: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                dry_run?: boolean;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Range"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNamePausePause: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseReason"] | null;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameResumeResume: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            405: components["responses"]["Problem405"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            507: components["responses"]["Problem507"];
+        };
+    };
+    ApiV1SchedulesNameRunRun: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Document created, URL follows */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
                     };
                 };
             };
@@ -7369,7 +8514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": unknown;
+                    "text/event-stream": components["schemas"]["HelloMessage"] | components["schemas"]["ExecutionRowMessage"] | components["schemas"]["GoneMessage"] | components["schemas"]["ItemRowMessage"] | components["schemas"]["OperationMessage"] | components["schemas"]["WorkerRowMessage"] | components["schemas"]["ResetMessage"] | components["schemas"]["ByeMessage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7540,7 +8685,11 @@ export interface operations {
     };
     ApiV1UsersUsers: {
         parameters: {
-            query?: never;
+            query?: {
+                namespace?: string | null;
+                q?: string;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7939,7 +9088,9 @@ export interface operations {
     };
     ApiV1WorkItemsExecutionActAct: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: {
                 "Idempotency-Key"?: string | null;
                 Prefer?: string | null;
@@ -7963,7 +9114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Execution"];
+                    "application/json": components["schemas"]["Execution"] | components["schemas"]["DryRun"];
                 };
             };
             400: components["responses"]["Problem400"];

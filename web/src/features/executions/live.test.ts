@@ -22,6 +22,7 @@ function row(id: string, more: Partial<ExecutionItem> = {}): ExecutionItem {
     version: 1,
     head: '',
     business_key: null,
+    schedule: null,
     now: { kind: '', sentence: '', step: null },
     progress: null,
     ...more,
