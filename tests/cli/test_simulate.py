@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -67,9 +68,12 @@ def test_a_walk_by_hand_asks_for_every_outcome(command: Command) -> None:
     typed = 'error timeout\nmaybe\nok {"kg":\nok {"kg": 31}\nwait\nsend\nsend [1]'
     result = command("simulate", "parcels.yaml", "-i", typed=typed + "\n")
     assert result.exit_code == 0
-    assert result.stdout == golden("simulate_by_hand.txt")
-    asked = [line for line in result.stderr.splitlines() if line.startswith("?")]
-    assert [line.partition(" [ok]")[0].partition(" [send]")[0] for line in asked] == [
+    lines = result.stdout.splitlines(keepends=True)
+    told = [
+        line for line in lines if line.strip() not in typed.splitlines()
+    ]  # older runners of click echo it
+    assert "".join(told) == golden("simulate_by_hand.txt")
+    assert re.findall(r"\? (?:weigh|decide|collect).*?, or quit", result.stderr) == [
         *["? weigh (python): ok [JSON], error [KIND], or quit"] * 4,
         *["? decide, 'Too heavy. Send it?': send, refuse [JSON], wait, or quit"] * 2,
         "? collect, signal 'van': send [JSON], wait, or quit",

@@ -13,6 +13,7 @@ import { keys } from './api/keys';
 import { problemOf } from './api/problems';
 import { executionSearch } from './features/execution/search';
 import { executionsSearch } from './features/executions/search';
+import { inboxSearch } from './features/inbox/search';
 import { Shell } from './features/shell/Shell';
 import { makeQueries } from './features/shell/Surroundings';
 import { Empty, ErrorBox } from './kit';
@@ -75,7 +76,14 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import('./features/execution/ExecutionPage'), 'Page'),
 });
 
-const tree = root.addChildren([login, inside.addChildren([home, executions, execution])]);
+const inbox = createRoute({
+  getParentRoute: () => inside,
+  path: '/inbox',
+  validateSearch: inboxSearch,
+  component: lazyRouteComponent(() => import('./features/inbox/InboxPage'), 'Page'),
+});
+
+const tree = root.addChildren([login, inside.addChildren([home, executions, execution, inbox])]);
 
 export const router = createRouter({
   routeTree: tree,

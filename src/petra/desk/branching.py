@@ -5,6 +5,8 @@ It may go on with another playbook or workload, when the past fits that.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from petra.desk.principal import May, Principal
@@ -13,9 +15,38 @@ from petra.desk.result import records_of
 from petra.desk.starting import gathered
 from petra.engine import Answered, Engine
 from petra.errors import UsageError
+from petra.kernel import Program, State
 from petra.kernel.commands import Fork, at
 from petra.kernel.fork import fork, rerun
 from petra.kernel.migration import UnfitError, examined, forked
+
+
+class Past(NamedTuple):
+    """The past that a branch would have: where it stands then, by which definition, and what it goes on with."""
+
+    fork: Fork
+    state: State
+    program: Program
+    target: Program | None
+
+
+async def past_of(engine: Engine, who: Principal, request: ForkRequest) -> Past:
+    """Return the past that a branch would have.
+
+    Raises:
+        UsageError: there is no such past, or it does not fit what it is to go on with.
+    """
+    who.must(May.SEE)
+    past = await _past(engine, request)
+    state = forked(past)
+    program = await engine.cache.definition(state)
+    if not request.playbook:
+        return Past(past, state, program, None)
+    target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
+    faults = examined(program, target, state, request.renamed).faults
+    if faults:
+        raise _unfit(request, "; ".join(faults))
+    return Past(past, state, program, target)
 
 
 async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answered:
@@ -24,23 +55,15 @@ async def branch(engine: Engine, who: Principal, request: ForkRequest) -> Answer
     Raises:
         UsageError: that one has no such past, or it does not fit what it is to go on with.
     """
-    who.must(May.SEE)
-    made = await _past(engine, request)
-    state = forked(made)
-    program = await engine.cache.definition(state)
-    target = None
-    if request.playbook:
-        target = engine.cache.compiled(await engine.catalogue.sent(request.playbook))
-        faults = examined(program, target, state, request.renamed).faults
-        if faults:
-            raise _unfit(request, "; ".join(faults))
-        made = msgspec.structs.replace(
-            made, digest=target.digest, renamed=request.renamed,
+    past, _, program, target = await past_of(engine, who, request)
+    if target is not None:
+        past = msgspec.structs.replace(
+            past, digest=target.digest, renamed=request.renamed,
             company=await engine.catalogue.keep(gathered(request.beside)),
         )  # fmt: skip
     if request.playbook or request.workload is not None:
-        made = msgspec.structs.replace(made, workload=request.workload or {})
-    signed = who.signed(made)
+        past = msgspec.structs.replace(past, workload=request.workload or {})
+    signed = who.signed(past)
     changed = [request.playbook, request.workload, request.renamed]
     try:
         return await engine.fork(

@@ -125,14 +125,18 @@ class Principal:
         if not powers & self.may:
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} in '{self.namespace}'")
 
+    def has_somewhere(self, powers: frozenset[May]) -> bool:
+        """Tell whether they have one of some powers in any namespace."""
+        places = {self.namespace, *(grant.namespace for grant in self.grants)}
+        return any(powers & self.within(place).may for place in places)
+
     def must_somewhere(self, powers: frozenset[May]) -> None:
         """Let nobody go on who has none of some powers anywhere.
 
         Raises:
             ForbiddenError: they have none.
         """
-        places = {self.namespace, *(grant.namespace for grant in self.grants)}
-        if not any(powers & self.within(place).may for place in places):
+        if not self.has_somewhere(powers):
             raise ForbiddenError(f"'{self.name}' may not {_said(powers)} anywhere")
 
     def signed(self, command: A) -> A:
@@ -179,11 +183,11 @@ def granted(
     pool: str | None = None,
 ) -> Principal:
     """Return somebody with the roles that were granted, as they hold in the default namespace."""
-    given = tuple(grants)
-    roles = roles_in(given, DEFAULT)
+    all_grants = tuple(grants)
+    roles = roles_in(all_grants, DEFAULT)
     more = frozenset({May.ACT_AS} if act_as else ())
     may = powers_of(roles) | more
-    return Principal(name, kind, roles=roles, may=may, grants=given, pool=pool)
+    return Principal(name, kind, roles=roles, may=may, grants=all_grants, pool=pool)
 
 
 def _said(powers: frozenset[May]) -> str:

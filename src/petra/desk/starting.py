@@ -15,16 +15,18 @@ class How(TypedDict, total=False):
     allow_unsound: bool
     """Whether what is wrong with its net is passed over."""
     labels: dict[str, str] | None
+    business_key: str
+    """A key of the caller's; that it is unique is the caller's to see to (``petra.server.business_keys``)."""
     beside: Gathered | None
     """What it may call, beside what is applied."""
 
 
-def beside(found: Gathered) -> Beside | None:
+def beside(company: Gathered) -> Beside | None:
     """Return what was gathered as data; None where it is nothing."""
-    if not found.playbooks:
+    if not company.playbooks:
         return None
-    texts = {place: to_yaml(playbook) for place, playbook in found.playbooks.items()}
-    return Beside(place=found.place, texts=texts, shelved=sorted(found.shelved))
+    texts = {place: to_yaml(playbook) for place, playbook in company.playbooks.items()}
+    return Beside(place=company.place, texts=texts, shelved=sorted(company.shelved))
 
 
 def gathered(given: Beside | None) -> Gathered:

@@ -29,6 +29,8 @@ from petra.errors import UsageError
 from petra.kernel import commands as c
 from petra.wire import Error
 
+BUSINESS_KEY = "petra/business-key"
+"""The label of an execution that was started under a key of the caller's; a branch of it has none."""
 OWN_LABELS = "petra/"
 """What the names of labels begin with that Petra itself gives."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]*")
@@ -78,8 +80,8 @@ def workload(given: Any) -> dict[str, Any]:
     return parsed
 
 
-def labels(given: Any) -> dict[str, str]:
-    """Return the labels of an execution.
+def labels(given: Any, business_key: str = "") -> dict[str, str]:
+    """Return the labels of an execution; a business key is one of ours.
 
     Raises:
         InputError: they are none, or too many; the message names the one.
@@ -89,7 +91,8 @@ def labels(given: Any) -> dict[str, str]:
     for key in given:
         if not key or str(key).startswith(OWN_LABELS):
             _refuse("labels", f"'{key}' is not for callers" if key else "one has no name")
-    return {_line("a label", key): _line(f"label {key}", text) for key, text in given.items()}
+    own = {BUSINESS_KEY: _line("business_key", business_key)} if business_key else {}
+    return own | {_line("a label", key): _line(f"label {key}", text) for key, text in given.items()}
 
 
 def command(given: c.AnyCommand) -> c.AnyCommand:

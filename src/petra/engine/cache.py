@@ -105,8 +105,8 @@ class Cache(Programs):
         self._resting = ByWeight[Entry](min(most, RESTING_BYTES))
 
     def busy(self) -> list[str]:
-        """Return the executions of which something is decided and not durable."""
-        return [key for key, entry in self._all() if entry.busy]
+        """Return those of which something is decided and not durable."""
+        return [key for key, entry in self.at_hand() if entry.busy]
 
     def __len__(self) -> int:
         return len(self._running.entries) + len(self._resting.entries)
@@ -118,7 +118,8 @@ class Cache(Programs):
         """Keep at most so many bytes of executions."""
         self._running.most, self._resting.most = most, min(most, RESTING_BYTES)
 
-    def _all(self) -> list[tuple[str, Entry]]:
+    def at_hand(self) -> list[tuple[str, Entry]]:
+        """Return all that are in memory."""
         return [*self._running.entries.items(), *self._resting.entries.items()]
 
     def get(self, execution: str) -> Entry | None:
@@ -279,7 +280,7 @@ class Cache(Programs):
 
     def forget(self, shards: Collection[int]) -> None:
         """Forget the executions of some shards."""
-        for key in [key for key, _ in self._all() if shard_of(key) in shards]:
+        for key in [key for key, _ in self.at_hand() if shard_of(key) in shards]:
             self.drop(key)
 
 

@@ -20,7 +20,14 @@ from litestar.routes import HTTPRoute
 from petra.server.problems import CODES, MEDIA_TYPE
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
-ANSWERS, ALSO, TAKES, MESSAGES, FORMS = "answers", "also", "takes", "messages", "forms"
+ANSWERS, ALSO, TAKES, MESSAGES, FORMS, TRIAL = (
+    "answers",
+    "also",
+    "takes",
+    "messages",
+    "forms",
+    "trial",
+)
 _JSON, _YAML, _EVENTS = "application/json", "application/yaml", "text/event-stream"
 _REF: Final = "#/components/schemas/{name}"
 Opt = dict[str, Any]
@@ -29,6 +36,11 @@ Opt = dict[str, Any]
 def answers(shape: Any, *also: int) -> Opt:
     """Return what a handler says that answers plain data of a shape; ``also`` under further statuses."""
     return {ANSWERS: shape, ALSO: also}
+
+
+def tries(shape: Any, trial: Any, *also: int) -> Opt:
+    """Return what a handler says that does something, or with ``dry_run`` answers with a ``trial`` of it."""
+    return {ANSWERS: shape, TRIAL: trial, ALSO: also}
 
 
 def forms(*media: str) -> Opt:
@@ -149,6 +161,10 @@ def _answers(call: _Call, shapes: _Shapes) -> None:
         media["schema"] = shapes.of(shape)
     for also in opt.get(ALSO, ()):
         responses[str(also)] = {**responses[status], "description": "It was there already."}
+    if TRIAL in opt:
+        said = responses.setdefault("200", {"description": "What would happen."})
+        known = [media["schema"] for media in said.get("content", {}).values()]
+        said["content"] = {_JSON: {"schema": {"oneOf": [*known, shapes.of(opt[TRIAL])]}}}
 
 
 def _annotated(handler: HTTPRouteHandler) -> Any:

@@ -10,82 +10,44 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import logging
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from petra.accounts import Register
-from petra.accounts.told import moment
-from petra.desk import Desk, Kind, May, Principal
-from petra.desk.principal import Grant, granted
+from petra.desk import Desk, ForkRequest, Kind, May, Principal
+from petra.desk.branching import branch
+from petra.desk.ids import chosen_id
+from petra.desk.principal import granted
+from petra.engine.answers import request_hash
 from petra.errors import PetraError
-from petra.kernel import commands as c
-from petra.store.accounts import Account
+from petra.server.operation_rows import (
+    DONE,
+    OPERATION,
+    RERUN,
+    RUNNING,
+    STOPPED,
+    Asker,
+    Operation,
+    WantedOperation,
+    account_of,
+    command_of,
+    operation_in,
+    same,
+)
 from petra.store.errors import StoreError
 from petra.store.rows import ExecutionFilter
 
-OPERATION: Final = "operation"
 PAGE: Final = 50
 """So many executions are acted on before it is written down how far it has come."""
 FAILURES_MAX: Final = 100
-KEPT_S: Final = 30 * 24 * 3600.0
 LOOK_S: Final = 5.0
+HEARD_S: Final = 2.0
+"""So often somebody who listens looks what other servers did."""
 AGAIN_S: Final = 1.0
-RUNNING, DONE, STOPPED = "running", "done", "stopped"
 _log = logging.getLogger(__name__)
-
-
-class Asker(msgspec.Struct, frozen=True):
-    """Who wanted an operation, as far as it can be asked again what they may."""
-
-    name: str
-    kind: str
-    namespace: str
-    grants: tuple[Grant, ...] = ()
-
-
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done to which executions, and how far it has come."""
-
-    id: str
-    act: str
-    reason: str
-    asker: Asker
-    created: float
-    wanted: ExecutionFilter | None = None
-    ids: tuple[str, ...] = ()
-    status: str = RUNNING
-    total: int = 0
-    done: int = 0
-    failed: int = 0
-    failures: tuple[tuple[str, str], ...] = ()
-    cursor: str | None = None
-    ended: float | None = None
-
-    def shown(self) -> dict[str, Any]:
-        """Return it as it is answered."""
-        return {
-            "id": self.id, "act": self.act, "reason": self.reason, "by": self.asker.name, "status": self.status,
-            "total": self.total, "done": self.done, "failed": self.failed,
-            "failures": [{"id": name, "reason": why} for name, why in self.failures],
-            "created": moment(self.created), "ended": moment(self.ended),
-        }  # fmt: skip
-
-
-ACTS: Final = ("cancel", "pause", "resume")
-
-
-def command_of(operation: Operation) -> c.CallerCommand:
-    """Return what is asked of every execution."""
-    match operation.act:
-        case "cancel":
-            return c.Cancel(now=0.0, reason=operation.reason or "cancelled")
-        case "pause":
-            return c.Pause(now=0.0, reason=operation.reason)
-        case _:
-            return c.Resume(now=0.0)
 
 
 class Operations:
@@ -97,6 +59,18 @@ class Operations:
         self._accounts = desk.engine.store.accounts
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+
+    def _changed(self) -> None:
+        """Wake whoever listens."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def changed(self) -> None:
+        """Wait until one may have moved on: told here at once, and looked for where another server carries it out."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(HEARD_S):
+                await self._news.wait()
 
     async def total(self, who: Principal, wanted: ExecutionFilter) -> int:
         """Count the executions that a filter finds."""
@@ -105,38 +79,45 @@ class Operations:
         counts = await self._desk.engine.store.count_executions(within, "status")
         return sum(one.count for one in counts)
 
-    async def begin(
-        self,
-        who: Principal,
-        act: str,
-        reason: str,
-        wanted: ExecutionFilter | None,
-        ids: Sequence[str] = (),
-    ) -> Operation:
-        """Write an operation down and set about it; of a filter, those that have started by now."""
-        who.must(May.STEER)
-        now = self._desk.clock.now()
+    async def begin(self, who: Principal, given: WantedOperation) -> Operation:
+        """Write an operation down and set about it; of a filter, those that have started by now.
+
+        Raises:
+            ReusedError: its key was used for something else.
+        """
+        who.must(May.START if given.act == RERUN else May.STEER)
+        asked = request_hash(msgspec.to_builtins(given)).hex()
+        if given.key and (known := await self._accounts.account(OPERATION, given.key)) is not None:
+            return same(operation_in(known), asked)
+        now, wanted = self._desk.clock.now(), given.wanted
         if wanted is not None:
             until = min(now, wanted.until) if wanted.until is not None else now
             wanted = msgspec.structs.replace(wanted, until=until, namespace=who.namespace)
         made = Operation(
-            id=self._desk.new_id(), act=act, reason=reason, created=now, wanted=wanted, ids=tuple(ids),
+            id=given.key or self._desk.new_id(), act=given.act, reason=given.reason, created=now, wanted=wanted,
+            ids=given.ids, step=given.step, asked=asked,
             asker=Asker(who.name, who.kind.value, who.namespace, who.grants),
-            total=await self.total(who, wanted) if wanted is not None else len(ids),
+            total=await self.total(who, wanted) if wanted is not None else len(given.ids),
         )  # fmt: skip
-        await self._accounts.keep(_account(made, 1))
+        if not await self._accounts.keep(
+            account_of(made, 1)
+        ):  # another request with this key was quicker
+            known = await self._accounts.account(OPERATION, made.id)
+            assert known is not None, "it is there"
+            return same(operation_in(known), asked)
         self._set_about(made.id)
+        self._changed()
         return made
 
     async def get(self, who: Principal, name: str) -> Operation | None:
         """Return an operation of the namespace."""
         account = await self._accounts.account(OPERATION, name)
-        found = _read(account) if account is not None else None
+        found = operation_in(account) if account is not None else None
         return found if found is not None and found.asker.namespace == who.namespace else None
 
     async def all(self, who: Principal) -> list[Operation]:
         """List the operations of the namespace, the latest first."""
-        rows = [_read(account) for account in await self._accounts.accounts(OPERATION)]
+        rows = [operation_in(account) for account in await self._accounts.accounts(OPERATION)]
         own = [one for one in rows if one.asker.namespace == who.namespace]
         return sorted(own, key=lambda one: -one.created)
 
@@ -148,8 +129,9 @@ class Operations:
             if account is None:
                 return None
             now = self._desk.clock.now()
-            ended = msgspec.structs.replace(_read(account), status=STOPPED, ended=now)
-            if await self._accounts.keep(_account(ended, account.version + 1)):
+            ended = msgspec.structs.replace(operation_in(account), status=STOPPED, ended=now)
+            if await self._accounts.keep(account_of(ended, account.version + 1)):
+                self._changed()
                 return ended
         return found
 
@@ -170,7 +152,7 @@ class Operations:
         while True:
             with contextlib.suppress(StoreError):
                 for account in await self._accounts.accounts(OPERATION):
-                    if _read(account).status == RUNNING:
+                    if operation_in(account).status == RUNNING:
                         self._set_about(account.name)
             await self._desk.clock.sleep(LOOK_S)
 
@@ -186,12 +168,13 @@ class Operations:
         while True:
             try:
                 account = await self._accounts.account(OPERATION, name)
-                if account is None or _read(account).status != RUNNING:
+                if account is None or operation_in(account).status != RUNNING:
                     return
-                moved = await self._piece(_read(account))
+                moved = await self._piece(operation_in(account))
                 if not self._desk.engine.shards.owns(name):
                     return
-                await self._accounts.keep(_account(moved, account.version + 1))
+                await self._accounts.keep(account_of(moved, account.version + 1))
+                self._changed()
             except PetraError as error:
                 _log.warning("operation %s: %s", name, error)
                 await self._desk.clock.sleep(AGAIN_S)
@@ -228,16 +211,38 @@ class Operations:
 
     async def _act(self, who: Principal, operation: Operation, execution: str) -> str:
         """Ask one execution; return why not, if it was refused."""
+        request = f"operation-{operation.id}-{execution}"
         try:
+            if operation.act == RERUN:
+                there = await self._desk.admitted(who, frozenset({May.START}), execution)
+                return await self._rerun(there, operation, execution, request)
             there = await self._desk.admitted(who, frozenset({May.STEER}), execution)
             answered = await self._desk.ask(
-                there, execution, command_of(operation), request=f"operation-{operation.id}-{execution}"
-            )  # fmt: skip
+                there, execution, command_of(operation), request=request
+            )
         except StoreError:
             raise
         except PetraError as error:
             return str(error)
         return answered.refused
+
+    async def _rerun(
+        self, who: Principal, operation: Operation, execution: str, request: str
+    ) -> str:
+        """Begin an execution again, under an id made of the operation: done twice, it is the same one."""
+        step = operation.step or await self._failed_step(execution)
+        if not step:
+            return "no step of it failed; say 'from' which one"
+        mark = hashlib.sha256(request.encode()).hexdigest()[:24]
+        name = chosen_id(who.namespace, f"rerun-{mark}")
+        made = ForkRequest(
+            id=request, execution=name, origin=execution, step=step, reason=operation.reason, rest=False
+        )  # fmt: skip
+        return (await branch(self._desk.engine, who, made)).refused
+
+    async def _failed_step(self, execution: str) -> str:
+        failures = (await self._desk.engine.view(execution)).state.failures
+        return str(failures[-1]["step"]) if failures else ""
 
     async def _asker(self, asker: Asker) -> Principal | None:
         """Return who asked, with what they may by now."""
@@ -249,14 +254,4 @@ class Operations:
             return None
         grants = user.grants if user is not None else asker.grants
         who = granted(asker.name, kind, grants).within(asker.namespace)
-        return who if May.STEER in who.may else None
-
-
-def _account(operation: Operation, version: int) -> Account:
-    until = None if operation.ended is None else operation.ended + KEPT_S
-    body = msgspec.json.encode(operation)
-    return Account(kind=OPERATION, name=operation.id, version=version, body=body, until=until)
-
-
-def _read(account: Account) -> Operation:
-    return msgspec.json.decode(account.body, type=Operation)
+        return who if {May.STEER, May.START} & who.may else None

@@ -8,7 +8,8 @@ import msgspec
 
 from petra.accounts.told import moment
 from petra.desk.now import Doing, Now, Progress
-from petra.engine.codec import BUSINESS_KEY
+from petra.engine.admit import BUSINESS_KEY
+from petra.own_labels import scheduled_by
 from petra.store.rows import ExecutionRow, PlaybookRow, StoredExecution, WorkItemRow
 
 T = TypeVar("T")
@@ -25,8 +26,8 @@ class Page(Shape, Generic[T], frozen=True):
     next: str | None = None
 
 
-class ExecutionItem(Shape, frozen=True):
-    """An execution in a list."""
+class ExecutionFacts(Shape, frozen=True):
+    """What is known of an execution, wherever it is shown."""
 
     id: str
     playbook: str
@@ -40,12 +41,19 @@ class ExecutionItem(Shape, frozen=True):
     labels: dict[str, str]
     business_key: str | None
     namespace: str
-    version: int
-    head: str
-    """The hash of its last record."""
+    schedule: dict[str, str] | None
+    """The schedule that started it: `name`, and the `nominal` time."""
     now: Now
     """What it does, or waits for, in words."""
     progress: Progress | None
+
+
+class ExecutionItem(ExecutionFacts, frozen=True):
+    """An execution in a list."""
+
+    version: int
+    head: str
+    """The hash of its last record."""
 
 
 class Execution(ExecutionItem, frozen=True):
@@ -107,6 +115,7 @@ def row_data(row: ExecutionRow, doing: Doing) -> dict[str, Any]:
         "started": moment(row.started), "updated": moment(row.updated), "ended": moment(row.ended),
         "parent": row.parent, "labels": labels, "business_key": row.labels.get(BUSINESS_KEY),
         "namespace": row.namespace, "now": doing.now, "progress": doing.progress,
+        "schedule": scheduled_by(row.labels),
     }  # fmt: skip
 
 

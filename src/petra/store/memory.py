@@ -34,6 +34,7 @@ from petra.store.judge import (
     write_cursor,
 )
 from petra.store.memory_accounts import MemoryAccounts
+from petra.store.memory_notifications import MemoryNotifications
 from petra.store.rows import (
     Answer,
     Batch,
@@ -100,6 +101,7 @@ class MemoryStore:
         self._engines: dict[str, float] = {}
         self._listeners: list[Callable[[str], None]] = []
         self.accounts = MemoryAccounts()
+        self.notifications = MemoryNotifications()
 
     # Writing
 
@@ -170,6 +172,7 @@ class MemoryStore:
             self._answers[answer.command] = answer
             stream.commands.add(answer.command)
         self._post(change.letters, change.taken)
+        self.notifications.add(change.notifications)
 
     def _post(self, letters: Iterable[Letter], taken: Iterable[str]) -> None:
         for name in taken:
@@ -422,6 +425,13 @@ class MemoryStore:
         for command in [c for c, a in self._answers.items() if a.at < before and c not in held]:
             del self._answers[command]
         return found
+
+    async def archive(self, path: str, namespace: str = DEFAULT) -> int:
+        """Let nobody find the playbooks of a path any more."""
+        gone = [p for p in self._applied(namespace) if p.path == path]
+        for one in gone:
+            self._playbooks[one.digest, namespace] = msgspec.structs.replace(one, applied=0.0)
+        return len(gone)
 
     async def remove(self, executions: Sequence[str]) -> Expired:
         """Delete those of some executions that have ended."""

@@ -26,6 +26,7 @@ from petra.store.judge import (
     replaces,
     search_text,
 )
+from petra.store.notifications import notification_columns
 from petra.store.queries import load_queries
 from petra.store.rows import (
     Answer,
@@ -63,6 +64,7 @@ _ORDER = (
     "forget_orphans",
     "take_letters",
     "post_letters",
+    "insert_notifications",
 )
 
 _SQL = load_queries("postgres")
@@ -203,6 +205,8 @@ class BatchWriter:
         rows["insert_objects"] += [(stream, key) for key in change.objects]
         rows["forget_orphans"] += [(key,) for key in change.objects]
         self._letters(change)
+        if change.notifications:
+            rows["insert_notifications"] += map(notification_columns, change.notifications)
 
     def _letters(self, given: Batch | Change) -> None:
         self._rows["take_letters"] += [(name,) for name in given.taken]
@@ -272,6 +276,14 @@ async def _delete(connection: Connection, found: Sequence[Sequence[Any]]) -> lis
         for table in STREAM_TABLES:
             await connection.execute(_SQL["expire_streams"].format(table=table), streams)
     return [(row[1], row[2]) for row in found]
+
+
+async def archive(connection: Connection, path: str, namespace: str) -> int:
+    """Let nobody find the playbooks of a path any more; nor the version before this one, in the default namespace."""
+    await connection.execute(_SQL["lock_path"], f"{namespace} {path}")
+    if namespace == DEFAULT:
+        await connection.execute(_SQL["archive_playbooks"], path)
+    return int(await connection.fetchval(_SQL["archive"], namespace, path))
 
 
 async def purge_records(connection: Connection) -> bool:

@@ -40,6 +40,7 @@ from petra.testing import (
     store_account_claims,
     store_letter_claims,
     store_namespace_claims,
+    store_notification_claims,
     store_query_claims,
 )
 from petra.testing.store_rows import (
@@ -69,6 +70,7 @@ __all__ = [
     "store_account_claims",
     "store_letter_claims",
     "store_namespace_claims",
+    "store_notification_claims",
     "store_query_claims",
 ]
 
@@ -382,6 +384,23 @@ async def playbooks_are_found_by_digest_path_and_name(store: Store) -> None:
     assert [p.digest for p in await store.playbooks()] == ["d3", "d2"]
     assert [p.digest for p in await store.playbooks(after="b", limit=1)] == ["d2"]
     await store.commit(Batch(playbooks=(one,)))
+    assert await store.find_playbook("shop/orders") == one
+
+
+@claim
+async def a_playbook_that_is_archived_is_kept_and_not_found(store: Store) -> None:
+    one, two = make_playbook("d1", version="1"), make_playbook("d2", version="2", applied=1.0)
+    other = make_playbook("d3", path="b", name="other")
+    await store.commit(Batch(playbooks=(one, two, other)))
+    assert await store.archive("shop/orders") == 2
+    assert await store.archive("shop/orders") == 0
+    assert await store.find_playbook("shop/orders") is None
+    assert await store.playbook_versions("shop/orders") == []
+    assert [p.digest for p in await store.playbooks()] == ["d3"]
+    kept = await store.playbook("d1")
+    assert kept is not None
+    assert kept.source == one.source
+    await store.commit(Batch(playbooks=(one,)))  # it may be applied again
     assert await store.find_playbook("shop/orders") == one
 
 

@@ -183,7 +183,11 @@ def _offset(command: str, statement: int | None, said: str) -> int | None:
     column = len(mark) - len(mark.lstrip()) - len(found[0].lstrip("\n"))
     bare = shown.strip(".")
     at = command.find(bare, begins[statement - 1] if statement is not None else 0)
-    return at + column - shown.index(bare) if at >= 0 and bare else None
+    if at < 0 or not bare:
+        return None
+    offset = max(at + column - shown.index(bare), 0)
+    # before 2.0 the mark is too far to the left by each byte that a letter has more than one
+    return offset + len(command[offset:]) - len(command[offset:].lstrip())
 
 
 def _many(connection: duckdb.DuckDBPyConnection, command: str, many: list[Any]) -> Outcome:

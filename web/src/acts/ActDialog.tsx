@@ -2,11 +2,11 @@ import { useState } from 'react';
 import { basePath, type Call, carryOut, onceKey } from '../api/client';
 import { Button, Choice, Dialog, ErrorBox, TextArea, TextField, toast } from '../kit';
 import { CopyAs } from './CopyAs';
-import { type Act, type ActView, type Field, type Form, mistakes, startForm } from './registry';
+import { type Act, type Doer, type Field, type Form, mistakes, startForm } from './registry';
 
-interface Props {
-  act: Act;
-  view: ActView;
+interface Props<V extends Doer> {
+  act: Act<V>;
+  view: V;
   /** What the form begins with, where more is known than the act knows. */
   start?: Form;
   onClose: () => void;
@@ -14,7 +14,11 @@ interface Props {
 }
 
 /** The call of what is filled in; null while it cannot be put together. */
-export function callOf(act: Act, view: ActView, form: Form): { call: Call; cli: string[] } | null {
+export function callOf<V extends Doer>(
+  act: Act<V>,
+  view: V,
+  form: Form,
+): { call: Call; cli: string[] } | null {
   try {
     return { call: act.call(view, form), cli: act.cli(view, form) };
   } catch {
@@ -23,7 +27,7 @@ export function callOf(act: Act, view: ActView, form: Form): { call: Call; cli: 
 }
 
 /** One act: what will happen, what it needs, and how to do the same elsewhere. */
-export function ActDialog({ act, view, start, onClose, onDone }: Props) {
+export function ActDialog<V extends Doer>({ act, view, start, onClose, onDone }: Props<V>) {
   const [form, setForm] = useState<Form>(() => ({ ...startForm(act, view), ...start }));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -80,7 +84,7 @@ export function ActDialog({ act, view, start, onClose, onDone }: Props) {
 }
 
 interface InputProps {
-  field: Field;
+  field: Omit<Field, 'start'>;
   first: boolean;
   value: string;
   error: string | undefined;

@@ -20,10 +20,16 @@ import type { Json } from '../api/shapes';
 import { OVER } from '../kit/states';
 
 export type Power = 'see' | 'start' | 'steer' | 'decide' | 'apply' | 'administer';
-export type ActOn = 'execution' | 'step' | 'record';
+export type ActOn = 'execution' | 'step' | 'record' | 'item';
+
+/** What every act is asked with: what the person may, and whether the server is there. */
+export interface Doer {
+  may: readonly string[];
+  offline: boolean;
+}
 
 /** What an act is about, as the page has it now. */
-export interface ActView {
+export interface ActView extends Doer {
   id: string;
   status: string;
   version: number;
@@ -34,22 +40,20 @@ export interface ActView {
   /** The record that is shown. */
   seq: number;
   live: boolean;
-  may: readonly string[];
-  offline: boolean;
 }
 
 export type Form = Record<string, string>;
 
-export interface Field {
+export interface Field<V = ActView> {
   name: string;
   label: string;
   kind: 'text' | 'json' | 'choice';
   needed: boolean;
   options?: readonly { value: string; label: string }[];
-  start: (view: ActView) => string;
+  start: (view: V) => string;
 }
 
-export interface Act {
+export interface Act<V extends Doer = ActView> {
   id: string;
   label: string;
   icon: LucideIcon;
@@ -58,12 +62,12 @@ export interface Act {
   permission: Power;
   danger: boolean;
   /** Why it cannot be done now; null where it can. */
-  when: (view: ActView) => string | null;
+  when: (view: V) => string | null;
   /** What will happen, in words. */
-  says: (view: ActView) => string;
-  fields: readonly Field[];
-  call: (view: ActView, form: Form) => Call;
-  cli: (view: ActView, form: Form) => string[];
+  says: (view: V) => string;
+  fields: readonly Field<V>[];
+  call: (view: V, form: Form) => Call;
+  cli: (view: V, form: Form) => string[];
   /** Whether what comes of it is an execution of its own, to be gone to. */
   makes: boolean;
 }
@@ -322,18 +326,18 @@ export function actOf(id: string): Act {
 }
 
 /** Why an act cannot be done here and now by this person; null where it can. */
-export function hindrance(act: Act, view: ActView): string | null {
+export function hindrance<V extends Doer>(act: Act<V>, view: V): string | null {
   if (view.offline) return 'the server does not answer';
   if (!view.may.includes(act.permission)) return `you may not '${act.permission}' here; ask an administrator`;
   return act.when(view);
 }
 
-export function startForm(act: Act, view: ActView): Form {
+export function startForm<V extends Doer>(act: Act<V>, view: V): Form {
   return Object.fromEntries(act.fields.map((field) => [field.name, field.start(view)]));
 }
 
 /** What is wrong with what was filled in, by field. */
-export function mistakes(act: Act, form: Form): Record<string, string> {
+export function mistakes<V extends Doer>(act: Act<V>, form: Form): Record<string, string> {
   const found: Record<string, string> = {};
   for (const field of act.fields) {
     const value = (form[field.name] ?? '').trim();

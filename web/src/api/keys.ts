@@ -28,4 +28,6 @@ export const keys = {
   diff: (id: string, other: string) => ['execution', id, 'diff', other] as const,
   playbooks: ['playbooks'] as const,
   workItemCounts: ['work-items', 'counts'] as const,
+  workItems: (box: string) => ['work-items', 'list', box] as const,
+  workItem: (execution: string, id: string) => ['work-items', 'one', execution, id] as const,
 };

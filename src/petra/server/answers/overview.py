@@ -120,6 +120,34 @@ class PoolItem(Shape, frozen=True):
     trouble: str | None
 
 
+class ResourceHolder(Shape, frozen=True):
+    """A run that holds some of a resource."""
+
+    run: str
+    step: str
+    units: int
+
+
+class ResourceWaiter(Shape, frozen=True):
+    """A token that waits for a resource."""
+
+    token: str
+    step: str
+
+
+class ResourceItem(Shape, frozen=True):
+    """A resource of an execution, who holds it, and who waits."""
+
+    resource: str
+    key: str
+    execution: str
+    capacity: int
+    held: int
+    holders: list[ResourceHolder]
+    waiting: int
+    first_waiting: list[ResourceWaiter]
+
+
 class WorkerItem(Shape, frozen=True):
     """A worker that is connected."""
 

@@ -11,12 +11,12 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from petra.accounts import Session, User
 from petra.accounts.secrets import digest
 from petra.accounts.told import moment, token_data, user_data
-from petra.desk.principal import EVERYWHERE, POWERS, May
+from petra.desk.principal import EVERYWHERE, POWERS, ForbiddenError, May, Principal, roles_in
 from petra.server.answers.overview import AuditEntry, AuditVerified, NamespaceItem
 from petra.server.describing import answers
 from petra.server.needs import KNOWN, Where, needs
 from petra.server.parameters import bounded
-from petra.server.service import TheService, Who
+from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Page, Shape
 
 AnyHttpRequest = Request[Any, Any, Any]
@@ -71,6 +71,8 @@ class UserItem(Shape, frozen=True):
     act_as: bool
     disabled: bool
     created: str | None
+    issuer: str
+    """The provider that vouches for it, if one does."""
 
 
 class TokenItem(Shape, frozen=True):
@@ -115,10 +117,31 @@ def _session(one: Session, current: str) -> SessionItem:
     )  # fmt: skip
 
 
-@get("/users", opt=_ADMIN)
-async def users(service: TheService, who: Who) -> Page[UserItem]:
-    """List the users that you administer."""
-    return Page(items=[_user(one) for one in await service.register.users(who)])
+@get("/users", opt=needs(May.ADMINISTER, May.DECIDE, May.STEER, where=Where.SOMEWHERE))
+async def users(
+    service: TheService, here: Here, q: FromQuery[str] = "", limit: FromQuery[int] = 100
+) -> Page[UserItem]:
+    """List the users that you administer; others find with ``q`` those of their namespace by a part of their names."""
+    most = bounded(limit)
+    if here.has_somewhere(frozenset({May.ADMINISTER})):
+        found = await service.register.users(here)
+        return Page(
+            items=[_user(one) for one in found if q.casefold() in one.name.casefold()][:most]
+        )
+    if not q:
+        raise ForbiddenError("only who administers users lists all of them; say 'q'")
+    here.must_one(frozenset({May.DECIDE, May.STEER}))
+    known = await service.register.known_in(here, q, most)
+    return Page(items=[_colleague(one, here) for one in known])
+
+
+def _colleague(one: User, here: Principal) -> UserItem:
+    """Return what others than administrators see of a user."""
+    roles = [f"{role}@{here.namespace}" for role in roles_in(one.grants, here.namespace)]
+    return UserItem(
+        name=one.name, kind=user_data(one)["kind"], roles=roles, act_as=False, disabled=False, created=None,
+        issuer="",
+    )  # fmt: skip
 
 
 @post("/users", status_code=201, opt=_ADMIN)

@@ -6,18 +6,21 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, Router, patch, post
-from litestar.params import FromPath, HeaderParameter, JSONBody
+from litestar.params import FromPath, HeaderParameter, JSONBody, QueryParameter
 
 from petra.desk.principal import May
+from petra.desk.trying import DryRun, tried
 from petra.engine.codec import from_row
 from petra.kernel import commands as c
 from petra.kernel import events as e
+from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.resources.executions import Key, Prefer, command_id, found
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
+from petra.server.waiting import waited
 from petra.wire import Error
 
 LOOKED_BACK = 500
@@ -25,6 +28,11 @@ LOOKED_BACK = 500
 VERSION_DIGITS = 12
 """A version has fewer digits than that."""
 IfMatch = Annotated[str | None, HeaderParameter(name="If-Match", required=False)]
+
+
+Trial = Annotated[bool, QueryParameter(name="dry_run", required=False)]
+"""With it, an act only says what would happen."""
+_ACT = needs(May.STEER) | tries(Execution, DryRun)
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,8 +88,12 @@ async def _asked(
     command: c.CallerCommand,
     key: str | None,
     prefer: str | None,
-) -> Execution:
+    *,
+    dry_run: bool,
+) -> Execution | DryRun:
     wait = wait_of(prefer)
+    if dry_run:
+        return await tried(service.engine, who, execution, command, service.long_work.aside)
     await _accepted(service, who, execution, command, key)
     await waited(service, who, execution, wait)
     return await found(service, who, execution)
@@ -103,7 +115,11 @@ async def _accepted(
     return answered.version
 
 
-@post("/executions/{execution:str}/signals/{name:str}", status_code=200, opt=needs(May.STEER))
+@post(
+    "/executions/{execution:str}/signals/{name:str}",
+    status_code=200,
+    opt=needs(May.STEER) | tries(Done, DryRun),
+)
 async def signal(
     service: TheService,
     who: Who,
@@ -112,10 +128,14 @@ async def signal(
     data: JSONBody[SignalBody | None] = None,
     key: Key = None,
     prefer: Prefer = None,
-) -> Done:
+    *,
+    dry_run: Trial = False,
+) -> Done | DryRun:
     """Send a signal; ``waited`` says whether anybody waited for it."""
     body, wait = data or SignalBody(), wait_of(prefer)
     command = c.SendSignal(now=0.0, name=name, key=body.key, payload=body.payload)
+    if dry_run:
+        return await tried(service.engine, who, execution, command, service.long_work.aside)
     version = await _accepted(service, who, execution, command, key)
     met = await _met(service, execution, name, version)
     await waited(service, who, execution, wait)
@@ -132,7 +152,7 @@ async def _met(service: TheService, execution: str, name: str, version: int) -> 
     return bool(found) and found[-1].run is not None
 
 
-@post("/executions/{execution:str}/pause", status_code=200, opt=needs(May.STEER))
+@post("/executions/{execution:str}/pause", status_code=200, opt=_ACT)
 async def pause(
     service: TheService,
     who: Who,
@@ -140,21 +160,29 @@ async def pause(
     data: JSONBody[Reason | None] = None,
     key: Key = None,
     prefer: Prefer = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Stop new firings."""
     command = c.Pause(now=0.0, reason=(data or Reason()).reason)
-    return await _asked(service, who, execution, command, key, prefer)
+    return await _asked(service, who, execution, command, key, prefer, dry_run=dry_run)
 
 
-@post("/executions/{execution:str}/resume", status_code=200, opt=needs(May.STEER))
+@post("/executions/{execution:str}/resume", status_code=200, opt=_ACT)
 async def resume(
-    service: TheService, who: Who, execution: FromPath[str], key: Key = None, prefer: Prefer = None
-) -> Execution:
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    key: Key = None,
+    prefer: Prefer = None,
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Go on."""
-    return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer)
+    return await _asked(service, who, execution, c.Resume(now=0.0), key, prefer, dry_run=dry_run)
 
 
-@post("/executions/{execution:str}/cancel", status_code=200, opt=needs(May.STEER))
+@post("/executions/{execution:str}/cancel", status_code=200, opt=_ACT)
 async def cancel(
     service: TheService,
     who: Who,
@@ -162,10 +190,12 @@ async def cancel(
     data: JSONBody[Reason | None] = None,
     key: Key = None,
     prefer: Prefer = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Stop everything; the execution ends aborted."""
     command = c.Cancel(now=0.0, reason=(data or Reason()).reason or "cancelled")
-    return await _asked(service, who, execution, command, key, prefer)
+    return await _asked(service, who, execution, command, key, prefer, dry_run=dry_run)
 
 
 def _version(if_match: str | None) -> int | None:
@@ -176,7 +206,7 @@ def _version(if_match: str | None) -> int | None:
     return int(given) if given != "*" else None
 
 
-@patch("/executions/{execution:str}/ctx", status_code=200, opt=needs(May.STEER))
+@patch("/executions/{execution:str}/ctx", status_code=200, opt=_ACT)
 async def patch_ctx(
     service: TheService,
     who: Who,
@@ -184,16 +214,17 @@ async def patch_ctx(
     data: JSONBody[PatchBody],
     if_match: IfMatch = None,
     key: Key = None,
-) -> Response[Execution]:
+    *,
+    dry_run: Trial = False,
+) -> Response[Execution | DryRun]:
     """Change values of ctx; with ``If-Match``, only if nothing happened since that version."""
     command = c.PatchCtx(now=0.0, values=data.values, reason=data.reason, at=_version(if_match))
-    shown = await _asked(service, who, execution, command, key, None)
-    return Response(shown, headers={"ETag": f'"{shown.version}"'})
+    shown = await _asked(service, who, execution, command, key, None, dry_run=dry_run)
+    headers = {"ETag": f'"{shown.version}"'} if isinstance(shown, Execution) else {}
+    return Response(shown, headers=headers)
 
 
-@post(
-    "/executions/{execution:str}/steps/{step:str}/override", status_code=200, opt=needs(May.STEER)
-)
+@post("/executions/{execution:str}/steps/{step:str}/override", status_code=200, opt=_ACT)
 async def override(
     service: TheService,
     who: Who,
@@ -201,7 +232,9 @@ async def override(
     step: FromPath[str],
     data: JSONBody[Outcome],
     key: Key = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Decide the outcome of a step that runs or waits."""
     if (data.ok is msgspec.UNSET) == (data.error is None):
         raise ProblemError("bad-request", "give exactly one of 'ok' and 'error'")
@@ -213,10 +246,10 @@ async def override(
     command = c.Override(
         now=0.0, step=step, ok=error is None, result=result, error=error, reason=data.reason
     )
-    return await _asked(service, who, execution, command, key, None)
+    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
 
 
-@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200, opt=needs(May.STEER))
+@post("/executions/{execution:str}/steps/{step:str}/retry", status_code=200, opt=_ACT)
 async def retry(
     service: TheService,
     who: Who,
@@ -224,13 +257,15 @@ async def retry(
     step: FromPath[str],
     data: JSONBody[Reason | None] = None,
     key: Key = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Hand a step that is an incident out once more."""
     command = c.Retry(now=0.0, step=step, reason=(data or Reason()).reason)
-    return await _asked(service, who, execution, command, key, None)
+    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
 
 
-@post("/executions/{execution:str}/groups/{group:str}", status_code=200, opt=needs(May.STEER))
+@post("/executions/{execution:str}/groups/{group:str}", status_code=200, opt=_ACT)
 async def change_group(
     service: TheService,
     who: Who,
@@ -238,10 +273,12 @@ async def change_group(
     group: FromPath[str],
     data: JSONBody[Group],
     key: Key = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Change a live group: add, close, cancel, complete."""
     command = c.ChangeGroup(now=0.0, group=group, change=data.change, item=data.item)
-    return await _asked(service, who, execution, command, key, None)
+    return await _asked(service, who, execution, command, key, None, dry_run=dry_run)
 
 
 def router(base: str) -> Router:

@@ -1,4 +1,4 @@
-"""Branches: executions that begin with the past of another one (S13)."""
+"""Branches: executions that begin with the past of another one (S13); and those that go on by another definition (S23)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ import msgspec
 from litestar import Response, Router, post
 from litestar.params import FromPath, JSONBody
 
-from petra.desk import ForkRequest
+from petra.desk import ForkRequest, Move
 from petra.desk.carrying import carry_out
 from petra.desk.ids import chosen_id
 from petra.desk.principal import May
+from petra.desk.trying import DryRun, tried_branch, tried_move
+from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.acts import Body
-from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.resources.acts import Body, Trial
+from petra.server.resources.executions import (
+    Key,
+    Prefer,
+    Text,
+    command_id,
+    definition_text,
+    found,
+)
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
+from petra.server.waiting import waited
 
 
 class BranchBody(Body, frozen=True, kw_only=True):
@@ -42,7 +52,11 @@ class ForkBody(BranchBody, frozen=True, kw_only=True):
     at: int
 
 
-@post("/executions/{execution:str}/rerun", status_code=201, opt=needs(May.START))
+@post(
+    "/executions/{execution:str}/rerun",
+    status_code=201,
+    opt=needs(May.START) | tries(Execution, DryRun),
+)
 async def rerun(
     service: TheService,
     who: Who,
@@ -50,14 +64,20 @@ async def rerun(
     data: JSONBody[Rerun],
     key: Key = None,
     prefer: Prefer = None,
-) -> Response[Execution]:
+    *,
+    dry_run: Trial = False,
+) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to before a step was last started."""
     command = command_id(who, key, f"rerun {execution}")
     made = _branch(service, execution, data, command, who.namespace, step=data.step)
-    return await _branched(service, who, made, prefer)
+    return await _branched(service, who, made, prefer, dry_run=dry_run)
 
 
-@post("/executions/{execution:str}/fork", status_code=201, opt=needs(May.START))
+@post(
+    "/executions/{execution:str}/fork",
+    status_code=201,
+    opt=needs(May.START) | tries(Execution, DryRun),
+)
 async def fork(
     service: TheService,
     who: Who,
@@ -65,11 +85,13 @@ async def fork(
     data: JSONBody[ForkBody],
     key: Key = None,
     prefer: Prefer = None,
-) -> Response[Execution]:
+    *,
+    dry_run: Trial = False,
+) -> Response[Execution | DryRun]:
     """Start an execution with the past of this one up to a record."""
     command = command_id(who, key, f"fork {execution}")
     made = _branch(service, execution, data, command, who.namespace, at=data.at)
-    return await _branched(service, who, made, prefer)
+    return await _branched(service, who, made, prefer, dry_run=dry_run)
 
 
 def _branch(
@@ -90,9 +112,13 @@ def _branch(
 
 
 async def _branched(
-    service: TheService, who: Who, made: ForkRequest, prefer: str | None
-) -> Response[Execution]:
+    service: TheService, who: Who, made: ForkRequest, prefer: str | None, *, dry_run: bool
+) -> Response[Execution | DryRun]:
     wait = wait_of(prefer)
+    if made.playbook:
+        await service.texts.read(made.playbook, "the playbook")
+    if dry_run:
+        return Response(await tried_branch(service.engine, who, made), status_code=200)
     known = await service.engine.store.answer(made.id) if made.id else None
     if known is not None:  # the id of what was begun then
         made = msgspec.structs.replace(made, execution=msgspec.json.decode(known.body)["execution"])
@@ -105,6 +131,46 @@ async def _branched(
     return Response(shown, status_code=201, headers=headers)
 
 
+class MigrateBody(Body, frozen=True, kw_only=True):
+    """The definition that an execution is to go on by: a text, or what was applied under a path."""
+
+    playbook: str | Text
+    version: str | None = None
+    renamed: dict[str, str] = msgspec.field(default_factory=dict)
+    reason: str = ""
+
+
+@post(
+    "/executions/{execution:str}/migrate",
+    status_code=200,
+    opt=needs(May.STEER) | tries(Execution, DryRun),
+)
+async def migrate(
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    data: JSONBody[MigrateBody],
+    key: Key = None,
+    prefer: Prefer = None,
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
+    """Move a live execution to another definition, if that is proved to fit; steps are called otherwise as ``renamed`` says."""
+    wait = wait_of(prefer)
+    text = await definition_text(service, who, data.playbook, data.version)
+    made = Move(
+        id=command_id(who, key, f"migrate {execution}"), execution=execution, playbook=text, renamed=data.renamed,
+        reason=data.reason, rest=False,
+    )  # fmt: skip
+    if dry_run:
+        return await tried_move(service.engine, made)
+    reply = await carry_out(service.desk, who, made)
+    if reply.refused:
+        raise ProblemError("refused", reply.refused)
+    await waited(service, who, execution, wait)
+    return await found(service, who, execution)
+
+
 def router(base: str) -> Router:
-    """Return the routes of branches."""
-    return Router(path=base, route_handlers=[rerun, fork], tags=["acts"])
+    """Return the routes of branches and moves."""
+    return Router(path=base, route_handlers=[rerun, fork, migrate], tags=["acts"])

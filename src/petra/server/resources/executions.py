@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
-from litestar import Request, Response, Router, get, post
-from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody
+from litestar import Request, Response, Router, get
+from litestar.params import FromPath, FromQuery, HeaderParameter
 
-from petra.desk.ids import chosen_id
 from petra.desk.principal import May, Principal
 from petra.desk.whole import has_references, whole
+from petra.engine.admit import BUSINESS_KEY
 from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
-from petra.playbook import Playbook
-from petra.server.describing import ALSO
-from petra.server.needs import Where, needs, within
+from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
-from petra.store.rows import ExecutionFilter, StoredExecution
+from petra.server.waiting import seen_of, waited
+from petra.store.rows import ExecutionFilter, PlaybookRow, StoredExecution
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
+Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
+DIGEST = re.compile(r"[0-9a-f]{64}")
 SORTS = ("started", "-started")
 LOGS = "logs"
 """Where the logs of runs are, in the home."""
@@ -42,78 +43,33 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be started: a playbook by its path, or as text."""
-
-    playbook: str | Text
-    version: str | None = None
-    workload: dict[str, Any] = {}
-    id: str | None = None
-    on_conflict: Literal["reject", "existing"] = "reject"
-    labels: dict[str, str] = {}
-    namespace: str | None = None
-    allow_unsound: bool = False
-
-
-@post("/executions", status_code=201, opt=needs(May.START, where=Where.SOMEWHERE) | {ALSO: (200,)})
-async def start(
-    service: TheService,
-    here: Here,
-    request: AnyHttpRequest,
-    data: JSONBody[Start],
-    key: Key = None,
-    prefer: Prefer = None,
-) -> Response[Execution]:
-    """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
-    wait, desk = wait_of(prefer), service.desk
-    who = await _there(service, here, request, data)
-    playbook = await _chosen(service, who, data)
-    execution = chosen_id(who.namespace, data.id) if data.id else desk.new_id()
-    known = await service.engine.store.execution(execution) if data.id and key is None else None
-    if known is not None:
-        if data.on_conflict == "reject" or known.row.namespace != who.namespace:
-            raise ProblemError("taken", f"there is an execution '{execution}' already")
-        return _answer(service, await found(service, who, execution), 200)
-    answered = await desk.begin(
-        who,
-        playbook,
-        data.workload,
-        execution=execution,
-        command=command_id(who, key, "start"),
-        labels=data.labels,
-        allow_unsound=data.allow_unsound,
-    )
-    if answered.refused:
-        raise ProblemError("refused", answered.refused)
-    await waited(service, who, answered.execution, wait)
-    return _answer(service, await found(service, who, answered.execution), 201)
-
-
-async def _there(
-    service: TheService, here: Principal, request: AnyHttpRequest, data: Start
-) -> Principal:
-    """Return who starts something, in the namespace that the body or the address names."""
-    if data.namespace in (None, here.namespace):
-        here.must(May.START)
-        return here
-    if "namespace" in request.query_params:
-        raise ProblemError(
-            "bad-request", f"'namespace' is '{here.namespace}' in the address, and not in the body"
-        )
-    there = await within(service, here, data.namespace or here.namespace)
-    request.state.namespace = there.namespace
-    there.must(May.START)
-    return there
-
-
-async def _chosen(service: TheService, who: Principal, data: Start) -> Playbook:
-    if isinstance(data.playbook, Text):
-        return await service.texts.read(data.playbook.text, "the playbook")
-    row = await service.engine.store.find_playbook(data.playbook, data.version, who.namespace)
+async def applied(
+    service: TheService, who: Principal, path: str, version: str | None
+) -> PlaybookRow:
+    """Return what was applied under a path, or under a digest."""
+    store = service.engine.store
+    row = await store.find_playbook(path, version, who.namespace)
+    if row is None and version is None and DIGEST.fullmatch(path):
+        row = await store.playbook(path, who.namespace)
     if row is None:
-        version = f" in version {data.version}" if data.version else ""
-        raise ProblemError("not-found", f"no playbook '{data.playbook}' was applied{version}")
-    return await service.texts.stored(row)
+        words = f" in version {version}" if version else ""
+        raise ProblemError("not-found", f"no playbook '{path[:200]}' was applied{words}")
+    return row
+
+
+async def definition_text(
+    service: TheService, who: Principal, given: str | Text, version: str | None
+) -> str:
+    """Return a definition as text: one that was sent, once it is known to be good, or one that was applied.
+
+    Raises:
+        InvalidPlaybookError: it has errors.
+        ProblemError: there is none of that path.
+    """
+    if isinstance(given, Text):
+        await service.texts.read(given.text, "the playbook")
+        return given.text
+    return (await applied(service, who, given, version)).source.decode()
 
 
 def command_id(who: Who, key: str | None, act: str) -> str:
@@ -121,16 +77,6 @@ def command_id(who: Who, key: str | None, act: str) -> str:
     if not key:
         return ""
     return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
-
-
-async def waited(service: TheService, who: Who, execution: str, seconds: float) -> None:
-    """Wait until an execution ends or rests, for so long."""
-    if seconds:
-        try:
-            async with asyncio.timeout(seconds):
-                await service.desk.rest(who, execution)
-        except TimeoutError:
-            return
 
 
 async def found(service: TheService, who: Who, execution: str) -> Execution:
@@ -148,7 +94,8 @@ async def found(service: TheService, who: Who, execution: str) -> Execution:
     )  # fmt: skip
 
 
-def _answer(service: TheService, shown: Execution, status: int) -> Response[Execution]:
+def answer_of(service: TheService, shown: Execution, status: int) -> Response[Any]:
+    """Answer with an execution, and where it is."""
     headers = {"Location": f"{service.base}/executions/{shown.id}", "ETag": f'"{shown.version}"'}
     return Response(shown, status_code=status, headers=headers)
 
@@ -163,6 +110,7 @@ async def filtered(
     parent: str | None = None,
     text: str = "",
     label: list[str] | None = None,
+    business_key: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     sort: str = "-started",
@@ -173,7 +121,7 @@ async def filtered(
     return ExecutionFilter(
         statuses=tuple(status or ()), playbook=playbook, parent=parent, text=text,
         since=since.timestamp() if since else None, until=until.timestamp() if until else None,
-        labels=tuple(_label(one) for one in label or ()), oldest_first=sort == "started",
+        labels=_labels(label or (), business_key), oldest_first=sort == "started",
         digest=await _digest_of(service, here, playbook, version),
     )  # fmt: skip
 
@@ -201,6 +149,7 @@ async def listed(
     parent: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
     label: FromQuery[list[str] | None] = None,
+    business_key: FromQuery[str | None] = None,
     since: FromQuery[datetime | None] = None,
     until: FromQuery[datetime | None] = None,
     sort: FromQuery[str] = "-started",
@@ -210,7 +159,7 @@ async def listed(
     """List executions, latest start first, or with ``sort=started`` the first one first."""
     wanted = await filtered(
         service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        since=since, until=until, sort=sort,
+        business_key=business_key, since=since, until=until, sort=sort,
     )  # fmt: skip
     page = await service.desk.executions(here, wanted, cursor=cursor, limit=bounded(limit))
     return Page(items=await rows_of(service, page.rows), next=page.cursor)
@@ -222,6 +171,11 @@ async def rows_of(service: TheService, rows: Sequence[StoredExecution]) -> list[
     return [execution_item(row, doing) for row, doing in zip(rows, doings, strict=True)]
 
 
+def _labels(given: Sequence[str], business_key: str | None) -> tuple[tuple[str, str], ...]:
+    own = ((BUSINESS_KEY, business_key),) if business_key is not None else ()
+    return (*own, *(_label(one) for one in given))
+
+
 def _label(given: str) -> tuple[str, str]:
     name, colon, value = given.partition(":")
     if not colon:
@@ -230,8 +184,15 @@ def _label(given: str) -> tuple[str, str]:
 
 
 @get("/executions/{execution:str}", opt=needs(May.SEE))
-async def one(service: TheService, who: Who, execution: FromPath[str]) -> Response[Execution]:
-    """Show an execution: its status, output, ctx, counts and what it waits for."""
+async def one(
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    prefer: Prefer = None,
+    seen: Seen = None,
+) -> Response[Execution]:
+    """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
+    await waited(service, who, execution, wait_of(prefer), seen_of(seen))
     shown = await found(service, who, execution)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 
@@ -252,6 +213,6 @@ async def result(service: TheService, who: Who, execution: FromPath[str]) -> Any
 
 
 def router(base: str) -> Router:
-    """Return the routes of executions."""
-    handlers = [start, listed, one, result]
+    """Return the routes of one execution; that of all of them is also where one is started."""
+    handlers = [one, result]
     return Router(path=base, route_handlers=handlers, tags=["executions"])

@@ -13,8 +13,9 @@ from petra.desk.principal import May
 from petra.server.answers.overview import OperationItem
 from petra.server.describing import answers
 from petra.server.needs import needs
+from petra.server.operation_rows import WantedOperation
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import filtered
+from petra.server.resources.executions import Key, command_id, filtered
 from petra.server.service import Here, TheService
 from petra.server.shapes import Page
 from petra.store.rows import ExecutionFilter
@@ -30,6 +31,7 @@ class BulkFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     playbook: str | None = None
     version: str | None = None
     label: str | list[str] | None = None
+    business_key: str | None = None
     parent: str | None = None
     text: str = ""
     since: datetime | None = None
@@ -39,10 +41,12 @@ class BulkFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class NewOperation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is to be done, and to which executions: those that a filter finds, or those that are named."""
 
-    act: Literal["cancel", "pause", "resume"]
+    act: Literal["cancel", "pause", "resume", "rerun"]
     filter: BulkFilter | None = None
     ids: list[str] | None = None
     reason: str = ""
+    step: str = msgspec.field(name="from", default="")
+    """Of a rerun: from which step; where none is said, from the one that failed."""
 
 
 def _many(given: str | list[str] | None) -> list[str] | None:
@@ -59,15 +63,17 @@ async def _wanted(service: TheService, here: Here, data: NewOperation) -> Execut
     one = data.filter
     return await filtered(
         service, here, status=_many(one.status), playbook=one.playbook, version=one.version, parent=one.parent,
-        text=one.q or one.text, label=_many(one.label), since=one.since, until=one.until,
+        text=one.q or one.text, label=_many(one.label), business_key=one.business_key,
+        since=one.since, until=one.until,
     )  # fmt: skip
 
 
-@post("/operations", status_code=202, opt=needs(May.STEER) | answers(OperationItem, 200))
+@post("/operations", status_code=202, opt=needs(May.STEER, May.START) | answers(OperationItem, 200))
 async def begin(
     service: TheService,
     here: Here,
     data: JSONBody[NewOperation],
+    key: Key = None,
     *,
     dry_run: FromQuery[bool] = False,
 ) -> Response[dict[str, Any]]:
@@ -81,7 +87,11 @@ async def begin(
         total = len(ids) if wanted is None else await service.operations.total(here, wanted)
         shown: dict[str, Any] = {"id": None, "act": data.act, "status": "dry_run", "total": total, "done": 0, "failed": 0, "failures": []}  # fmt: skip
         return Response(shown, status_code=200)
-    made = await service.operations.begin(here, data.act, data.reason, wanted, ids)
+    given = WantedOperation(
+        act=data.act, reason=data.reason, wanted=wanted, ids=tuple(ids), step=data.step,
+        key=command_id(here, key, "operation"),
+    )  # fmt: skip
+    made = await service.operations.begin(here, given)
     headers = {"Location": f"{service.base}/operations/{made.id}"}
     return Response(made.shown(), status_code=202, headers=headers)
 

@@ -47,13 +47,14 @@ async def counts(
     parent: FromQuery[str | None] = None,
     text: FromQuery[str] = "",
     label: FromQuery[list[str] | None] = None,
+    business_key: FromQuery[str | None] = None,
     since: FromQuery[datetime | None] = None,
     until: FromQuery[datetime | None] = None,
 ) -> dict[str, Any]:
     """Count executions by status, by playbook, or by the hour they started in, with the filter of the list."""
     wanted = await filtered(
         service, here, status=status, playbook=playbook, version=version, parent=parent, text=q or text, label=label,
-        since=since, until=until,
+        business_key=business_key, since=since, until=until,
     )  # fmt: skip
     here.must(May.SEE)
     within = msgspec.structs.replace(wanted, namespace=here.namespace)

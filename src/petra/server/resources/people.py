@@ -10,13 +10,17 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from petra.desk.letting_in import concerns
 from petra.desk.principal import May
+from petra.desk.trying import DryRun, tried
 from petra.kernel import commands as c
+from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.resources.acts import Trial
+from petra.server.resources.executions import Key, Prefer, command_id, found
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
+from petra.server.waiting import waited
 from petra.store.rows import WorkItemFilter
 
 OPEN = ("offered", "allocated", "started", "suspended")
@@ -77,7 +81,11 @@ async def one(
     return Response(work_item(row), headers={"ETag": f'"{version}"'})
 
 
-@post("/work-items/{execution:str}/{item:str}/{act:str}", status_code=200, opt=needs(May.DECIDE))
+@post(
+    "/work-items/{execution:str}/{item:str}/{act:str}",
+    status_code=200,
+    opt=needs(May.DECIDE) | tries(Execution, DryRun),
+)
 async def act(
     service: TheService,
     who: Who,
@@ -87,7 +95,9 @@ async def act(
     data: JSONBody[ActBody | None] = None,
     key: Key = None,
     prefer: Prefer = None,
-) -> Execution:
+    *,
+    dry_run: Trial = False,
+) -> Execution | DryRun:
     """Act on a work item under your own name."""
     body, wait = data or ActBody(), wait_of(prefer)
     said = body.reason if act == "comment" else body.data
@@ -95,6 +105,8 @@ async def act(
         now=0.0, item=item, act=act, action=body.action, data=said, to=body.to, reason=body.reason,
         on_behalf_of=body.on_behalf_of,
     )  # fmt: skip
+    if dry_run:
+        return await tried(service.engine, who, execution, command, service.long_work.aside)
     answered = await service.desk.ask(
         who, execution, command, request=command_id(who, key, f"{act} {execution}/{item}")
     )

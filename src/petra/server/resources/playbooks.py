@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from litestar import Request, Response, Router, get, post, put
+from litestar import Request, Response, Router, delete, get, post, put
 from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from petra.desk.principal import May
@@ -84,6 +84,22 @@ async def replaced(
     return await _applied(service, here, playbook, if_match, allow_unsound=allow_unsound)
 
 
+@delete("/playbooks/{path:path}", status_code=204, opt=needs(May.APPLY))
+async def archived(
+    service: TheService, here: Here, path: FromPath[str], if_match: IfMatch = None
+) -> None:
+    """Archive a playbook: nobody finds it by its path any more; executions of it go on, and it may be applied again."""
+    name = path.lstrip("/")
+    store = service.engine.store
+    known = await store.playbook_versions(name, limit=1, namespace=here.namespace)
+    if not known:
+        raise ProblemError("not-found", f"no playbook '{name[:200]}' was applied")
+    seen = (if_match or "*").strip().strip('"')
+    if seen not in ("*", known[0].digest):
+        raise ProblemError("stale", f"'{name}' is at {known[0].digest[:12]} now")
+    await store.archive(name, here.namespace)
+
+
 @post(
     "/playbooks",
     status_code=201,
@@ -121,5 +137,5 @@ def _data(item: PlaybookItem) -> dict[str, Any]:
 
 def router(base: str) -> Router:
     """Return the routes of playbooks."""
-    handlers = [listed, one, replaced, applied]
+    handlers = [listed, one, replaced, archived, applied]
     return Router(path=base, route_handlers=handlers, tags=["playbooks"])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import ip_address
+from itertools import islice
 from typing import Any
 
 from litestar import Request, Response, Router, get
 
 from petra.desk.principal import EVERYWHERE, May
+from petra.engine.cache import Entry
 from petra.engine.workers import ALONE
-from petra.server.answers.overview import PoolItem, ShardItem
+from petra.server.answers.overview import PoolItem, ResourceItem, ShardItem
 from petra.server.describing import answers
 from petra.server.metrics import MEDIA_TYPE, Metrics
 from petra.server.needs import OPEN, Where, needs
@@ -19,6 +22,9 @@ from petra.server.shapes import Page
 
 AnyHttpRequest = Request[Any, Any, Any]
 _metrics = Metrics()
+RESOURCES_MAX = 500
+HOLDERS_MAX = 20
+RUNS_LOOKED = 1_000
 
 
 @get("/metrics", tags=["server"], security=[], media_type=MEDIA_TYPE, opt=OPEN)
@@ -63,6 +69,43 @@ async def pools(service: TheService, here: Here) -> dict[str, Any]:
     return {"items": sorted(found.values(), key=lambda row: str(row["pool"])), "next": None}
 
 
+@get("/resources", tags=["workers"], opt=needs(May.SEE) | answers(Page[ResourceItem]))
+async def resources(service: TheService, here: Here) -> dict[str, Any]:
+    """List the resources that executions in memory hold or wait for: how much of each, who has it, who waits."""
+    items = [
+        one
+        for name, entry in service.engine.cache.at_hand()
+        if entry.program.holders and entry.state.namespace == here.namespace and not entry.busy
+        for one in _resources(name, entry)
+    ]
+    return {"items": items[:RESOURCES_MAX], "next": None}
+
+
+def _resources(execution: str, entry: Entry) -> Iterator[dict[str, Any]]:
+    state, capacity = entry.state, entry.program.spec.resources
+    waiting = {
+        name: list(state.ready_at.get(plan.name, ()))
+        for plan in entry.program.holders
+        for name, _, _ in plan.resources
+        if state.ready_at.get(plan.name)
+    }
+    for (name, key), units in state.held.items():
+        if units:
+            holders = [
+                {"run": run.id, "step": run.step, "units": one}
+                for run in islice(state.runs.values(), RUNS_LOOKED)
+                for held, place, one in run.resources
+                if (held, place) == (name, key)
+            ]
+            waits = [
+                {"token": token, "step": state.ready[token].step} for token in waiting.get(name, ())
+            ]
+            yield {
+                "resource": name, "key": key, "execution": execution, "capacity": capacity.get(name, 1), "held": units,
+                "holders": holders[:HOLDERS_MAX], "waiting": len(waits), "first_waiting": waits[:HOLDERS_MAX],
+            }  # fmt: skip
+
+
 @get(
     "/shards",
     tags=["server"],
@@ -82,5 +125,5 @@ def routes(prefix: str, base: str) -> list[Router]:
     """Return the routes of watching."""
     return [
         Router(path=prefix or "/", route_handlers=[metrics]),
-        Router(path=base, route_handlers=[pools, shards]),
+        Router(path=base, route_handlers=[pools, resources, shards]),
     ]

@@ -6,4 +6,7 @@ export interface NavEntry {
   key: string;
 }
 
-export const NAV: readonly NavEntry[] = [{ to: '/executions', label: 'Executions', key: 'e' }];
+export const NAV: readonly NavEntry[] = [
+  { to: '/executions', label: 'Executions', key: 'e' },
+  { to: '/inbox', label: 'Inbox', key: 'i' },
+];

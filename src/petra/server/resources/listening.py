@@ -1,0 +1,142 @@
+"""What lists show, as it happens: rows of executions and work items, operations, workers; by server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from litestar import Request, Router, get
+from litestar.params import FromQuery
+from litestar.response import Stream
+
+from petra.desk.letting_in import concerns
+from petra.desk.now import told as told_by
+from petra.desk.principal import EVERYWHERE, May, Principal
+from petra.engine.news import Ended, Gone, Lagged, Listed, News, Notice, Topic
+from petra.server.answers.streams import ListMessage
+from petra.server.describing import tells
+from petra.server.needs import needs
+from petra.server.parameters import presented_by
+from petra.server.problems import ProblemError
+from petra.server.resources.streams import HEADERS, quietly, sent
+from petra.server.service import Here, TheService
+from petra.server.shapes import row_data, work_item
+from petra.store.errors import StoreError
+from petra.store.rows import ExecutionRow, WorkItemRow
+
+AnyHttpRequest = Request[Any, Any, Any]
+_TOPICS: dict[str, Topic | None] = {
+    "executions": Topic.EXECUTIONS, "work-items": Topic.WORK_ITEMS, "workers": Topic.WORKERS, "operations": None,
+}  # fmt: skip
+"""What one may listen to; operations are no news of the engine."""
+
+
+@get(
+    "/stream",
+    media_type="text/event-stream",
+    opt=needs(May.SEE, May.DECIDE) | tells(ListMessage),
+)
+async def listened(
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    topics: FromQuery[str | None] = None,
+) -> Stream:
+    """Stream what lists show: executions, work-items, workers, operations; several of them with commas between."""
+    wanted = []
+    usual = "executions" if May.SEE in here.may else "work-items"
+    for name in (topics or usual).split(","):
+        if name not in _TOPICS:
+            raise ProblemError(
+                "bad-request", f"there is no topic '{name[:40]}'; there are {', '.join(_TOPICS)}"
+            )
+        if name != Topic.WORK_ITEMS.value:
+            here.must(May.SEE)
+        wanted.append(_TOPICS[name])
+    rows = _rows(
+        service, here, [topic for topic in wanted if topic is not None], operations=None in wanted
+    )
+    parts = quietly(rows, service, presented_by(request))
+    return Stream(parts, media_type="text/event-stream", headers=HEADERS)
+
+
+async def _rows(
+    service: TheService, who: Principal, topics: list[Topic], *, operations: bool
+) -> AsyncIterator[bytes]:
+    heard: asyncio.Queue[bytes | None] = asyncio.Queue(1)
+
+    async def hear(topic: Topic) -> None:
+        with service.desk.watch(who, topic) as subscription:
+            while True:
+                message = await subscription.next()
+                if isinstance(message, Ended):
+                    await heard.put(None)
+                    return
+                if isinstance(message, Listed) and not _is_for(who, message.row):
+                    continue
+                if isinstance(message, Gone) and not await _may_know(service, who):
+                    message = Lagged(lost=1)
+                for part in _row(service, message):
+                    await heard.put(part)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(hear(topic)) for topic in topics]
+        if operations:
+            tasks.append(group.create_task(_operations(service, who, heard)))
+        try:
+            yield sent("hello", {"resumed": False})
+            while (part := await heard.get()) is not None:
+                yield part
+            yield sent("bye", {"retry_ms": 1000})
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _operations(
+    service: TheService, who: Principal, heard: asyncio.Queue[bytes | None]
+) -> None:
+    """Tell of operations: of each as it is, and again whenever it has moved on."""
+    told: dict[str, bytes] = {}
+    while True:
+        with contextlib.suppress(StoreError):
+            for one in await service.operations.all(who):
+                part = sent("operation", one.shown())
+                if told.get(one.id) != part:
+                    told[one.id] = part
+                    await heard.put(part)
+        await service.operations.changed()
+
+
+def _is_for(who: Principal, row: ExecutionRow | WorkItemRow) -> bool:
+    return concerns(who, row) if isinstance(row, WorkItemRow) else row.namespace == who.namespace
+
+
+async def _may_know(service: TheService, who: Principal) -> bool:
+    """Tell whether somebody may know of whatever is deleted: of what namespace it was, nobody knows any more."""
+    return May.SEE in who.within(EVERYWHERE).may or not await service.register.is_divided()
+
+
+def _row(service: TheService, message: News) -> list[bytes]:
+    match message:
+        case Listed(row=ExecutionRow() as row):
+            doing = service.doings.at_hand(row) or told_by(row)
+            return [sent("execution.row", row_data(row, doing))]
+        case Listed(row=WorkItemRow() as row):
+            return [sent("item.row", msgspec.to_builtins(work_item(row)))]
+        case Gone():
+            return [sent("execution.gone", {"id": message.execution})]
+        case Notice():
+            return [sent("worker.row", {"about": message.about, "text": message.text})]
+        case Lagged(lost=lost):
+            return [sent("reset", {"lost": lost})]
+        case _:
+            return []
+
+
+def router(base: str) -> Router:
+    """Return the routes of listening."""
+    return Router(path=base, route_handlers=[listened], tags=["streams"])

@@ -1,0 +1,197 @@
+"""Starting executions: by path, digest or text; under an id, or under a key of the caller's business."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from litestar import Request, Response, Router, post
+from litestar.params import JSONBody
+
+from petra.desk.ids import chosen_id
+from petra.desk.principal import May, Principal
+from petra.desk.trying import DryRun
+from petra.errors import UsageError
+from petra.playbook import Playbook
+from petra.server.business_keys import BusinessKey, BusinessKeys
+from petra.server.describing import tries
+from petra.server.needs import Where, needs, within
+from petra.server.parameters import wait_of
+from petra.server.problems import ProblemError
+from petra.server.resources.acts import Trial
+from petra.server.resources.executions import (
+    Key,
+    Prefer,
+    Text,
+    answer_of,
+    applied,
+    command_id,
+    found,
+    listed,
+)
+from petra.server.service import Here, TheService
+from petra.server.shapes import Execution
+from petra.server.waiting import waited
+
+AnyHttpRequest = Request[Any, Any, Any]
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be started: a playbook by its path or digest, or as text.
+
+    Of the executions of a playbook that have not ended, one at most has a ``business_key``; ``on_conflict`` says what
+    comes of an id or a key that is taken.
+    """
+
+    playbook: str | Text
+    version: str | None = None
+    workload: dict[str, Any] = {}
+    id: str | None = None
+    business_key: str | None = None
+    on_conflict: Literal["reject", "existing"] = "reject"
+    labels: dict[str, str] = {}
+    namespace: str | None = None
+    allow_unsound: bool = False
+
+
+@post(
+    "/executions",
+    status_code=201,
+    opt=needs(May.START, where=Where.SOMEWHERE) | tries(Execution, DryRun, 200),
+)
+async def start(
+    service: TheService,
+    here: Here,
+    request: AnyHttpRequest,
+    data: JSONBody[Start],
+    key: Key = None,
+    prefer: Prefer = None,
+    *,
+    dry_run: Trial = False,
+) -> Response[Execution | DryRun]:
+    """Start an execution. With ``Prefer: wait=N`` the answer comes when it ends or rests."""
+    wait = wait_of(prefer)
+    who = await _there(service, here, request, data)
+    playbook = await _chosen(service, who, data)
+    command = command_id(who, key, "start")
+    taken = await _taken(service, who, data, playbook, command)
+    if dry_run:
+        return Response(await _tried(service, data, playbook, taken), status_code=200)
+    if taken:
+        if data.on_conflict == "reject":
+            raise ProblemError("taken", f"execution '{taken}' has it, and has not ended")
+        return answer_of(service, await found(service, who, taken), 200)
+    begun = await _begun(service, who, data, playbook, command)
+    await waited(service, who, begun, wait)
+    return answer_of(service, await found(service, who, begun), 201)
+
+
+async def _begun(
+    service: TheService, who: Principal, data: Start, playbook: Playbook, command: str
+) -> str:
+    """Start it, under its key if it has one; return which execution that is.
+
+    Raises:
+        ProblemError: it was refused, or somebody else took the key.
+    """
+    execution, keys = _id(service, who, data), _keys(service)
+    key = _key(who, playbook, data)
+    if key.key:
+        execution = await keys.claim(key, execution, command)
+    is_begun = False
+    try:
+        answered = await service.desk.begin(
+            who, playbook, data.workload, execution=execution, command=command, labels=data.labels,
+            allow_unsound=data.allow_unsound, business_key=key.key,
+        )  # fmt: skip
+        is_begun = not answered.refused
+    except UsageError:
+        raise
+    except BaseException:
+        is_begun = True  # perhaps it is: the claim stays until that is known
+        raise
+    finally:
+        if key.key and not is_begun:
+            await keys.release(key, execution)
+    if answered.refused:
+        raise ProblemError("refused", answered.refused)
+    return answered.execution
+
+
+def _id(service: TheService, who: Principal, data: Start) -> str:
+    return chosen_id(who.namespace, data.id) if data.id else service.desk.new_id()
+
+
+def _keys(service: TheService) -> BusinessKeys:
+    return BusinessKeys(service.engine.store, service.clock)
+
+
+def _key(who: Principal, playbook: Playbook, data: Start) -> BusinessKey:
+    return BusinessKey(who.namespace, playbook.metadata.name, data.business_key or "")
+
+
+async def _taken(
+    service: TheService, who: Principal, data: Start, playbook: Playbook, command: str
+) -> str:
+    """Return the execution that has the id or the key already; none where the same request is sent again."""
+    store = service.engine.store
+    if command and await store.answer(command) is not None:
+        return ""
+    if data.id and not command:
+        name = _id(service, who, data)
+        known = await store.execution(name)
+        if known is not None and known.row.namespace != who.namespace:
+            raise ProblemError("taken", f"there is an execution '{name}' already")
+        if known is not None:
+            return name
+    if data.business_key:
+        return await _keys(service).holder(_key(who, playbook, data))
+    return ""
+
+
+async def _tried(service: TheService, data: Start, playbook: Playbook, taken: str) -> DryRun:
+    """Say what a start would lead to."""
+    name, entry = playbook.metadata.name, playbook.entry
+    if taken:
+        words = "rejected" if data.on_conflict == "reject" else "answered with that one"
+        refused = f"execution '{taken}' has it, and has not ended; this one would be {words}"
+        return DryRun(
+            sentence=f"Nothing would start: {refused}.", refused=refused, status="", reason=""
+        )
+    program = service.engine.cache.compiled(playbook)
+    faults = [] if data.allow_unsound else await service.engine.proofs.problems(program)
+    if faults:
+        refused = "; ".join(one.message for one in faults)
+        return DryRun(
+            sentence=f"It would be refused: {refused}.", refused=refused, status="", reason=""
+        )
+    words = f"An execution of '{name}' ({program.digest[:12]}) would begin at step '{entry}'."
+    return DryRun(sentence=words, status="running", reason="")
+
+
+async def _there(
+    service: TheService, here: Principal, request: AnyHttpRequest, data: Start
+) -> Principal:
+    """Return who starts something, in the namespace that the body or the address names."""
+    if data.namespace in (None, here.namespace):
+        here.must(May.START)
+        return here
+    if "namespace" in request.query_params:
+        raise ProblemError(
+            "bad-request", f"'namespace' is '{here.namespace}' in the address, and not in the body"
+        )
+    there = await within(service, here, data.namespace or here.namespace)
+    request.state.namespace = there.namespace
+    there.must(May.START)
+    return there
+
+
+async def _chosen(service: TheService, who: Principal, data: Start) -> Playbook:
+    if isinstance(data.playbook, Text):
+        return await service.texts.read(data.playbook.text, "the playbook")
+    return await service.texts.stored(await applied(service, who, data.playbook, data.version))
+
+
+def router(base: str) -> Router:
+    """Return the routes of starting."""
+    return Router(path=base, route_handlers=[start, listed], tags=["executions"])

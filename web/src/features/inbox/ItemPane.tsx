@@ -1,0 +1,261 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { ActDialog } from '../../acts/ActDialog';
+import { CopyAs } from '../../acts/CopyAs';
+import { completing, ITEM_ACTS, type ItemAct, type ItemView, saving } from '../../acts/items';
+import { hindrance } from '../../acts/registry';
+import { basePath, carryOut, onceKey } from '../../api/client';
+import { connection } from '../../api/connection';
+import { actionsOf, changedFields, isOpen, startData, type WorkItem, workItem } from '../../api/items';
+import { keys } from '../../api/keys';
+import type { Json, Me } from '../../api/shapes';
+import { Button, ErrorBox, Kbd, MenuButton, Skeleton, shortId, Time, toast, useKeys, Value } from '../../kit';
+import { dueIn } from './due';
+import css from './inbox.module.css';
+
+const SchemaForm = lazy(() => import('../../kit/SchemaForm'));
+const SAVE_MS = 1000;
+
+interface PaneProps {
+  execution: string;
+  id: string;
+  who: Me;
+  onClose: () => void;
+}
+
+/** One work item: what is asked, the form, and what can be done. */
+export function ItemPane({ execution, id, who, onClose }: PaneProps) {
+  const found = useQuery({ queryKey: keys.workItem(execution, id), queryFn: () => workItem(execution, id) });
+  return (
+    <aside className={`${css.pane} stack`} aria-label="The work item">
+      {found.isPending ? <Skeleton lines={6} /> : null}
+      {found.isError ? <ErrorBox error={found.error} retry={() => void found.refetch()} /> : null}
+      {found.data ? <Shown item={found.data} who={who} onClose={onClose} /> : null}
+    </aside>
+  );
+}
+
+/** The draft: what is filled in, kept by the server a moment after typing ends. */
+function useDraft(item: WorkItem, view: ItemView) {
+  const [data, setData] = useState<Json>(() => startData(item));
+  const [state, setState] = useState<'same' | 'changed' | 'saved' | 'failed'>('same');
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const latest = useRef(view);
+  latest.current = view;
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const change = (next: Json) => {
+    if (JSON.stringify(next) === JSON.stringify(data)) return;
+    setData(next);
+    setState('changed');
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const act = saving(next);
+      if (hindrance(act, latest.current)) return; // only who holds it may keep a draft
+      carryOut(act.call(latest.current, {})).then(
+        () => setState('saved'),
+        () => setState('failed'),
+      );
+    }, SAVE_MS);
+  };
+  const stop = () => clearTimeout(timer.current);
+  return { data, change, state, stop };
+}
+
+function Shown({ item, who, onClose }: { item: WorkItem; who: Me; onClose: () => void }) {
+  const client = useQueryClient();
+  const offline = useSyncExternalStore(connection.subscribe, connection.get).line === 'offline';
+  const view: ItemView = { item, me: who.name, may: who.may, offline };
+  const draft = useDraft(item, view);
+  const [asks, setAsks] = useState<ItemAct | null>(null);
+  const [busy, setBusy] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const refresh = () => void client.invalidateQueries({ queryKey: ['work-items'] });
+  const send = async (act: ItemAct) => {
+    const why = hindrance(act, view);
+    if (why) return setError(new Error(why));
+    draft.stop(); // a draft that comes after the decision would be refused
+    setBusy(act.id);
+    setError(null);
+    try {
+      await carryOut({ ...act.call(view, {}), headers: { 'Idempotency-Key': onceKey() } });
+      toast(`${act.label}: done`);
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy('');
+    refresh();
+  };
+  const run = (act: ItemAct) => (act.fields.length ? setAsks(act) : void send(act));
+  const decisions = actionsOf(item).map((action, n) => completing(action, n, draft.data));
+  const first = decisions[0];
+  useKeys([
+    ...(isOpen(item) ? decisions.slice(0, 9) : []).map((act) => ({
+      keys: act.keys,
+      label: act.label,
+      run: () => run(act),
+    })),
+    ...ITEM_ACTS.map((act) => ({ keys: act.keys, label: act.label, run: () => run(act) })),
+    ...(first && isOpen(item)
+      ? [{ keys: 'Mod+Enter', label: first.label, run: () => run(first), always: true }]
+      : []),
+  ]);
+  const claim = ITEM_ACTS.find((act) => act.id === 'claim');
+  return (
+    <>
+      <div className="row">
+        <h2 className="grow data">{item.title}</h2>
+        <Button kind="quiet" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+      <Facts item={item} />
+      {item.body.spec.description ? <p className={`${css.text} data`}>{item.body.spec.description}</p> : null}
+      <Filled item={item} draft={draft} />
+      {error ? <ErrorBox error={error} /> : null}
+      {isOpen(item) ? (
+        <div className="row wrap">
+          {decisions.map((act, n) => (
+            <Button
+              key={act.id}
+              kind={n === 0 ? 'main' : 'plain'}
+              icon={act.icon}
+              busy={busy === act.id}
+              why={hindrance(act, view)}
+              onClick={() => run(act)}
+            >
+              {act.label} {n < 9 ? <Kbd>{act.keys}</Kbd> : ''}
+            </Button>
+          ))}
+          {claim && !item.holder ? (
+            <Button
+              icon={claim.icon}
+              busy={busy === 'claim'}
+              why={hindrance(claim, view)}
+              onClick={() => run(claim)}
+            >
+              Claim
+            </Button>
+          ) : null}
+          <MenuButton
+            label="More acts"
+            items={ITEM_ACTS.map((act) => ({
+              id: act.id,
+              label: act.label,
+              icon: act.icon,
+              danger: act.danger,
+              keys: act.keys,
+              why: hindrance(act, view),
+              onClick: () => run(act),
+            }))}
+          >
+            More
+          </MenuButton>
+        </div>
+      ) : (
+        <Decided item={item} />
+      )}
+      <Comments item={item} />
+      {isOpen(item) && first ? (
+        <details>
+          <summary>Do it elsewhere</summary>
+          <CopyAs
+            call={first.call(view, {})}
+            cli={first.cli(view, {})}
+            origin={`${location.origin}${basePath()}`}
+          />
+        </details>
+      ) : null}
+      {asks ? <ActDialog act={asks} view={view} onClose={() => setAsks(null)} onDone={refresh} /> : null}
+    </>
+  );
+}
+
+function Facts({ item }: { item: WorkItem }) {
+  const due = dueIn(item.due, Date.now());
+  const asked = [...item.users, ...item.roles.map((role) => `role ${role}`)].join(', ') || 'anybody';
+  return (
+    <dl className={css.facts}>
+      <dt>State</dt>
+      <dd>
+        {item.state}
+        {item.holder ? <span className="data"> by {item.holder}</span> : null}
+      </dd>
+      <dt>Asked</dt>
+      <dd className="data">{asked}</dd>
+      {item.excluded.length ? (
+        <>
+          <dt>Not</dt>
+          <dd className="data">{item.excluded.join(', ')}</dd>
+        </>
+      ) : null}
+      {item.due ? (
+        <>
+          <dt>Due</dt>
+          <dd data-late={due.late || undefined} className={css.due}>
+            {due.text} (<Time at={item.due} />)
+          </dd>
+        </>
+      ) : null}
+      <dt>From</dt>
+      <dd>
+        <Link to="/e/$id" params={{ id: item.execution }} search={{ sel: `step:${item.step}` }}>
+          {item.step} of {shortId(item.execution)}
+        </Link>
+      </dd>
+    </dl>
+  );
+}
+
+const DRAFT = { same: '', changed: 'changed', saved: 'draft saved', failed: 'the draft could not be saved' };
+
+function Filled({ item, draft }: { item: WorkItem; draft: ReturnType<typeof useDraft> }) {
+  const form = item.body.spec.form;
+  if (!form)
+    return item.body.spec.proposal ? <Value value={item.body.spec.proposal} name="proposed" /> : null;
+  const changed = isOpen(item) ? changedFields(item.body.spec.proposal, draft.data) : [];
+  return (
+    <section aria-label="Form" className="stack tight">
+      <Suspense fallback={<Skeleton lines={4} />}>
+        <SchemaForm schema={form} data={draft.data} onChange={draft.change} readonly={!isOpen(item)} />
+      </Suspense>
+      {changed.length ? (
+        <p className="muted data">differs from what was proposed: {changed.join(', ')}</p>
+      ) : null}
+      {DRAFT[draft.state] ? (
+        <p className="muted" role="status">
+          {item.holder ? DRAFT[draft.state] : 'not kept until you claim it or decide'}
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+function Decided({ item }: { item: WorkItem }) {
+  return (
+    <section aria-label="Decision" className="stack tight">
+      <h3>Decision</h3>
+      {item.body.decision === null ? (
+        <p>Nobody decided: it is {item.state}.</p>
+      ) : (
+        <Value value={item.body.decision} />
+      )}
+      <p className="muted">
+        <Time at={item.updated} />
+      </p>
+    </section>
+  );
+}
+
+function Comments({ item }: { item: WorkItem }) {
+  if (!item.body.comments.length) return null;
+  return (
+    <section aria-label="Comments" className="stack tight">
+      <h3>Comments</h3>
+      {item.body.comments.map((one, n) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: comments are only ever added
+        <Value key={n} value={one} />
+      ))}
+    </section>
+  );
+}

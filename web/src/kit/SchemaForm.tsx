@@ -1,0 +1,53 @@
+/** A form made from a JSON Schema. It is large, so pages load it when they need it. */
+import { withTheme } from '@rjsf/core';
+import { Theme } from '@rjsf/mantine';
+import type { RJSFSchema } from '@rjsf/utils';
+import { Component, type ReactNode } from 'react';
+import type { Json } from '../api/shapes';
+import { validator } from './validator';
+
+const Form = withTheme(Theme);
+
+interface Props {
+  schema: Record<string, Json>;
+  data: Json;
+  onChange: (data: Json) => void;
+  readonly?: boolean;
+}
+
+const UI = { 'ui:submitButtonOptions': { norender: true } } as const;
+
+/** What is filled in goes out at every change; who holds the page decides when it is sent. */
+export default function SchemaForm({ schema, data, onChange, readonly }: Props) {
+  return (
+    <Unreadable key={JSON.stringify(schema)}>
+      <Form
+        tagName="div"
+        schema={schema as RJSFSchema}
+        uiSchema={UI}
+        validator={validator}
+        formData={data}
+        onChange={(change) => onChange((change.formData ?? null) as Json)}
+        disabled={readonly ?? false}
+        liveValidate="onChange"
+        showErrorList={false}
+        noHtml5Validate
+      />
+    </Unreadable>
+  );
+}
+
+/** A schema that no form can be made of must not take the page away. */
+class Unreadable extends Component<{ children: ReactNode }, { why: string | null }> {
+  override state = { why: null };
+  static getDerivedStateFromError(error: unknown) {
+    return { why: error instanceof Error ? error.message : String(error) };
+  }
+  override render() {
+    return this.state.why === null ? (
+      this.props.children
+    ) : (
+      <p role="alert">No form can be made of this schema: {this.state.why}</p>
+    );
+  }
+}
