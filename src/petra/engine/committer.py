@@ -81,15 +81,15 @@ class Committer:
         self, drafts: dict[str, Draft]
     ) -> tuple[dict[str, Draft], rows.Batch | None]:
         """Leave out the drafts whose rows cannot be made."""
-        made: dict[str, Draft] = {}
+        usable: dict[str, Draft] = {}
         for key, draft in drafts.items():
             try:
                 self._batches.make([draft])
             except Exception as error:  # noqa: BLE001 - this is the one
                 self._unstorable(draft, error)
             else:
-                made[key] = draft
-        return made, self._batches.make(made.values())
+                usable[key] = draft
+        return usable, self._batches.make(usable.values())
 
     async def commit(self, usable: dict[str, Draft], batch: rows.Batch | None) -> None:
         """Make drafts durable by their transaction, release what came of them, and have it handed out."""

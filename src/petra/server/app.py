@@ -31,6 +31,7 @@ from petra.server.resources import (
     listening,
     moments,
     objects,
+    oidc,
     operations,
     overview,
     pages,
@@ -87,6 +88,7 @@ def build(service: Service) -> Litestar:
         route_handlers=[
             *system.routes(service.prefix),
             *watching.routes(service.prefix, service.base),
+            oidc.routes(service.prefix),
             docs.router(service.prefix),
             *pages.routes(service.prefix),
             *(module.router(service.base) for module in _RESOURCES),

@@ -15,6 +15,7 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from petra.accounts import TooManyError
 from petra.accounts.audit import BusyError
+from petra.accounts.oidc import NotVouchedError, ProviderAwayError
 from petra.accounts.register import TakenError, UnknownAccountError
 from petra.calendar import CalendarError
 from petra.desk import ForbiddenError
@@ -124,6 +125,8 @@ _CODE_OF: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that f
     (CalendarError, "invalid-input"),
     (TakenError, "taken"),
     (TooManyError, "too-many"),
+    (NotVouchedError, "no-credentials"),
+    (ProviderAwayError, "unavailable"),
     (BusyError, "unavailable"),
     (ForbiddenError, "forbidden"),
     (ReusedError, "key-reused"),
