@@ -57,7 +57,7 @@ from petra.engine.retention import Retention
 from petra.engine.retries import Retries
 from petra.engine.roster import Roster
 from petra.engine.scope import Scope
-from petra.engine.shards import MOVED, Shards
+from petra.engine.shards import MOVED, TAKE_OVER, Shards
 from petra.engine.shelf import Porter
 from petra.engine.submissions import (
     CallerMake,
@@ -67,6 +67,7 @@ from petra.engine.submissions import (
     of_time,
 )
 from petra.engine.wakes import Wakes
+from petra.engine.workers import Link
 from petra.kernel import Program
 from petra.kernel import commands as c
 from petra.kernel.timetable import Keeps
@@ -118,7 +119,8 @@ class Engine:
         self.cache = Cache(store, owns=self.shards.owns)
         self._inbox, self._awaited = Inbox(), AwaitedAnswers()
         backlog = Backlog(store, self.shards, self.scope)
-        self.custody = Custody(self.clock, self._inbox, backlog, lease_s)
+        patience_s = TAKE_OVER * shard_lease_s if holder else 0.0
+        self.custody = Custody(self.clock, self._inbox, backlog, lease_s, patience_s)
         reports = ReportIntake(self.custody, self._inbox)
         self._dispatcher = Dispatcher(
             store, self.custody, reports, cache=self.cache, clock=self.clock, shards=self.shards, life=self.life,
@@ -128,16 +130,14 @@ class Engine:
         self.feed, self.meters = Feed(), Meters()
         self.lookout = Lookout(self.feed, self.cache, self.clock, self.shards.owns)
         self._wakes = Wakes(store, self.clock, self.shards, self.scope)
-        self.proofs = Proofs()
-        self.keychains = Keychains(self.clock, secrets)
+        self.proofs, self.keychains = Proofs(), Keychains(self.clock, secrets)
         self._conditions = Conditions(self.proofs, self.keychains)
         self._courier = Courier(
             store, self.cache, self.shards, self.clock, inbox=self._inbox, life=self.life,
             conditions=self._conditions, scope=self.scope,
         )  # fmt: skip
-        self._retention = retention
+        self._retention, self.objects = retention, objects
         self.logs, self.retries = RunLogs(logs), Retries(self.clock)
-        self.objects = objects
         self._porter = Porter(objects, self.clock, self.life, self._inbox)
         refusals = Refusals(self._inbox, self._courier, reports)
         releaser = Releaser(
@@ -163,6 +163,7 @@ class Engine:
             dispatcher=self._dispatcher, keychains=self.keychains, feed=self.feed, logs=self.logs, retries=self.retries,
             giving=Giving(secrets, self.custody.leases, self.cache),
         )  # fmt: skip
+        self.custody.found_again = self._know_again
         self._deciding: asyncio.Task[None] | None = None
 
     # Life
@@ -215,6 +216,9 @@ class Engine:
     def offers(self) -> Offers:
         """What waits for workers."""
         return self.custody.offers
+
+    def _know_again(self, link: Link) -> None:
+        self.life.errand("know again", self._dispatcher.know_again(link))
 
     # Asking
 

@@ -24,6 +24,10 @@ MOVED = "shards"
 """The notice that shards are free, or that somebody came or went."""
 
 
+TAKE_OVER = 3
+"""After so many leases, whoever takes the shards of an engine over that died has done so."""
+
+
 class Owner(Protocol):
     """Who acts for shards: what is done when they come and go."""
 
