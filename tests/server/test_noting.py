@@ -42,3 +42,18 @@ def test_strangers_are_noted_so_often_a_minute_and_hide_nobody() -> None:
         assert "7 others" in last["code"]
 
     asyncio.run(main())
+
+
+def test_a_decision_of_a_work_item_is_noted_and_so_is_a_signal_with_the_name_of_a_read() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        audit = Audit(MemoryAccounts(), clock)
+        noting = Noting(audit, clock, "/api/v1")
+        for path in ("/complete", "/executions/e/verify", "/executions/e/at/3/eval"):
+            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "read")
+        acts = ("/work-items/e/i/complete", "/executions/e/signals/check")
+        for path in acts:
+            await noting(_scope("POST", f"/api/v1{path}", who=owner()), 200, "act")
+        assert [one["act"] for one in await audit.entries()] == [f"POST {path}" for path in acts]
+
+    asyncio.run(main())

@@ -44,6 +44,7 @@ _SECTIONS = MappingProxyType(
             "serve": "Run executions here and answer requests: API and streams.",
             "dev": "Serve a folder of playbooks while you work on them.",
             "worker": "Do the runs of a pool for a server elsewhere.",
+            "mcp": "Serve agents by the Model Context Protocol.",
         },
         "See what happens": {
             "ps": "List executions.",

@@ -76,7 +76,7 @@ async def there(
         ServerError: it refused.
         UsageError: no token is known for it.
     """
-    url, token = (server.rstrip("/"), token_for(server, home)) if server else _of(home)
+    url, token = (server.rstrip("/"), token_for(server, home)) if server else server_of(home)
     async with httpx2.AsyncClient(timeout=TIMEOUT_S) as http:
         headers = {"Authorization": f"Bearer {token}"}
         try:
@@ -117,7 +117,7 @@ def token_for(server: str, home: Path) -> str:
     if kept is not None and kept.url == url:
         return kept.token
     try:
-        own, token = _of(home)
+        own, token = server_of(home)
     except GoneError:
         own, token = "", ""
     if own != url:
@@ -125,7 +125,12 @@ def token_for(server: str, home: Path) -> str:
     return token
 
 
-def _of(home: Path) -> tuple[str, str]:
+def server_of(home: Path) -> tuple[str, str]:
+    """Return where the server of a home answers, and the token of its owner.
+
+    Raises:
+        GoneError: none runs there.
+    """
     try:
         url = (home / ADDRESS).read_text().split("\n")[0]
         return url, (home / OWNER_TOKEN).read_text().strip()

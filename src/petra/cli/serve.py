@@ -99,6 +99,8 @@ class Serving:
     grace_s: float = 30.0
     tls: tuple[Path | None, Path | None] = (None, None)
     proxies: tuple[str, ...] = ()
+    quiet: bool = False
+    """Whether to say nothing of it: standard output is for somebody else."""
     how: Mapping[str, Any] = field(default_factory=dict)
     beside: Callable[[Home, str], Coroutine[Any, Any, None]] | None = None
 
@@ -111,24 +113,24 @@ def serve(wanted: Serving) -> None:
     """
     home = wanted.home
     try:
-        event_loop.run(_serve(wanted))
+        event_loop.run(serve_until(wanted, asyncio.Event()))
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is missing; install petra[server]") from None
     except HeldError as error:
         held = str(error).partition(";")[0]
-        at = _address_of(home, held)
+        at = address_of(home, held)
         there = f"a server answers there at {at}" if at else "wait for it, or stop it"
         raise UsageError(f"{held}; {there}, or choose another --home") from None
     except OSError as error:
         raise UsageError(f"{home} cannot be used: {error.strerror or error}") from None
 
 
-async def _serve(wanted: Serving) -> None:
+async def serve_until(wanted: Serving, ended: asyncio.Event) -> None:
+    """Serve until something ends it, or a signal does."""
     # the framework is for servers only
     from petra.accounts import Register  # noqa: PLC0415
     from petra.server import Identity, Reach, Service, networks, serving  # noqa: PLC0415
 
-    ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
@@ -149,7 +151,8 @@ async def _serve(wanted: Serving) -> None:
             (home / ADDRESS).write_text(f"{got.url}{prefix}\n{_holder()}\n")
             code = identity.new_code() if is_open else ""
             url = f"{got.url}{prefix}"
-            _say(url, identity.token if is_open else "", code, wanted.output)
+            if not wanted.quiet:
+                _say(url, identity.token if is_open else "", code, wanted.output)
             async with _meanwhile(wanted, local, f"{url}/login?code={code}" if code else url):
                 await _either(ended, local.engine)
             local.engine.check()  # one that broke says why
@@ -175,7 +178,7 @@ def _holder() -> str:
     return f"process {os.getpid()} "
 
 
-def _address_of(home: Path, held: str) -> str:
+def address_of(home: Path, held: str) -> str:
     """Return where the process that holds a folder answers; a server that was killed left an address that is no more."""
     try:
         url, holder = (home / ADDRESS).read_text().split("\n")[:2]

@@ -18,7 +18,7 @@ import httpx2
 import msgspec
 
 from petra.client.events import told
-from petra.client.problems import ServerError
+from petra.client.problems import ServerError, check
 from petra.client.reads import ClientReads
 from petra.client.shapes import Execution, Told
 
@@ -147,7 +147,7 @@ class Client(ClientReads):
         async with self._http.stream(
             "GET", path, params={"after": after, "as": "records"}, timeout=None
         ) as answer:
-            await _check(answer)
+            await check(answer)
             async for message in told(answer.aiter_lines()):
                 if message.about not in ("hello", "bye"):
                     yield message
@@ -221,7 +221,7 @@ class Client(ClientReads):
                 answer = await self._http.request(
                     method, path, json=body, params=params, headers=headers
                 )
-                await _check(answer)
+                await check(answer)
             except httpx2.TransportError as error:
                 await trouble.wait(_unreachable(self._http, error))
             except ServerError as error:
@@ -278,20 +278,3 @@ def _text(file: Path) -> dict[str, str]:
 
 def _key() -> str:
     return secrets.token_hex(16)
-
-
-async def _check(answer: httpx2.Response) -> None:
-    """Raise what a server said that went wrong."""
-    if answer.status_code < 400:
-        return
-    raw = await answer.aread()
-    try:
-        said = msgspec.json.decode(raw)
-        code, detail = str(said["code"]), str(said["detail"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        said, code = {}, "strange"
-        detail = f"HTTP {answer.status_code}, and not in the words of a Petra server"
-    raise ServerError(
-        code, detail, status=answer.status_code, hint=str(said.get("hint", "")),
-        errors=tuple(said.get("errors", ())),
-    )  # fmt: skip

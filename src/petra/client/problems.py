@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
+import msgspec
+
 from petra.errors import PetraError
 
 
@@ -29,3 +32,24 @@ class ServerError(PetraError):
         self.status = status
         self.hint = hint
         self.errors = errors
+
+
+async def check(answer: httpx2.Response) -> None:
+    """Let an answer pass that is none of a problem.
+
+    Raises:
+        ServerError: what the server said that went wrong.
+    """
+    if answer.status_code < 400:
+        return
+    raw = await answer.aread()
+    try:
+        said = msgspec.json.decode(raw)
+        code, detail = str(said["code"]), str(said["detail"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        said, code = {}, "strange"
+        detail = f"HTTP {answer.status_code}, and not in the words of a Petra server"
+    raise ServerError(
+        code, detail, status=answer.status_code, hint=str(said.get("hint", "")),
+        errors=tuple(said.get("errors", ())),
+    )  # fmt: skip

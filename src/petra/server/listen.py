@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import uvicorn
 
 from petra.errors import UsageError
+from petra.server.agents_door import AgentsDoor
 from petra.server.app import build
 from petra.server.gate import Gate
 from petra.server.noting import Noting
@@ -59,7 +60,10 @@ async def serving(
 
     names = Names(reach, port, certified)
     noting = Noting(service.audit, service.clock, service.base)
-    gate = Gate(build(service), names, service.clock, noting, service.http)
+    app = build(service)
+    inside = Gate(app, _AnyName(), service.clock, noting, service.http)
+    agents = AgentsDoor(app, inside, service)
+    gate = Gate(agents, names, service.clock, noting, service.http)
     config = uvicorn.Config(
         Proxies(gate, reach.proxies), proxy_headers=False, log_config=None, access_log=False, lifespan="off", server_header=False,
         timeout_graceful_shutdown=int(grace_s), timeout_keep_alive=30, h11_max_incomplete_event_size=65536,
@@ -77,11 +81,19 @@ async def serving(
     finally:
         service.closing.set()
         await service.operations.close()
+        await agents.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await task
         listener.close()
         service.long_work.close()
+
+
+class _AnyName:
+    """The names that calls from inside may use."""
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, str)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

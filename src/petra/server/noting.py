@@ -6,6 +6,7 @@ Rule 2: strangers cannot fill the audit: of those whom nobody knows, so many are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
@@ -19,10 +20,10 @@ from petra.server.identity import SAFE
 STRANGERS: Final = 60
 MINUTE_S: Final = 60.0
 PATH_MAX: Final = 500
-_READS: Final = (
-    "/check", "/migrate", "/audit/verify", "/tests", "/simulate", "/complete", "/hover", "/eval", "/verify",
-    "/schedules/preview",
-)  # fmt: skip
+_READS: Final = re.compile(
+    r"/(check|migrate|audit/verify|tests|simulate|complete|hover|schedules/preview"
+    r"|executions/[^/]+/verify|executions/[^/]+/at/[^/]+/eval)"
+)
 """Calls that only look at what they are sent."""
 _OBJECTS: Final = "/objects/"
 """Where workers store results of runs that they have: the log says what came of those."""
@@ -46,7 +47,8 @@ class Noting:
         state, path, method = scope.get("state") or {}, str(scope["path"]), str(scope["method"])
         who: Principal | None = state.get("who")
         is_log_in = path.endswith("/login") or (path.endswith("/session") and method == "POST")
-        act = method not in SAFE and not path.endswith(_READS) and _OBJECTS not in path
+        reads = _READS.fullmatch(path.removeprefix(self._base)) is not None
+        act = method not in SAFE and not reads and _OBJECTS not in path
         if not (is_log_in or status in _REFUSALS or (act and who is not None)):
             return
         left_out = 0

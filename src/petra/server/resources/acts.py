@@ -17,9 +17,10 @@ from petra.server.describing import tries
 from petra.server.needs import needs
 from petra.server.parameters import wait_of
 from petra.server.problems import ProblemError
-from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.resources.executions import Key, Prefer, command_id, found
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
+from petra.server.waiting import waited
 from petra.wire import Error
 
 LOOKED_BACK = 500

@@ -25,10 +25,10 @@ from petra.server.resources.executions import (
     command_id,
     definition_text,
     found,
-    waited,
 )
 from petra.server.service import TheService, Who
 from petra.server.shapes import Execution
+from petra.server.waiting import waited
 
 
 class BranchBody(Body, frozen=True, kw_only=True):

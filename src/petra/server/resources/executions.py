@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Sequence
@@ -20,13 +19,15 @@ from petra.engine.cache import UnknownExecutionError
 from petra.engine.news import OVER
 from petra.objects import is_reference
 from petra.server.needs import needs
-from petra.server.parameters import bounded
+from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, ExecutionItem, Page, execution_item, row_data
+from petra.server.waiting import seen_of, waited
 from petra.store.rows import ExecutionFilter, PlaybookRow, StoredExecution
 
 Key = Annotated[str | None, HeaderParameter(name="Idempotency-Key", required=False, max_length=200)]
+Seen = Annotated[str | None, HeaderParameter(name="If-None-Match", required=False)]
 Prefer = Annotated[str | None, HeaderParameter(name="Prefer", required=False)]
 AnyHttpRequest = Request[Any, Any, Any]
 PART_BYTES = 1 << 16
@@ -76,16 +77,6 @@ def command_id(who: Who, key: str | None, act: str) -> str:
     if not key:
         return ""
     return "http-" + hashlib.sha256(f"{who.name}\0{act}\0{key}".encode()).hexdigest()
-
-
-async def waited(service: TheService, who: Who, execution: str, seconds: float) -> None:
-    """Wait until an execution ends or rests, for so long."""
-    if seconds:
-        try:
-            async with asyncio.timeout(seconds):
-                await service.desk.rest(who, execution)
-        except TimeoutError:
-            return
 
 
 async def found(service: TheService, who: Who, execution: str) -> Execution:
@@ -193,8 +184,15 @@ def _label(given: str) -> tuple[str, str]:
 
 
 @get("/executions/{execution:str}", opt=needs(May.SEE))
-async def one(service: TheService, who: Who, execution: FromPath[str]) -> Response[Execution]:
-    """Show an execution: its status, output, ctx, counts and what it waits for."""
+async def one(
+    service: TheService,
+    who: Who,
+    execution: FromPath[str],
+    prefer: Prefer = None,
+    seen: Seen = None,
+) -> Response[Execution]:
+    """Show an execution; with ``Prefer: wait=N`` once it ends or rests, and has moved on from the ETag in ``If-None-Match``."""
+    await waited(service, who, execution, wait_of(prefer), seen_of(seen))
     shown = await found(service, who, execution)
     return Response(shown, headers={"ETag": f'"{shown.version}"'})
 

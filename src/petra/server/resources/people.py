@@ -17,9 +17,10 @@ from petra.server.needs import needs
 from petra.server.parameters import bounded, wait_of
 from petra.server.problems import ProblemError
 from petra.server.resources.acts import Trial
-from petra.server.resources.executions import Key, Prefer, command_id, found, waited
+from petra.server.resources.executions import Key, Prefer, command_id, found
 from petra.server.service import Here, TheService, Who
 from petra.server.shapes import Execution, Page, WorkItem, work_item
+from petra.server.waiting import waited
 from petra.store.rows import WorkItemFilter
 
 OPEN = ("offered", "allocated", "started", "suspended")

@@ -28,10 +28,10 @@ from petra.server.resources.executions import (
     command_id,
     found,
     listed,
-    waited,
 )
 from petra.server.service import Here, TheService
 from petra.server.shapes import Execution
+from petra.server.waiting import waited
 
 AnyHttpRequest = Request[Any, Any, Any]
 
