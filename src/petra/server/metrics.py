@@ -63,9 +63,26 @@ class Metrics:
             _by("type", meters.by_type),
         )
         yield from _histogram(
+            "petra_decide_seconds", "From taking a batch up to its being decided.", meters.decide_s
+        )
+        yield from _histogram(
             "petra_commit_seconds", "From a batch to its being durable.", meters.commit_s
         )
         yield from _histogram("petra_batch_changes", "Executions in a batch.", meters.batch_changes)
+        yield from _histogram(
+            "petra_wake_lag_seconds",
+            "From when a timer was due to its being taken up.",
+            service.engine.wakes.lag_s,
+        )
+        yield from _metric(
+            "petra_leases_lost_total", "counter", "Runs that a worker had and never reported.",
+            {(): service.engine.custody.lost},
+        )  # fmt: skip
+        yield from _metric(
+            "petra_redeliveries_total", "counter", "Runs that were handed out again.",
+            {(): meters.by_type.get("run.redelivered", 0)},
+        )  # fmt: skip
+        yield from _metric("petra_streams", "gauge", "Readers of streams.", {(): service.readers})
         yield from _pools(service)
         requests: dict[Labels, int] = {
             (("method", method), ("status", kind)): count
