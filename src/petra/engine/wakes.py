@@ -77,16 +77,16 @@ class Wakes:
         self._woken.set()
 
     def _pop(self) -> list[str]:
-        found: list[str] = []
+        woken: list[str] = []
         now = self._clock.now()
-        while self._heap and self._heap[0][0] <= now and len(found) < DUE_MAX:
+        while self._heap and self._heap[0][0] <= now and len(woken) < DUE_MAX:
             due, execution = heapq.heappop(self._heap)
             if self._due.get(execution) == due:
                 del self._due[execution]
-                found.append(execution)
+                woken.append(execution)
                 self.lag_s.observe(max(0.0, now - due))
                 self._ticked[execution] = due
-        return found
+        return woken
 
     async def _look(self) -> None:
         """Fetch the near future; a full page means that there is more, once this one has been ticked."""

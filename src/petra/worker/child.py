@@ -122,8 +122,8 @@ class Stem:
             held.close()
             pids = await self._told(leash)
         except BaseException:
-            for one in (leash, ours, theirs, held):
-                one.close()  # a warden that has begun ends
+            for end in (leash, ours, theirs, held):
+                end.close()  # a warden that has begun ends
             raise
         return Child(Stream(ours), leash, pids, ended)
 

@@ -72,6 +72,8 @@ class UserItem(Shape, frozen=True):
     act_as: bool
     disabled: bool
     created: str | None
+    issuer: str
+    """The provider that vouches for it, if one does."""
 
 
 class TokenItem(Shape, frozen=True):
@@ -140,7 +142,8 @@ def _colleague(one: User, here: Principal) -> UserItem:
     """Return what others than administrators see of a user."""
     roles = [f"{role}@{here.namespace}" for role in roles_in(one.grants, here.namespace)]
     return UserItem(
-        name=one.name, kind=user_data(one)["kind"], roles=roles, act_as=False, disabled=False, created=None
+        name=one.name, kind=user_data(one)["kind"], roles=roles, act_as=False, disabled=False, created=None,
+        issuer="",
     )  # fmt: skip
 
 
