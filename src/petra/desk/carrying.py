@@ -61,8 +61,8 @@ async def _told(
     """Do what concerns the store, or nothing at all."""
     match request:
         case Apply():
-            found = [read(text, "the playbook").checked() for text in request.playbooks]
-            done = await desk.apply(who, found, allow_unsound=request.allow_unsound)
+            playbooks = [read(text, "the playbook").checked() for text in request.playbooks]
+            done = await desk.apply(who, playbooks, allow_unsound=request.allow_unsound)
             return {"applied": done}
         case OnSchedules():
             return await carried_out(Schedules(desk.engine), who, request)

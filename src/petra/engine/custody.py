@@ -45,6 +45,8 @@ class Custody:
         self._patience_s = patience_s
         self.found_again: Callable[[Link], None] = lambda _: None
         """Told of a worker that has a run which we adopted after it came."""
+        self.lost = 0
+        """Leases that ended without a report, since the engine began."""
 
     # Asking
 
@@ -238,4 +240,5 @@ class Custody:
         if lease is not None:
             self.done(lease_id)
             self.offers.lost(lease.row)
+            self.lost += 1
             self._inbox.push(of_lost_delivery(lease.row))

@@ -98,8 +98,8 @@ def note_assigned(draft: Draft, entry: Entry, effect: f.Assign) -> None:
         delivery=effect.delivery,
         pool=entry.program.plan_of(run).step.spec.pool,
     )
-    made = assignment(entry.program, entry.state, effect.run, effect.chunk)
-    draft.assigned[key] = pending, made
+    assigned = assignment(entry.program, entry.state, effect.run, effect.chunk)
+    draft.assigned[key] = pending, assigned
 
 
 def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
@@ -112,8 +112,8 @@ def note_extended(draft: Draft, entry: Entry, effect: f.Extend) -> None:
     pending = rows.Pending(
         run=effect.run, chunk=effect.chunk, delivery=effect.delivery, pool=plan.step.spec.pool
     )
-    made = iterations(entry.program, run, effect.paths)
-    draft.extended.append((pending, made, goes_on(plan, run, chunk)))
+    further = iterations(entry.program, run, effect.paths)
+    draft.extended.append((pending, further, goes_on(plan, run, chunk)))
 
 
 RELEASING: Final = frozenset(

@@ -83,6 +83,11 @@ class Shards:
         return shard in self.epochs and shard not in self._leaving
 
     @property
+    def take_over_s(self) -> float:
+        """In how many seconds the shards of an engine that died are somebody else's; 0 for an engine that is alone."""
+        return 0.0 if self.epochs is None else TAKE_OVER * self._lease_s
+
+    @property
     def sure(self) -> bool:
         """Whether the leases hold, by our own clock; after a long stop nobody knows until they are renewed."""
         return self.epochs is None or self._clock.monotonic() < self._sure_until
